@@ -68,6 +68,10 @@ export const LAYERS = {
     ["pfrl/batch-recurrent-experiences"],
     ["pfrl/buffers/"],
     ["pfrl/index"],
+    // Tables on a real server of Reverb's.
+    ["reverb/wire/", "reverb/grpc/"],
+    ["reverb/tensors/"],
+    ["reverb/"],
     // The element that looks at a Replay, and what serves it over a port.
     ["inspector/survey"],
     ["inspector/ages", "inspector/chance", "inspector/dom", "inspector/format", "inspector/histogram", "inspector/theme", "inspector/turns"],

@@ -45,6 +45,10 @@ const verbs = {
     await operations();
     run("embed/python/tests/run.mjs", args);
   },
+  async interop() {
+    const { interop } = await import("./interop.mjs");
+    process.exitCode = await interop(args);
+  },
   async runtimes() {
     await installRuntimes();
     await verbs.build();

@@ -54,7 +54,7 @@ export { type Config, type ConfigOptions, createConfig, unpackPattern } from "./
 export { createReferenceStep, type Pattern, type PatternNode, patternFromTransform, type ReferenceField, type ReferenceStep } from "./patterns/pattern.ts";
 export { constantPriorityFn, type PriorityFn, tdError } from "./patterns/priority.ts";
 export type { DrawnColumn, DrawnItem, ItemKey, ReplaySample, SampleInfo } from "./sampling/sample.ts";
-export type { Sampler, SamplerOptions } from "./sampling/sampler.ts";
+export type { Sampler, SamplerOptions } from "./sampling/sampler-options.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
 export type { RateLimiterInfo, TableInfo } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";

@@ -26,4 +26,4 @@ export async function builtin<M>(name: BuiltinName): Promise<M> {
   return found as M;
 }
 
-export type BuiltinName = "node:fs" | "node:fs/promises" | "node:os" | "node:path" | "node:zlib";
+export type BuiltinName = "node:fs" | "node:fs/promises" | "node:http2" | "node:os" | "node:path" | "node:zlib";

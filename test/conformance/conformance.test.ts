@@ -14,7 +14,7 @@ type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: {
 /** Client calls to which ours answer otherwise. */
 const CLIENT = ["insert_one_table_unknown", "column_history_beyond", "column_other_writer", "column_of_column_type"].map((name) => `client_${name}`);
 
-const FOLDERS = ["pfrl", "tfagents", "variants"];
+const FOLDERS = ["pfrl", "reverb-wire/checkpoint", "reverb-wire", "tfagents", "variants"];
 const folder = join(import.meta.dirname, "tfagents");
 const read = (file: string, from = folder) => JSON.parse(readFileSync(join(from, file), "utf8")) as Raw[];
 const filesOf = (from: string) =>
@@ -160,8 +160,22 @@ describe("recorded cases of PFRL", () => {
   });
 });
 
+describe.each(["decoded.json", "expected.json"])("recorded messages of Reverb's wire: %s", (file) => {
+  it("each is what it was", async () => {
+    const [report] = await runPaths([join(import.meta.dirname, "reverb-wire", file)]);
+    const failed = report?.outcomes.filter(({ state }) => state === "failed");
+    const skipped = report?.outcomes.filter(({ state }) => state === "skipped").map(({ name }) => name);
+    // Of a client in the server's process; two texts that messages have as well.
+    expect({ failed, skipped }).toEqual({ failed: [], skipped: file === "decoded.json" ? ["initialize_connection.request.bin"] : ["mutate", "mutate_absent"] });
+  });
+});
+
 it.runIf(whole)("the default run finds all cases", async () => {
   const reports = await runPaths([import.meta.dirname]);
   const names = reports.map(({ path, outcomes }) => [basename(path), outcomes.map((outcome) => outcome.name)]);
-  expect(names).toEqual(FOLDERS.flatMap((from) => filesOf(from).map((file) => [file, read(file, join(import.meta.dirname, from)).map((raw) => raw.name)])));
+  const casesOf = (file: string, from: string) => {
+    const content = read(file, join(import.meta.dirname, from));
+    return Array.isArray(content) ? content.map((raw) => raw.name) : Object.keys(content);
+  };
+  expect(names).toEqual(FOLDERS.flatMap((from) => filesOf(from).map((file) => [file, casesOf(file, from)])));
 });

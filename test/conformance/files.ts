@@ -5,6 +5,7 @@ import { isObject } from "./case.ts";
 import { runInFamily } from "./families.ts";
 import type { Outcome } from "./outcome.ts";
 import { runPfrlCase } from "./transitions/cases.ts";
+import { runWireFile } from "./wire/cases.ts";
 
 /** What came of a file, or of a path that leads to none. */
 export interface FileReport {
@@ -63,7 +64,7 @@ function otherFile(path: string, content: unknown): Outcome[] | undefined {
     );
   }
   const recorded = readdirSync(dirname(path)).some((file) => file.endsWith(".bin") || file.endsWith(".tfrecord"));
-  return recorded ? skip(Object.keys(content), "Reverb's messages and checkpoint files") : undefined;
+  return recorded ? runWireFile(path, content) : undefined;
 }
 
 function jsonBelow(folder: string): string[] {

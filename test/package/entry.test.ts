@@ -29,7 +29,7 @@ test("types come first in each entry, as TypeScript asks for", () => {
 });
 
 /** What a program imports. */
-const ENTRIES = ["index.js", "agents.js", "inspector.js", "pfrl.js", "remote.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
+const ENTRIES = ["index.js", "agents.js", "inspector.js", "pfrl.js", "remote.js", "reverb.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
 test("classes have their own names in the bundle: consoles of browsers show no others", () => {
   const chunks = readdirSync(join(dist, "chunks")).filter((file) => file.endsWith(".js"));

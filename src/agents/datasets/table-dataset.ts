@@ -5,7 +5,7 @@ import { unknownTable } from "../../rules.ts";
 import { leaves, map, type Nest } from "../../spec/nest.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { DrawnItem } from "../sampling/sample.ts";
-import { checkSampler, type SamplerOptions } from "../sampling/sampler.ts";
+import { checkSampler, type SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import { isPromise } from "../settle.ts";
 import { type LeafSignature, type Signature, signatureText } from "../signature.ts";

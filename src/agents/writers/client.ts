@@ -7,7 +7,7 @@ import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Config } from "../patterns/config.ts";
 import type { ItemKey, ReplaySample } from "../sampling/sample.ts";
-import type { Sampler, SamplerOptions } from "../sampling/sampler.ts";
+import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import type { PartOf } from "./fields.ts";
 import type { LegacyWriter, LegacyWriterOptions } from "./legacy-writer.ts";

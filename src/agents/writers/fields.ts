@@ -1,5 +1,4 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
-import type { Engine } from "../../core/engine.ts";
 import { mustBe } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
@@ -36,7 +35,7 @@ export class Fields<S extends Spec> {
   #hasKeys = false;
   readonly #zeros: unknown[] = [];
 
-  constructor(engine: Engine) {
+  constructor(engine: { readonly spec: Spec; readonly layout: { readonly leaves: readonly PlacedLeaf[] } }) {
     this.#spec = engine.spec;
     this.#visit = fold<RowLeaf, VisitField>(
       engine.spec,

@@ -6,6 +6,9 @@ import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
 import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 
+/** The field that a column is of. For the package's own writers. */
+export let leafOf: (column: TrajectoryColumn) => PlacedLeaf;
+
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
@@ -13,6 +16,10 @@ export class TrajectoryColumn {
   readonly #leaf: PlacedLeaf;
   /** By their number since the writer was made. */
   readonly #steps: readonly number[];
+
+  static {
+    leafOf = (column) => column.#leaf;
+  }
 
   /** Made by a history's columns. @throws RangeError for no step, one that the writer no longer has, or one that left the field out */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {

@@ -1,0 +1,265 @@
+/** Speaks to a server of Reverb's: what `LocalClient` is for tables of this process. */
+import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
+import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
+import type { TableInfo } from "../agents/sampling/table-info.ts";
+import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
+import { Fields, type PartOf } from "../agents/writers/fields.ts";
+import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
+import { pointAtCallersOf } from "../caller.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
+import { measured, type PlacedLeaf } from "../spec/layout.ts";
+import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
+import { checkSignal, type WaitOptions } from "../wait.ts";
+import { Channel } from "./grpc/channel.ts";
+import { HEAD } from "./grpc/frames.ts";
+import { InsertStream } from "./insert-stream.ts";
+import { randomKey } from "./keys.ts";
+import { inOrder, KnownTables } from "./known-tables.ts";
+import { chunkOf, stepValue } from "./step-values.ts";
+import { StreamSampler } from "./stream-sampler.ts";
+import { StreamWriter } from "./stream-writer.ts";
+import type { ColumnMessage } from "./wire/item.ts";
+import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
+import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
+
+const SERVICE = "deepmind.reverb.ReverbService";
+
+export interface ReverbClientOptions<S extends Spec = Spec> {
+  /** What one step is. Only what writes steps needs it. */
+  readonly spec?: S;
+  /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
+  readonly credentials?: object;
+  /** Milliseconds for which a lost connection is tried again, before its error is that of the calls. Default: 30,000. */
+  readonly reconnectTimeoutMs?: number;
+  /** Milliseconds that a connection may take. Default: 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Items that may be on their way without a confirmation. Default: 1,000. */
+  readonly maxInFlightItems?: number;
+  /** Bytes that one answer may have. Default: 1 GiB. */
+  readonly maxMessageBytes?: number;
+}
+
+const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes";
+
+export class ReverbClient<const S extends Spec = Spec> {
+  /** `HOST:PORT`. */
+  readonly address: string;
+  readonly #channel: Channel;
+  readonly #tables: KnownTables;
+  readonly #spec: S | undefined;
+  readonly #fields: Fields<S> | undefined;
+  readonly #maxInFlight: number;
+  readonly #reconnectMs: number;
+  #inserts: InsertStream | undefined;
+  readonly #writers = new Set<StreamWriter<S>>();
+
+  /**
+   * Nothing is sent before the first call.
+   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`
+   * @throws TypeError, RangeError
+   */
+  constructor(address: string, options: ReverbClientOptions<S> = {}) {
+    pointAtCallersOf(new.target);
+    if (typeof address !== "string") throw mustBe(TypeError, "address", "a string such as localhost:8000", address);
+    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(address)) throw mustBe(RangeError, "address", "HOST:PORT, such as localhost:8000", address);
+    const {
+      spec,
+      credentials,
+      reconnectTimeoutMs = 30_000,
+      connectTimeoutMs = 10_000,
+      maxInFlightItems = 1000,
+      maxMessageBytes = 2 ** 30,
+    } = onlyKeys("options", options, OPTIONS);
+    if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
+      throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
+    this.address = address;
+    this.#reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
+    this.#maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
+    this.#channel = new Channel(address, SERVICE, {
+      credentials,
+      connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
+      maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
+    });
+    this.#tables = new KnownTables(this.#channel);
+    if (spec === undefined) return;
+    this.#spec = ownSpec(spec);
+    const leaves = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves } });
+  }
+
+  /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
+  get spec(): S {
+    if (this.#spec === undefined) throw new ReplayError("SPEC_MISMATCH", "this client has no spec: make it with new ReverbClient(address, { spec })");
+    return this.#spec;
+  }
+
+  /** Every table by its name. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
+  async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
+    const { timeout } = onlyKeys("options", options, "timeout");
+    if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);
+    const tables = await this.#tables.ask(timeout === undefined || timeout === null ? {} : { timeoutMs: 1000 * timeout });
+    return Object.fromEntries([...tables].map(([name, { info }]) => [name, info]));
+  }
+
+  /**
+   * A writer of items whose columns name any steps at hand. It has a stream of its own: close it, or the client.
+   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
+   */
+  trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
+    const { spec } = this;
+    const writer: StreamWriter<S> = new StreamWriter<S>(
+      spec,
+      this.#fields as Fields<S>,
+      options,
+      this.#tables,
+      (kept) => this.#stream(kept),
+      () => this.#writers.delete(writer),
+    );
+    this.#writers.add(writer);
+    return writer;
+  }
+
+  /**
+   * Inserts one step, an episode of its own, as an item of each table. Fields that it leaves out are no part of the items.
+   * @returns a promise: until the server has confirmed all of them
+   * @throws RangeError for no table, a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA; nothing was sent then · TIMEOUT, IO, CLOSED, or the signal's reason
+   */
+  async insert(step: PartOf<StepOf<S>>, priorities: { readonly [table: string]: number }, options: WaitOptions = {}): Promise<void> {
+    const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
+    checkSignal(signal);
+    signal?.throwIfAborted();
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+    this.spec;
+    const fields = this.#fields as Fields<S>;
+    const given = Object.entries(priorities ?? {});
+    if (given.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
+    // One negative priority would end a table of the server's for good.
+    for (const [table, priority] of given) finite(`priorities.${table}`, priority, 0);
+    const values = fields.take(step);
+    const columns = fields.leaves.filter((_, i) => values[i] !== undefined).map((leaf) => ({ leaf, values: [stepValue(leaf, values[leaf.index])] }));
+    if (columns.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
+    const chunk = chunkOf(randomKey(), randomKey(), 0, columns);
+    const steps = columns.map(({ leaf: { leaf, shape } }) => ({ dtype: leaf.dtype, shape }));
+    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [1, ...shape] }));
+    const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
+    const items = await Promise.all(
+      given.map(async ([table, priority]) => {
+        const known = this.#tables.now(table) ?? (await this.#tables.get(table));
+        return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
+      }),
+    );
+    signal?.throwIfAborted();
+    this.#inserts ??= this.#stream(() => []);
+    const stream = this.#inserts;
+    try {
+      for (const item of items) stream.insert(item, [chunk]);
+      await stream.confirmed(
+        items.map(({ key }) => key),
+        options,
+      );
+    } catch (error) {
+      // The next insert tries a new one.
+      if (stream.isOver && this.#inserts === stream) this.#inserts = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Items as the table gives them, each when the rate limiter lets it pass. What was drawn ahead when the loop is left counts as sampled.
+   * @param numSamples how many; 1 where it is left out, none at all with -1
+   * @throws RangeError, TypeError · in the iteration ReplayError NOT_FOUND, IO, CORRUPT; SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`
+   */
+  sample<const O extends SampleCallOptions>(table: string, numSamples = 1, options?: O): AsyncIterable<SampleOf<O>> {
+    const known: SampleCallOptions = onlyKeys("options", options ?? {}, "emitTimesteps, unpackAsTableSignature, signal");
+    const { emitTimesteps = true, unpackAsTableSignature = false, signal } = known;
+    if (numSamples !== -1) integer("numSamples", numSamples, 1);
+    flag("emitTimesteps", emitTimesteps);
+    flag("unpackAsTableSignature", unpackAsTableSignature);
+    checkSignal(signal);
+    mustBeName(table);
+    return this.#samples(table, numSamples, emitTimesteps, unpackAsTableSignature, signal) as AsyncIterable<SampleOf<O>>;
+  }
+
+  async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
+    if (numSamples === -1) return;
+    const { info } = await this.#tables.get(table);
+    const signature = unpack ? info.signature : undefined;
+    const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
+    const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
+      if (!emitTimesteps) return { info: item.info, data: nest(wholeColumns(item)) };
+      return Array.from({ length: stepsOf(table, item, false) }, (_, t) => ({ info: item.info, data: nest(stepColumns(item, t)) }));
+    };
+    const sampler = this.sampler(table, { maxSamples: numSamples });
+    try {
+      for (let item = await sampler.next({ signal }); item !== undefined; item = await sampler.next({ signal })) yield given(item);
+    } finally {
+      sampler.close();
+    }
+  }
+
+  /** Draws items of a table, over one stream or several. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  sampler(table: string, options: SamplerOptions = {}): Sampler {
+    onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
+    mustBeName(table);
+    return new StreamSampler(this.#channel, table, options, this.#reconnectMs, async () => (await this.#tables.get(table)).signature);
+  }
+
+  /**
+   * Deletes items, and sets the priorities of others. Keys whose items are gone are skipped.
+   * @throws RangeError for a priority that is none; then nothing was sent · TypeError · ReplayError NOT_FOUND, IO
+   */
+  async mutatePriorities(table: string, changes: PriorityChanges): Promise<void> {
+    mustBeName(table);
+    const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
+    const pairs = [...updates].map((pair) => {
+      if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
+      return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
+    });
+    const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
+    readEmpty(await this.#channel.unary("MutatePriorities", mutateRequest(request, HEAD)), "MutatePrioritiesResponse");
+  }
+
+  /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
+  async reset(table: string): Promise<void> {
+    mustBeName(table);
+    readEmpty(await this.#channel.unary("Reset", resetRequest(table, HEAD)), "ResetResponse");
+  }
+
+  /** Saves all tables on the server's disk. @returns the path there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
+  async checkpoint(): Promise<string> {
+    return readCheckpointResponse(await this.#channel.unary("Checkpoint", emptyRequest(HEAD)));
+  }
+
+  /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
+  close(): void {
+    const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
+    for (const writer of this.#writers) writer.close();
+    this.#inserts?.close(reason);
+    this.#channel.close();
+  }
+
+  /** Waits until every writer's items are confirmed, then closes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await Promise.all([...this.#writers].map((writer) => writer.flush()));
+    } finally {
+      this.close();
+    }
+  }
+
+  #stream(kept: () => Iterable<bigint>): InsertStream {
+    return new InsertStream(this.#channel, this.#maxInFlight, this.#reconnectMs, kept);
+  }
+}
+
+function mustBeName(table: unknown): void {
+  if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+}
+
+/** A key as a server has them. */
+function keyOf(name: string, key: unknown): bigint {
+  if (typeof key === "bigint" && key >= 0n && key < 2n ** 64n) return key;
+  if (typeof key === "number" && Number.isSafeInteger(key) && key >= 0) return BigInt(key);
+  throw mustBe(TypeError, `a key of ${name}`, "a bigint in 0n … 2n ** 64n - 1n, as a sample's info has it", key);
+}

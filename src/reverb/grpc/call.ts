@@ -1,0 +1,125 @@
+/** One call in progress: messages there, messages back, and how it ended. */
+import { FrameReader, framed } from "./frames.ts";
+import type { Headers, Http2Stream } from "./http2.ts";
+import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UNAVAILABLE } from "./status.ts";
+
+/** HTTP/2's CANCEL. */
+const CANCEL = 8;
+
+export interface CallHandlers {
+  /** A message arrived; its bytes are a view that stays as it is. What this throws ends the call. */
+  readonly message: (bytes: Uint8Array) => void;
+  /** The last thing that is heard of the call: undefined where its status was OK. */
+  readonly end: (error: unknown) => void;
+  /** There is room again, after `send` has said that there is none. */
+  readonly drain?: () => void;
+}
+
+export class Call {
+  readonly #stream: Http2Stream;
+  readonly #handlers: CallHandlers;
+  readonly #address: string;
+  readonly #method: string;
+  #status: number | undefined;
+  #details = "";
+  #ended = false;
+
+  constructor(stream: Http2Stream, address: string, method: string, maxBytes: number, handlers: CallHandlers) {
+    this.#stream = stream;
+    this.#address = address;
+    this.#method = method;
+    this.#handlers = handlers;
+    const frames = new FrameReader(maxBytes, (bytes) => {
+      if (!this.#ended) handlers.message(bytes);
+    });
+    stream.on("response", (headers: Headers) => this.#response(headers));
+    stream.on("trailers", (headers: Headers) => this.#trailers(headers));
+    stream.on("drain", () => handlers.drain?.());
+    stream.on("data", (bytes: Uint8Array) => {
+      if (this.#ended) return;
+      try {
+        const why = frames.push(bytes);
+        if (why !== undefined) this.#fail(why.includes("maxMessageBytes") ? RESOURCE_EXHAUSTED : INTERNAL, why);
+      } catch (error) {
+        this.cancel(error);
+      }
+    });
+    let lost: Error | undefined;
+    stream.on("error", (error: Error) => {
+      lost = error;
+    });
+    const over = () => {
+      if (this.#ended) return;
+      if (this.#status === OK && frames.isCut) this.#fail(INTERNAL, "its last message is cut off");
+      else if (this.#status === OK) this.#end(undefined);
+      else if (this.#status !== undefined) this.#fail(this.#status, this.#details);
+      else this.#fail(UNAVAILABLE, reasonOf(lost), lost);
+    };
+    stream.on("close", over);
+    // A server may end a call while this side has more to say: the stream then stays open.
+    stream.on("end", () => {
+      if (this.#status === undefined || this.#ended) return;
+      over();
+      if (!stream.destroyed) stream.close();
+    });
+  }
+
+  /** @param bytes a message with HEAD free bytes before it @returns whether there is room for more; there is none once the call has ended */
+  send(bytes: Uint8Array<ArrayBuffer>): boolean {
+    if (this.#ended || this.#stream.destroyed) return false;
+    return this.#stream.write(framed(bytes));
+  }
+
+  /** No more messages follow. */
+  finish(): void {
+    if (!this.#ended && !this.#stream.destroyed) this.#stream.end();
+  }
+
+  /** Ends the call now, with this as what came of it. */
+  cancel(reason?: unknown): void {
+    if (this.#ended) return;
+    this.#end(reason);
+    this.#stream.close(CANCEL);
+  }
+
+  /** No messages are taken until `resume`: the server then stops, after what is on its way. */
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  #response(headers: Headers): void {
+    const http = Number(headers[":status"]);
+    if (headers["grpc-status"] !== undefined) this.#trailers(headers);
+    else if (http !== 200) {
+      this.#status = statusOfHttp(http);
+      this.#details = `it answered with HTTP status ${http}`;
+    }
+  }
+
+  #trailers(headers: Headers): void {
+    const status = Number(headers["grpc-status"] ?? Number.NaN);
+    if (!Number.isInteger(status)) return;
+    this.#status = status;
+    this.#details = messageOf(String(headers["grpc-message"] ?? ""));
+  }
+
+  #fail(status: number, details: string, cause?: unknown): void {
+    this.#end(new RpcError(this.#address, this.#method, status, details, cause));
+    if (!this.#stream.destroyed) this.#stream.close(CANCEL);
+  }
+
+  #end(error: unknown): void {
+    this.#ended = true;
+    this.#handlers.end(error);
+  }
+}
+
+function reasonOf(error: Error | undefined): string {
+  if (error === undefined) return "the connection was lost";
+  const { cause } = error;
+  return `the connection was lost (${cause instanceof Error ? cause.message : error.message})`;
+}

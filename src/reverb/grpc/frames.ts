@@ -1,0 +1,71 @@
+/** Messages in a stream of bytes: each behind a byte that says whether it is compressed, and four with its length. */
+
+/** Bytes before a message. */
+export const HEAD = 5;
+
+/** Writes the head into the free bytes before a message. */
+export function framed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const length = bytes.length - HEAD;
+  bytes[0] = 0;
+  bytes[1] = length >>> 24;
+  bytes[2] = length >>> 16;
+  bytes[3] = length >>> 8;
+  bytes[4] = length;
+  return bytes;
+}
+
+/** Cuts what arrives into messages. A message that arrives in one piece is not copied. */
+export class FrameReader {
+  readonly #maxBytes: number;
+  readonly #take: (message: Uint8Array) => void;
+  #parts: Uint8Array[] = [];
+  /** Bytes in these parts, and how many are wanted before anything can be done. */
+  #have = 0;
+  #want = HEAD;
+
+  constructor(maxBytes: number, take: (message: Uint8Array) => void) {
+    this.#maxBytes = maxBytes;
+    this.#take = take;
+  }
+
+  /** Whether a message has begun and not ended. */
+  get isCut(): boolean {
+    return this.#have > 0;
+  }
+
+  /** @returns why the stream cannot be read any further, where it cannot */
+  push(bytes: Uint8Array): string | undefined {
+    this.#parts.push(bytes);
+    this.#have += bytes.length;
+    if (this.#have < this.#want) return undefined;
+    const all = this.#parts.length === 1 ? bytes : joined(this.#parts, this.#have);
+    let at = 0;
+    for (;;) {
+      const left = all.length - at;
+      if (left < HEAD) {
+        this.#want = HEAD;
+        break;
+      }
+      if (all[at] !== 0) return "a message is compressed, or is none: this client asks for messages that are not";
+      const length = (((all[at + 1] as number) << 24) | ((all[at + 2] as number) << 16) | ((all[at + 3] as number) << 8) | (all[at + 4] as number)) >>> 0;
+      if (length > this.#maxBytes) return `a message has ${length} bytes, and maxMessageBytes is ${this.#maxBytes}`;
+      this.#want = HEAD + length;
+      if (left < this.#want) break;
+      this.#take(all.subarray(at + HEAD, at + HEAD + length));
+      at += HEAD + length;
+    }
+    this.#parts = at === all.length ? [] : [at === 0 ? all : all.subarray(at)];
+    this.#have = all.length - at;
+    return undefined;
+  }
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

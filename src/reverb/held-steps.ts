@@ -1,0 +1,129 @@
+/** The steps that a writer has at hand, leaf by leaf, and the chunks that they are in by now. */
+import type { PlacedLeaf } from "../spec/layout.ts";
+import { randomKey } from "./keys.ts";
+import { chunkOf, type StepValue } from "./step-values.ts";
+import type { StepPlace } from "./tensors/runs.ts";
+import type { ChunkMessage } from "./wire/tensor.ts";
+
+/** From so many bytes on a leaf has chunks of its own: an item then brings none that it does not name. Below, what a chunk costs counts more. */
+const WIDE_BYTES = 1024;
+/** Steps and bytes of a chunk, about. */
+const CHUNK_STEPS = 128;
+const CHUNK_BYTES = 1 << 18;
+
+interface Held {
+  readonly value: StepValue;
+  place: (StepPlace & { readonly chunk: ChunkMessage }) | undefined;
+}
+
+/** A leaf's steps, by their number since the writer was made. */
+interface HeldLeaf {
+  readonly leaf: PlacedLeaf;
+  readonly steps: Map<number, Held>;
+  /** Steps from this one on are in no chunk. */
+  unplaced: number;
+  keep: number;
+  maxChunk: number;
+}
+
+export class HeldSteps {
+  readonly #leaves: HeldLeaf[];
+  #episodeId = randomKey();
+  #episodeStart = 0;
+
+  constructor(leaves: readonly PlacedLeaf[], keep: number) {
+    this.#leaves = leaves.map((leaf) => ({ leaf, steps: new Map(), unplaced: 0, keep, maxChunk: chunkSteps(leaf) }));
+  }
+
+  configure(leaf: number, keep: number, maxChunk: number | undefined): void {
+    const held = this.#leaves[leaf] as HeldLeaf;
+    held.keep = keep;
+    held.maxChunk = maxChunk ?? chunkSteps(held.leaf);
+  }
+
+  /** The oldest step of a leaf that is at hand; `total` where none is. */
+  oldest(leaf: number, total: number): number {
+    const [first = total] = (this.#leaves[leaf] as HeldLeaf).steps.keys();
+    return first;
+  }
+
+  /** Values of a step, or more of them. */
+  add(step: number, values: readonly (StepValue | undefined)[]): void {
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i];
+      const held = this.#leaves[i] as HeldLeaf;
+      if (value !== undefined) held.steps.set(step, { value, place: undefined });
+      held.steps.delete(step - held.keep);
+    }
+  }
+
+  value({ index }: PlacedLeaf, step: number): StepValue {
+    return ((this.#leaves[index] as HeldLeaf).steps.get(step) as Held).value;
+  }
+
+  /** Where a step is, in a chunk that may be made for it. @param chunks notes that chunk */
+  place({ index }: PlacedLeaf, step: number, chunks: Set<ChunkMessage>): StepPlace {
+    const leaf = this.#leaves[index] as HeldLeaf;
+    const held = leaf.steps.get(step) as Held;
+    if (held.place === undefined) this.#chunk(leaf);
+    const place = held.place as unknown as NonNullable<Held["place"]>;
+    chunks.add(place.chunk);
+    return place;
+  }
+
+  /** The chunks that later items may refer to. */
+  chunkKeys(): Set<bigint> {
+    const keys = new Set<bigint>();
+    for (const { steps } of this.#leaves) for (const { place } of steps.values()) if (place !== undefined) keys.add(place.chunkKey);
+    return keys;
+  }
+
+  /** @param total steps that there were */
+  endEpisode(total: number): void {
+    // A chunk has steps of one episode.
+    for (const leaf of this.#leaves) this.#chunk(leaf);
+    this.#episodeId = randomKey();
+    this.#episodeStart = total;
+  }
+
+  clear(): void {
+    for (const { steps } of this.#leaves) steps.clear();
+  }
+
+  /** Puts what a leaf has in no chunk into some, together with narrow leaves that have the same steps in none. */
+  #chunk(asked: HeldLeaf): void {
+    const waiting = unplacedOf(asked);
+    if (waiting.length === 0) return;
+    const isWide = (leaf: HeldLeaf) => leaf.leaf.bytes >= WIDE_BYTES;
+    const together = isWide(asked)
+      ? [asked]
+      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && sameSteps(unplacedOf(leaf), waiting));
+    for (let from = 0; from < waiting.length; ) {
+      const first = waiting[from] as number;
+      let to = from + 1;
+      while (to < waiting.length && to - from < asked.maxChunk && waiting[to] === first + (to - from)) to++;
+      const steps = waiting.slice(from, to);
+      const held = together.map((leaf) => steps.map((step) => leaf.steps.get(step) as Held));
+      const columns = together.map(({ leaf }, i) => ({ leaf, values: (held[i] as Held[]).map(({ value }) => value) }));
+      const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns);
+      for (const [index, each] of held.entries()) for (const [offset, one] of each.entries()) one.place = { chunkKey: chunk.key, offset, index, chunk };
+      from = to;
+    }
+    for (const leaf of together) leaf.unplaced = (waiting.at(-1) as number) + 1;
+  }
+}
+
+function chunkSteps({ bytes }: PlacedLeaf): number {
+  return Math.max(1, Math.min(CHUNK_STEPS, Math.floor(CHUNK_BYTES / Math.max(bytes, 1))));
+}
+
+/** The steps of a leaf that are in no chunk, oldest first. */
+function unplacedOf({ steps, unplaced }: HeldLeaf): number[] {
+  const found: number[] = [];
+  for (const [step, { place }] of steps) if (step >= unplaced && place === undefined) found.push(step);
+  return found;
+}
+
+function sameSteps(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((step, i) => step === b[i]);
+}

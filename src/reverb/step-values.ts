@@ -1,0 +1,57 @@
+/** The values of single steps: checked, copied, and put into chunks. */
+import { mustBe } from "../error.ts";
+import { type AnyArray, type Numbered, zeros } from "../spec/dtype.ts";
+import { mustPut } from "../spec/fit.ts";
+import type { MeasuredLeaf } from "../spec/layout.ts";
+import { utf8Bytes } from "../spec/text.ts";
+import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
+import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
+
+/** A leaf's value of one step. */
+export type StepValue = AnyArray | string[];
+
+/** A checked copy. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, given: unknown): StepValue {
+  const { dtype } = leaf;
+  const target = { dtype, shape, size };
+  if (dtype !== "string") {
+    const value = zeros(dtype, size);
+    mustPut(target, value as unknown as Numbered, 0, given, keys);
+    return value;
+  }
+  const texts: string[] = [];
+  mustPut(target, texts as unknown as Numbered, 0, given, keys);
+  const long = texts.find((text) => utf8Bytes(text) > leaf.maxBytes);
+  if (long !== undefined) throw mustBe("INVALID_DATA", keys.join(".") || "step", `text of at most ${leaf.maxBytes} bytes in UTF-8, its maxBytes`, long);
+  return texts;
+}
+
+/** The same of some steps behind each other. */
+export function stepsValue(values: readonly StepValue[]): StepValue {
+  const [first] = values as readonly [StepValue];
+  if (values.length === 1) return first;
+  if (Array.isArray(first)) return (values as readonly string[][]).flat();
+  const size = first.length;
+  const all = new (first.constructor as new (length: number) => Float64Array)(values.length * size);
+  for (let i = 0; i < values.length; i++) all.set(values[i] as unknown as Float64Array, i * size);
+  return all;
+}
+
+/** One leaf of a chunk. */
+export interface ChunkColumn {
+  readonly leaf: MeasuredLeaf;
+  /** A value for each step. */
+  readonly values: readonly StepValue[];
+}
+
+/** A chunk of some leaves, all of the same steps. @param at the first step's number in its episode */
+export function chunkOf(key: bigint, episodeId: bigint, at: number, columns: readonly ChunkColumn[]): ChunkMessage {
+  let uncompressedSize = 0;
+  const [{ values: first }] = columns as readonly [ChunkColumn];
+  const tensors = columns.map(({ leaf, values }): TensorMessage => {
+    const data = stepsValue(values);
+    uncompressedSize += sizeOfData(data);
+    return writeTensor(leaf.leaf.dtype, [values.length, ...leaf.shape], data);
+  });
+  return { key, episodeId, start: at, end: at + first.length - 1, sparse: false, deltaEncoded: false, tensors, uncompressedSize };
+}

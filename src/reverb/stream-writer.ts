@@ -1,0 +1,233 @@
+/** Items of any steps at hand, sent to a server. Reverb's `TrajectoryWriter`, as reprise/agents has it for tables of this process. */
+import type { Shaped } from "../agents/signature.ts";
+import type { Fields, PartOf, Values } from "../agents/writers/fields.ts";
+import { History, type HistoryOf } from "../agents/writers/history.ts";
+import { leafOf, TrajectoryColumn } from "../agents/writers/trajectory-column.ts";
+import type { ItemColumns, TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
+import type { Column } from "../column.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { MAX_LENGTH } from "../limits.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
+import { leaves, type Nest } from "../spec/nest.ts";
+import type { Spec, StepOf } from "../spec/spec.ts";
+import type { WaitOptions } from "../wait.ts";
+import { HeldSteps } from "./held-steps.ts";
+import type { InsertStream } from "./insert-stream.ts";
+import { randomKey } from "./keys.ts";
+import { inOrder, type KnownTables } from "./known-tables.ts";
+import { stepsValue, stepValue } from "./step-values.ts";
+import type { KnownTable } from "./table-info.ts";
+import { slicesOf } from "./tensors/runs.ts";
+import type { ColumnMessage } from "./wire/item.ts";
+import type { ChunkMessage } from "./wire/tensor.ts";
+
+/** Anything else than a nest is told by its place. */
+const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
+
+export class StreamWriter<S extends Spec = Spec> {
+  readonly #fields: Fields<S>;
+  readonly #tables: KnownTables;
+  readonly #validates: boolean;
+  readonly #history: History;
+  readonly #steps: HeldSteps;
+  readonly #stream: InsertStream;
+  readonly #closes: () => void;
+  #isOpen = false;
+  #episodeSteps = 0;
+  /** Items that wait until their table is known, in the order of their calls. */
+  #line: Promise<void> | undefined;
+  #closed = false;
+
+  /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
+  constructor(
+    spec: S,
+    fields: Fields<S>,
+    options: TrajectoryWriterOptions,
+    tables: KnownTables,
+    stream: (kept: () => Iterable<bigint>) => InsertStream,
+    closes: () => void,
+  ) {
+    const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
+    flag("validateItems", validateItems);
+    this.#fields = fields;
+    this.#tables = tables;
+    this.#validates = validateItems;
+    this.#closes = closes;
+    this.#steps = new HeldSteps(fields.leaves, numKeepAliveRefs);
+    this.#stream = stream(() => this.#steps.chunkKeys());
+    const read = (leaf: PlacedLeaf, steps: readonly number[]) => stepsValue(steps.map((step) => this.#steps.value(leaf, step))).slice() as Column["data"];
+    this.#history = new History(spec, fields.leaves, numKeepAliveRefs, read);
+  }
+
+  /** The steps at hand, nested as the spec, with the fields that were given so far. @throws ReplayError EMPTY before the first step */
+  get history(): HistoryOf<S> {
+    return this.#history.columns as HistoryOf<S>;
+  }
+
+  /** Steps of the open episode, without one that is not complete. */
+  get episodeSteps(): number {
+    return this.#episodeSteps;
+  }
+
+  /**
+   * How long one field is kept. Later than the first step, steps that are gone by then stay so.
+   * @param path the keys that lead to the field
+   * @param options.maxChunkLength steps that one chunk of the field may have
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   */
+  configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
+    this.#check();
+    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
+    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
+    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
+    const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
+    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    this.#history.keepLeaf(leaf, numKeepAliveRefs, this.#steps.oldest(leaf, this.#history.total));
+    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength ?? undefined);
+  }
+
+  /**
+   * Appends a step, whole or without some of its fields. Nothing is sent before an item needs it. O(bytes)
+   * @param options.partialStep leaves the step open: the next append goes on with it
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set. Nothing changed then
+   */
+  append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
+    this.#check();
+    const { partialStep = false } = onlyKeys("options", options, "partialStep");
+    flag("partialStep", partialStep);
+    const given = this.#fields.take(step);
+    const at = this.#history.total - Number(this.#isOpen);
+    const values = this.#fields.leaves.map((leaf, i) => {
+      if (given[i] === undefined) return undefined;
+      if (this.#isOpen && this.#history.has(i))
+        throw mustBe("SPEC_MISMATCH", leaf.path || "step", "left out, because an earlier append of this step has set it", given[i]);
+      return stepValue(leaf, given[i]);
+    });
+    this.#steps.add(at, values);
+    if (this.#isOpen) this.#history.extend(values as Values);
+    else this.#history.add(values as Values);
+    this.#isOpen = partialStep;
+    if (!partialStep) this.#episodeSteps++;
+  }
+
+  /**
+   * Makes an item of columns of this writer's history, and sends it with the steps that the server does not have yet. O(bytes of these steps)
+   * @returns `undefined`, or a promise: until its table is known, and where too many items are on their way until there is room. `flush` waits for confirmations
+   * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
+   * the table's signature; both by the promise for the first item of a table
+   */
+  createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
+    this.#check();
+    if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    // One negative priority would end a table of the server's for good.
+    finite("priority", priority, 0);
+    const given = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
+    if (given.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
+    const held = given.map(({ keys, leaf: column }) => {
+      const subject = ["trajectory", ...keys].join(".");
+      if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
+      return { column, steps: column.held(subject, this.#history) };
+    });
+    const shapes = held.map(({ column: { dtype, shape } }): Shaped => ({ dtype, shape }));
+    const known = this.#tables.now(table);
+    // What does not fit is refused before anything changes.
+    if (known !== undefined) this.#fit(table, known, [], shapes);
+    const chunks = new Set<ChunkMessage>();
+    const columns = held.map(({ column, steps }): ColumnMessage => {
+      const leaf = leafOf(column);
+      const places = steps.map((step) => this.#steps.place(leaf, step, chunks));
+      return { slices: slicesOf(places), squeeze: column.isSqueezed };
+    });
+    const send = (found: KnownTable) =>
+      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks]);
+    if (known !== undefined && this.#line === undefined) return send(known);
+    const sent = (this.#line ?? Promise.resolve()).then(async () => {
+      await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
+    });
+    const line = sent
+      .catch(() => {})
+      .then(() => {
+        if (this.#line === line) this.#line = undefined;
+      });
+    this.#line = line;
+    return sent;
+  }
+
+  /**
+   * Ends the episode; a step that is open ends with it. With `timeoutMs` or `signal` it first waits until all items are confirmed.
+   * @param options.clearBuffers whether no later item reaches back over the end; true where it is left out
+   * @returns `undefined` where it has ended; else a promise
+   * @throws ReplayError TIMEOUT, CLOSED, what ended the stream, or the signal's reason; then the episode goes on, with all its steps
+   */
+  endEpisode(options: WaitOptions & { readonly clearBuffers?: boolean } = {}): Promise<void> | undefined {
+    this.#check();
+    const { clearBuffers = true, ...wait } = onlyKeys("options", options, "clearBuffers, timeoutMs, signal");
+    flag("clearBuffers", clearBuffers);
+    if (wait.timeoutMs === undefined && wait.signal === undefined) {
+      this.#end(clearBuffers);
+      return undefined;
+    }
+    return this.flush(wait).then(() => {
+      this.#check();
+      this.#end(clearBuffers);
+    });
+  }
+
+  /**
+   * Waits until at most `blockUntilNumItems` (0 where it is left out) of this writer's items are without a confirmation: until the rate limiters have let the others in.
+   * @throws ReplayError TIMEOUT, what ended the stream, or the signal's reason
+   */
+  async flush(options: WaitOptions & { readonly blockUntilNumItems?: number } = {}): Promise<void> {
+    this.#check();
+    const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
+    integer("blockUntilNumItems", blockUntilNumItems, 0);
+    if (this.#line !== undefined) await this.#line;
+    await this.#stream.flush(blockUntilNumItems, wait);
+  }
+
+  /** Lets the steps at hand go and ends the stream. Items without a confirmation may or may not be in their tables: `flush` first. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#closes();
+    this.#stream.close(closed());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    try {
+      await this.flush();
+    } finally {
+      this.close();
+    }
+  }
+
+  #fit(table: string, known: KnownTable, columns: readonly ColumnMessage[], shapes: readonly Shaped[]): readonly ColumnMessage[] {
+    return inOrder(table, this.#validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
+  }
+
+  #end(clearBuffers: boolean): void {
+    this.#isOpen = false;
+    this.#episodeSteps = 0;
+    if (clearBuffers) {
+      this.#history.clear();
+      this.#steps.clear();
+    }
+    this.#steps.endEpisode(this.#history.total);
+  }
+
+  #check(): void {
+    if (this.#closed) throw closed();
+    this.#stream.check();
+  }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
+}

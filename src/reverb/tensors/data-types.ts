@@ -1,0 +1,57 @@
+/** TensorFlow's data types beside ours. */
+import type { Dtype } from "../../spec/dtype.ts";
+
+export interface DataType {
+  /** TensorFlow's number. */
+  readonly number: number;
+  /** What signatures say. Only these can be written whose word is a dtype of ours. */
+  readonly word: string;
+  /** Bytes of an element on the wire; 0 of text. */
+  readonly bytes: number;
+  /** What its elements are read as. */
+  readonly as: Dtype | "string";
+  /** How they become that, where they are not that already. */
+  readonly widen?: "half" | "bfloat16" | "pair";
+  readonly integer: boolean;
+}
+
+function type(number: number, word: string, bytes: number, as: DataType["as"] = word as Dtype, widen?: DataType["widen"]): DataType {
+  return { number, word, bytes, as, integer: /^[iu]\d/.test(word), ...(widen === undefined ? {} : { widen }) };
+}
+
+/** Complex numbers are pairs, with a last dimension of 2. Quantized integers are integers. */
+const TYPES = [
+  type(1, "f32", 4),
+  type(2, "f64", 8),
+  type(3, "i32", 4),
+  type(4, "u8", 1),
+  type(5, "i16", 2),
+  type(6, "i8", 1),
+  type(7, "string", 0),
+  type(8, "complex64", 8, "f32", "pair"),
+  type(9, "i64", 8),
+  type(10, "bool", 1),
+  type(11, "qint8", 1, "i8"),
+  type(12, "quint8", 1, "u8"),
+  type(13, "qint32", 4, "i32"),
+  type(14, "bfloat16", 2, "f32", "bfloat16"),
+  type(15, "qint16", 2, "i16"),
+  type(16, "quint16", 2, "u16"),
+  type(17, "u16", 2),
+  type(18, "complex128", 16, "f64", "pair"),
+  type(19, "f16", 2, "f32", "half"),
+  type(22, "u32", 4),
+  type(23, "u64", 8),
+];
+
+const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((one) => one.number === number));
+const BY_WORD = new Map(TYPES.map((one) => [one.word, one]));
+
+/** Undefined for a type that tensors of Reverb cannot have. */
+export function dataType(number: number): DataType | undefined {
+  return BY_NUMBER[number];
+}
+
+export function dataTypeOf(word: Dtype | "string"): DataType {
+  return BY_WORD.get(word) as DataType;
+}

@@ -1,0 +1,164 @@
+/**
+ * Snappy's blocks: the length as a varint, then literals and copies of what stands before. A tag's lower two bits: 0 a literal, 1 to 3 a copy whose distance has 11, 16,
+ * or 32 bits. Source: snappy's format_description.txt.
+ */
+import { ReplayError } from "../../error.ts";
+
+/** Copies reach back this far at most, so that a distance has 16 bits. */
+const BLOCK = 1 << 16;
+
+const TABLE_BITS = 14;
+const TABLE = new Uint16Array(1 << TABLE_BITS);
+
+/** The compressed bytes are made here. */
+let scratch = new Uint8Array(1 << 12);
+
+/** Compresses bytes. What does not shrink takes a few bytes more. O(bytes) */
+export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { length } = bytes;
+  // A literal of 64 KiB has a tag of three bytes, and a copy is never longer than what it stands for.
+  const most = 32 + length + Math.floor(length / 6);
+  if (scratch.length < most) scratch = new Uint8Array(2 * most);
+  let at = 0;
+  let rest = length;
+  for (; rest > 127; rest >>>= 7) scratch[at++] = (rest & 127) | 128;
+  scratch[at++] = rest;
+  for (let from = 0; from < length; from += BLOCK) at = compressBlock(bytes, from, Math.min(from + BLOCK, length), at);
+  return scratch.slice(0, at);
+}
+
+function compressBlock(bytes: Uint8Array, from: number, to: number, out: number): number {
+  let at = out;
+  let literal = from;
+  if (to - from >= 16) {
+    let bits = 8;
+    while (bits < TABLE_BITS && 1 << bits < to - from) bits++;
+    TABLE.fill(0, 0, 1 << bits);
+    const shift = 32 - bits;
+    const last = to - 8;
+    let place = from + 1;
+    // Where nothing is found for long, it is looked for less often.
+    let misses = 32;
+    while (place < last) {
+      const four = fourAt(bytes, place);
+      const hash = Math.imul(four, 0x1e35a7bd) >>> shift;
+      const found = from + (TABLE[hash] as number);
+      TABLE[hash] = place - from;
+      if (found >= place || fourAt(bytes, found) !== four) {
+        place += misses++ >> 5;
+        continue;
+      }
+      misses = 32;
+      let end = place + 4;
+      for (let other = found + 4; end < to && bytes[end] === bytes[other]; end++) other++;
+      if (place > literal) at = putLiteral(bytes, literal, place, at);
+      at = putCopy(place - found, end - place, at);
+      literal = place = end;
+    }
+  }
+  return literal < to ? putLiteral(bytes, literal, to, at) : at;
+}
+
+function fourAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
+}
+
+function putLiteral(bytes: Uint8Array, from: number, to: number, out: number): number {
+  let at = out;
+  const n = to - from - 1;
+  if (n < 60) scratch[at++] = n << 2;
+  else if (n < 256) {
+    scratch[at++] = 60 << 2;
+    scratch[at++] = n;
+  } else {
+    scratch[at++] = 61 << 2;
+    scratch[at++] = n;
+    scratch[at++] = n >> 8;
+  }
+  if (n < 32) for (let i = from; i < to; i++) scratch[at++] = bytes[i] as number;
+  else {
+    scratch.set(bytes.subarray(from, to), at);
+    at += n + 1;
+  }
+  return at;
+}
+
+function putCopy(distance: number, length: number, out: number): number {
+  let at = out;
+  let rest = length;
+  while (rest > 0) {
+    // At least four bytes stay for the last one, which then may be a short one.
+    const part = rest <= 64 ? rest : rest < 68 ? 60 : 64;
+    if (part >= 4 && part < 12 && distance < 2048) {
+      scratch[at++] = 1 | ((part - 4) << 2) | ((distance >> 8) << 5);
+      scratch[at++] = distance;
+    } else {
+      scratch[at++] = 2 | ((part - 1) << 2);
+      scratch[at++] = distance;
+      scratch[at++] = distance >> 8;
+    }
+    rest -= part;
+  }
+  return at;
+}
+
+/**
+ * The bytes that a block stands for. O(size)
+ * @param size how many they must be: it is compared before any memory is taken
+ * @throws ReplayError CORRUPT
+ */
+export function uncompress(block: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+  let at = 0;
+  let told = 0;
+  for (let factor = 1; ; factor *= 128) {
+    const byte = block[at++];
+    if (byte === undefined || factor > 2 ** 28) throw corrupt("it has no length");
+    told += (byte & 127) * factor;
+    if (byte < 128) break;
+  }
+  if (told !== size) throw corrupt(`it should have ${size} bytes, and says that it has ${told}`);
+  // The longest copy has 64 bytes and takes three.
+  if (size > 22 * block.length) throw corrupt(`it cannot have ${size} bytes`);
+  const bytes = new Uint8Array(size);
+  let to = 0;
+  while (at < block.length) {
+    const tag = block[at++] as number;
+    let length = (tag >> 2) + 1;
+    if ((tag & 3) === 0) {
+      if (length > 60) {
+        const more = length - 60;
+        length = 1;
+        for (let i = 0; i < more; i++) length += (block[at + i] ?? 0) * 2 ** (8 * i);
+        at += more;
+      }
+      if (length > block.length - at || length > size - to) throw corrupt("a literal is longer than what is there");
+      if (length < 24) for (let i = 0; i < length; i++) bytes[to + i] = block[at + i] as number;
+      else bytes.set(length === block.length ? block : block.subarray(at, at + length), to);
+      at += length;
+      to += length;
+      continue;
+    }
+    let distance = block[at++] ?? 0;
+    if ((tag & 3) === 1) {
+      length = ((tag >> 2) & 7) + 4;
+      distance += (tag >> 5) << 8;
+    } else {
+      distance += (block[at++] ?? 0) << 8;
+      if ((tag & 3) === 3) {
+        distance += (block[at] ?? 0) * 2 ** 16 + (block[at + 1] ?? 0) * 2 ** 24;
+        at += 2;
+      }
+    }
+    if (distance === 0 || distance > to || length > size - to) throw corrupt("a copy reaches out of it");
+    if (distance >= length && length >= 24) bytes.copyWithin(to, to - distance, to - distance + length);
+    // What is copied may be made by the copy itself.
+    else for (let i = 0; i < length; i++) bytes[to + i] = bytes[to + i - distance] as number;
+    to += length;
+  }
+  if (to !== size || at !== block.length) throw corrupt(`it should have ${size} bytes, and has ${to}`);
+  return bytes;
+}
+
+function corrupt(why: string): ReplayError {
+  return new ReplayError("CORRUPT", `a block of snappy's cannot be read: ${why}`);
+}

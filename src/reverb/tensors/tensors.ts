@@ -1,0 +1,70 @@
+/** Arrays of some steps as tensors on the wire, and back. */
+import { ReplayError } from "../../error.ts";
+import { fromBfloats, fromHalves } from "../../formats/half.ts";
+import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../spec/dtype.ts";
+import type { TensorMessage } from "../wire/tensor.ts";
+import { type DataType, dataType, dataTypeOf } from "./data-types.ts";
+import { fromDeltas, toDeltas } from "./delta.ts";
+import { compress, uncompress } from "./snappy.ts";
+import { readStrings, texts, writeStrings } from "./strings.ts";
+
+/** What a tensor holds, its first dimension the steps. */
+export interface Tensor {
+  readonly dtype: Dtype | "string";
+  readonly shape: readonly number[];
+  readonly data: ArrayOf<Dtype> | string[];
+}
+
+/** @param delta whether the chunk is delta encoded: integers with more than the dimension of time are then */
+export function writeTensor(dtype: Dtype | "string", shape: readonly number[], data: AnyArray | readonly string[], delta = false): TensorMessage {
+  const type = dataTypeOf(dtype);
+  if (!ArrayBuffer.isView(data)) return { dtype: type.number, shape, content: writeStrings(data) };
+  let bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (delta && isDelta(type, shape)) {
+    bytes = bytes.slice();
+    toDeltas(bytes as Uint8Array<ArrayBuffer>, type.bytes, data.length / (shape[0] as number));
+  }
+  return { dtype: type.number, shape, content: compress(bytes) };
+}
+
+/** Bytes of a tensor's elements before they are compressed. */
+export function sizeOfData(data: AnyArray | readonly string[]): number {
+  if (ArrayBuffer.isView(data)) return data.byteLength;
+  return data.reduce((sum, text) => sum + text.length, 0);
+}
+
+/**
+ * Half precision comes as f32, complex numbers with a last dimension of 2, text that is not UTF-8 with U+FFFD. O(bytes)
+ * @throws ReplayError CORRUPT for content that has not the shape's size · UNSUPPORTED for another data type
+ */
+export function readTensor({ dtype, shape, content }: TensorMessage, delta: boolean): Tensor {
+  const type = dataType(dtype);
+  if (type === undefined) throw new ReplayError("UNSUPPORTED", `a tensor has TensorFlow's data type ${dtype}, which Reverb's tensors cannot have`);
+  const count = countOf(shape);
+  if (type.as === "string") return { dtype: "string", shape, data: texts(readStrings(content, count)) };
+  const bytes = uncompress(content, count * type.bytes);
+  if (delta && isDelta(type, shape)) fromDeltas(bytes, type.bytes, count / (shape[0] as number));
+  if (type.widen === "pair") return { dtype: type.as, shape: [...shape, 2], data: elements(type.as, bytes) };
+  if (type.widen === undefined) return { dtype: type.as, shape, data: elements(type.as, bytes) };
+  const halves = new Uint16Array(bytes.buffer);
+  return { dtype: type.as, shape, data: type.widen === "half" ? fromHalves(halves) : fromBfloats(halves) };
+}
+
+function isDelta(type: DataType, shape: readonly number[]): boolean {
+  return type.integer && shape.length >= 2 && (shape[0] as number) > 0;
+}
+
+function elements(dtype: Dtype, { buffer }: Uint8Array<ArrayBuffer>): ArrayOf<Dtype> {
+  return new DTYPES[dtype].array(buffer) as ArrayOf<Dtype>;
+}
+
+/** @throws ReplayError CORRUPT for sizes that no memory has */
+function countOf(shape: readonly number[]): number {
+  let count = 1;
+  for (let i = 0; i < shape.length; i++) {
+    const n = shape[i] as number;
+    count *= n;
+    if (n < 0 || count > 2 ** 40) throw new ReplayError("CORRUPT", `a tensor has the shape [${shape.join(", ")}]`);
+  }
+  return count;
+}

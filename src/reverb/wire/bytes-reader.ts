@@ -1,0 +1,171 @@
+/** Reads protobuf messages, field by field. Nothing is believed: every length and every number of bytes is looked at first. */
+import { ReplayError } from "../../error.ts";
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+const HALVES = new Uint32Array(2);
+const WHOLE = new BigUint64Array(HALVES.buffer);
+const DOUBLE = new Float64Array(HALVES.buffer);
+
+/** A tag is a field's number times 8, and how its value is written. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const DELIMITED = 2;
+export const FIXED32 = 5;
+
+export class BytesReader {
+  readonly #bytes: Uint8Array;
+  /** What the message is called in errors. */
+  readonly #name: string;
+  #at = 0;
+  /** Where the message ends that is being read. */
+  #end: number;
+
+  constructor(bytes: Uint8Array, name: string) {
+    this.#bytes = bytes;
+    this.#name = name;
+    this.#end = bytes.length;
+  }
+
+  /** The next tag; 0 at the end of the message. */
+  tag(): number {
+    if (this.#at >= this.#end) return 0;
+    const tag = this.#low();
+    if (tag < 8) throw this.wrong("there is no field 0");
+    return tag;
+  }
+
+  /** Goes into a nested message. @returns what `leave` wants when its tags are at their end */
+  enter(): number {
+    const length = this.#length();
+    const outer = this.#end;
+    this.#end = this.#at + length;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.#end = outer;
+  }
+
+  /** Whether there is more of a packed list that was entered. */
+  get more(): boolean {
+    return this.#at < this.#end;
+  }
+
+  int32(): number {
+    return this.#low() | 0;
+  }
+
+  bool(): boolean {
+    this.#varint();
+    return (HALVES[0] as number) !== 0 || (HALVES[1] as number) !== 0;
+  }
+
+  uint64(): bigint {
+    this.#varint();
+    return WHOLE[0] as bigint;
+  }
+
+  /** The nearest double to a whole number with a sign. */
+  int64(): number {
+    this.#varint();
+    return (HALVES[0] as number) + ((HALVES[1] as number) | 0) * 0x100000000;
+  }
+
+  double(): number {
+    HALVES[0] = this.#fixed();
+    HALVES[1] = this.#fixed();
+    return DOUBLE[0] as number;
+  }
+
+  /** A view of the message's own bytes. */
+  bytes(): Uint8Array {
+    const length = this.#length();
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  string(): string {
+    const from = this.#at;
+    const bytes = this.bytes();
+    if (bytes.length < 24) {
+      let text = "";
+      let i = 0;
+      for (; i < bytes.length && (bytes[i] as number) < 0x80; i++) text += String.fromCharCode(bytes[i] as number);
+      if (i === bytes.length) return text;
+    }
+    try {
+      return UTF8.decode(bytes);
+    } catch {
+      throw this.wrong("a text is not UTF-8", from);
+    }
+  }
+
+  /** Passes over a field that nobody asks for. */
+  skip(tag: number): void {
+    const wire = tag & 7;
+    if (wire === VARINT) this.#varint();
+    else if (wire === DELIMITED) this.#pass(this.#length());
+    else if (wire === FIXED64) this.#pass(8);
+    else if (wire === FIXED32) this.#pass(4);
+    else throw this.wrong(`field ${tag >>> 3} is written in way ${wire}, which is none of protobuf 3`);
+  }
+
+  /** The error of a message that is no good for another reason. */
+  wrong(why: string, at = this.#at): ReplayError {
+    return new ReplayError("CORRUPT", `a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}: ${why}`);
+  }
+
+  #length(): number {
+    const length = this.#low();
+    if (length > this.#end - this.#at) throw this.wrong(`${length} bytes should follow, and ${this.#end - this.#at} do`);
+    return length;
+  }
+
+  #pass(bytes: number): void {
+    if (bytes > this.#end - this.#at) throw this.wrong(`${bytes} bytes should follow, and ${this.#end - this.#at} do`);
+    this.#at += bytes;
+  }
+
+  #fixed(): number {
+    this.#pass(4);
+    const at = this.#at;
+    const bytes = this.#bytes;
+    return ((bytes[at - 4] as number) | ((bytes[at - 3] as number) << 8) | ((bytes[at - 2] as number) << 16) | ((bytes[at - 1] as number) << 24)) >>> 0;
+  }
+
+  /** The lower 32 bits of a number; one byte is what most have. */
+  #low(): number {
+    const byte = this.#bytes[this.#at] as number;
+    if (byte < 0x80 && this.#at < this.#end) {
+      this.#at++;
+      return byte;
+    }
+    this.#varint();
+    return HALVES[0] as number;
+  }
+
+  #varint(): void {
+    const bytes = this.#bytes;
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      if (this.#at >= this.#end) throw this.wrong("it ends within a number");
+      const byte = bytes[this.#at++] as number;
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift === 28) {
+        low |= bits << 28;
+        high = bits >>> 4;
+      } else if (shift < 63) high |= bits << (shift - 32);
+      else if (bits > 1) break;
+      else high |= bits << 31;
+      if (byte < 0x80) {
+        HALVES[0] = low;
+        HALVES[1] = high;
+        return;
+      }
+    }
+    throw this.wrong("a number has more than 64 bits");
+  }
+}

@@ -1,0 +1,174 @@
+/** Protobuf messages as bytes, written from the end to the front: a nested message is there before its length is asked for. Fields go last one first. */
+
+const UTF8 = new TextEncoder();
+
+/** Where the halves of a 64-bit number are looked at without making bigints of them. */
+const HALVES = new Uint32Array(2);
+const WHOLE = new BigUint64Array(HALVES.buffer);
+const DOUBLE = new Float64Array(HALVES.buffer);
+
+const VARINT = 0;
+const FIXED64 = 1;
+const DELIMITED = 2;
+
+export class BytesWriter {
+  #bytes: Uint8Array<ArrayBuffer>;
+  #at: number;
+
+  /** @param room bytes to begin with; it grows */
+  constructor(room = 1024) {
+    this.#bytes = new Uint8Array(room);
+    this.#at = room;
+  }
+
+  /** Bytes written so far: what was written after some length has its own length as the difference. */
+  get length(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** What was written, as a copy with `head` free bytes before it. Then the writer is empty again. */
+  take(head = 0): Uint8Array<ArrayBuffer> {
+    const taken = new Uint8Array(head + this.length);
+    taken.set(this.#bytes.subarray(this.#at), head);
+    this.#at = this.#bytes.length;
+    return taken;
+  }
+
+  /** The tag of a message whose last field was written first when the writer had `since` bytes. */
+  message(field: number, since: number): void {
+    this.#u32(this.length - since);
+    this.#u32(field * 8 + DELIMITED);
+  }
+
+  /** As all that follow: a field of the default value is left out. */
+  int32(field: number, value: number): void {
+    if (value === 0) return;
+    // A negative one is sent as if it had 64 bits.
+    if (value < 0) this.#varint(value >>> 0, 0xffffffff);
+    else this.#u32(value);
+    this.#u32(field * 8 + VARINT);
+  }
+
+  bool(field: number, value: boolean): void {
+    this.int32(field, Number(value));
+  }
+
+  /** A whole number, as far as a double tells them apart. */
+  int64(field: number, value: number): void {
+    if (value === 0) return;
+    if (value > 0) this.#varint(value >>> 0, Math.floor(value / 0x100000000));
+    else this.#big(BigInt(value));
+    this.#u32(field * 8 + VARINT);
+  }
+
+  uint64(field: number, value: bigint): void {
+    if (value === 0n) return;
+    this.#big(value);
+    this.#u32(field * 8 + VARINT);
+  }
+
+  double(field: number, value: number): void {
+    if (Object.is(value, 0)) return;
+    DOUBLE[0] = value;
+    this.#need(8);
+    this.#fixed(HALVES[1] as number);
+    this.#fixed(HALVES[0] as number);
+    this.#u32(field * 8 + FIXED64);
+  }
+
+  string(field: number, value: string): void {
+    const { length } = value;
+    if (length === 0) return;
+    // Names of tables mostly are short and ASCII.
+    this.#need(length);
+    let i = length - 1;
+    for (let code = 0; i >= 0; i--) {
+      code = value.charCodeAt(i);
+      if (code > 0x7f) break;
+      this.#bytes[this.#at - length + i] = code;
+    }
+    if (i >= 0) {
+      this.part(field, UTF8.encode(value));
+      return;
+    }
+    this.#at -= length;
+    this.#u32(length);
+    this.#u32(field * 8 + DELIMITED);
+  }
+
+  bytes(field: number, value: Uint8Array): void {
+    if (value.length > 0) this.part(field, value);
+  }
+
+  /** A nested message that was written elsewhere. */
+  part(field: number, value: Uint8Array): void {
+    this.#need(value.length);
+    this.#at -= value.length;
+    this.#bytes.set(value, this.#at);
+    this.#u32(value.length);
+    this.#u32(field * 8 + DELIMITED);
+  }
+
+  /** A list of uint64, packed. */
+  packed(field: number, values: readonly bigint[]): void {
+    if (values.length === 0) return;
+    const since = this.length;
+    for (let i = values.length - 1; i >= 0; i--) this.#big(values[i] as bigint);
+    this.message(field, since);
+  }
+
+  #big(value: bigint): void {
+    WHOLE[0] = BigInt.asUintN(64, value);
+    this.#varint(HALVES[0] as number, HALVES[1] as number);
+  }
+
+  #u32(value: number): void {
+    if (this.#at < 5) this.#need(5);
+    const bytes = this.#bytes;
+    const length = value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5;
+    let at = this.#at - length;
+    this.#at = at;
+    let rest = value;
+    for (; rest > 0x7f; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
+    bytes[at] = rest;
+  }
+
+  #varint(low: number, high: number): void {
+    if (high === 0) {
+      this.#u32(low);
+      return;
+    }
+    this.#need(10);
+    const bytes = this.#bytes;
+    // Seven bits each: four from the lower half, one across, the rest from the upper one.
+    let rest = high >>> 3;
+    let length = 5;
+    for (let more = rest; more > 0; more >>>= 7) length++;
+    let at = this.#at - length;
+    this.#at = at;
+    bytes[at++] = (low & 0x7f) | 0x80;
+    bytes[at++] = ((low >>> 7) & 0x7f) | 0x80;
+    bytes[at++] = ((low >>> 14) & 0x7f) | 0x80;
+    bytes[at++] = ((low >>> 21) & 0x7f) | 0x80;
+    bytes[at++] = (low >>> 28) | ((high & 7) << 4) | (rest > 0 ? 0x80 : 0);
+    for (; rest > 0; rest >>>= 7) bytes[at++] = (rest & 0x7f) | (rest > 0x7f ? 0x80 : 0);
+  }
+
+  #fixed(half: number): void {
+    const bytes = this.#bytes;
+    bytes[--this.#at] = half >>> 24;
+    bytes[--this.#at] = half >>> 16;
+    bytes[--this.#at] = half >>> 8;
+    bytes[--this.#at] = half;
+  }
+
+  /** Makes room for so many bytes more. */
+  #need(bytes: number): void {
+    if (this.#at >= bytes) return;
+    const { length } = this;
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, length + bytes));
+    grown.set(this.#bytes.subarray(this.#at), grown.length - length);
+    this.#at = grown.length - length;
+    this.#bytes = grown;
+  }
+}

@@ -1,0 +1,66 @@
+/** What a client sends, as bytes. The fields' numbers are those of Reverb 0.14. */
+import { BytesWriter } from "./bytes-writer.ts";
+import { type ItemMessage, writeItem } from "./item.ts";
+import { type ChunkMessage, writeChunk } from "./tensor.ts";
+
+export interface InsertRequest {
+  readonly chunks: readonly ChunkMessage[];
+  readonly items: readonly ItemMessage[];
+  /** Chunks that later requests of the stream may name; the others are forgotten, if this one has items. */
+  readonly keep: readonly bigint[];
+}
+
+export interface SampleRequest {
+  readonly table: string;
+  readonly samples: number;
+  /** Milliseconds; -1: for ever. */
+  readonly timeout: number;
+}
+
+export interface MutateRequest {
+  readonly table: string;
+  readonly updates: readonly (readonly [bigint, number])[];
+  readonly deletes: readonly bigint[];
+}
+
+/** All requests are written here, one after the other. */
+const WRITER = new BytesWriter(1 << 16);
+
+/** @param head free bytes before the message, as in all others */
+export function insertRequest({ chunks, items, keep }: InsertRequest, head = 0): Uint8Array<ArrayBuffer> {
+  WRITER.packed(3, keep);
+  for (let i = items.length - 1; i >= 0; i--) writeItem(WRITER, 2, items[i] as ItemMessage);
+  for (let i = chunks.length - 1; i >= 0; i--) writeChunk(WRITER, 1, chunks[i] as ChunkMessage);
+  return WRITER.take(head);
+}
+
+export function sampleRequest({ table, samples, timeout }: SampleRequest, head = 0): Uint8Array<ArrayBuffer> {
+  WRITER.int64(1, timeout);
+  WRITER.message(3, 0);
+  WRITER.int64(2, samples);
+  WRITER.string(1, table);
+  return WRITER.take(head);
+}
+
+export function mutateRequest({ table, updates, deletes }: MutateRequest, head = 0): Uint8Array<ArrayBuffer> {
+  WRITER.packed(3, deletes);
+  for (let i = updates.length - 1; i >= 0; i--) {
+    const [key, priority] = updates[i] as readonly [bigint, number];
+    const since = WRITER.length;
+    WRITER.double(2, priority);
+    WRITER.uint64(1, key);
+    WRITER.message(2, since);
+  }
+  WRITER.string(1, table);
+  return WRITER.take(head);
+}
+
+export function resetRequest(table: string, head = 0): Uint8Array<ArrayBuffer> {
+  WRITER.string(1, table);
+  return WRITER.take(head);
+}
+
+/** Of the calls that say no more than their name. */
+export function emptyRequest(head = 0): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(head);
+}

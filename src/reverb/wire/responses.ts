@@ -1,0 +1,70 @@
+/** What a server answers, out of bytes. Each: @throws ReplayError CORRUPT for what is no such message; `content` of tensors are views of its bytes. */
+import { BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
+import { readSampleInfo, type SampleInfoMessage } from "./item.ts";
+import { type ChunkMessage, readChunk } from "./tensor.ts";
+
+/** A part of a sample; the whole one mostly. */
+export interface SampleEntry {
+  /** In the first part only. */
+  readonly info: SampleInfoMessage | undefined;
+  readonly chunks: readonly ChunkMessage[];
+  /** Whether the sample is complete with it. */
+  readonly isLast: boolean;
+}
+
+/** The keys of items that are in their tables. */
+export function readInsertResponse(bytes: Uint8Array): bigint[] {
+  const reader = new BytesReader(bytes, "InsertStreamResponse");
+  const keys: bigint[] = [];
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) {
+      const outer = reader.enter();
+      while (reader.more) keys.push(reader.uint64());
+      reader.leave(outer);
+    } else if (tag === 1 * 8 + VARINT) keys.push(reader.uint64());
+    else reader.skip(tag);
+  }
+  return keys;
+}
+
+export function readSampleResponse(bytes: Uint8Array): SampleEntry[] {
+  const reader = new BytesReader(bytes, "SampleStreamResponse");
+  const entries: SampleEntry[] = [];
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) entries.push(readEntry(reader));
+    else reader.skip(tag);
+  }
+  return entries;
+}
+
+function readEntry(reader: BytesReader): SampleEntry {
+  const outer = reader.enter();
+  const chunks: ChunkMessage[] = [];
+  let info: SampleInfoMessage | undefined;
+  let isLast = false;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) info = readSampleInfo(reader);
+    else if (tag === 2 * 8 + DELIMITED) chunks.push(readChunk(reader));
+    else if (tag === 3 * 8 + VARINT) isLast = reader.bool();
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { info, chunks, isLast };
+}
+
+/** A path on the server's disk. */
+export function readCheckpointResponse(bytes: Uint8Array): string {
+  const reader = new BytesReader(bytes, "CheckpointResponse");
+  let path = "";
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) path = reader.string();
+    else reader.skip(tag);
+  }
+  return path;
+}
+
+/** Of the calls that are answered by nothing. */
+export function readEmpty(bytes: Uint8Array, name: string): void {
+  const reader = new BytesReader(bytes, name);
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) reader.skip(tag);
+}

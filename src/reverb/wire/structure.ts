@@ -1,0 +1,100 @@
+/** Nested structures of specs, out of bytes: TensorFlow's StructuredValue, of which signatures are made. */
+import { MAX_DEPTH } from "../../limits.ts";
+import { type BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
+import { readShape, type ShapeMessage } from "./tensor.ts";
+
+export type Structure =
+  | { readonly kind: "spec"; readonly name: string; readonly dtype: number; readonly shape: ShapeMessage }
+  | { readonly kind: "list" | "tuple"; readonly parts: readonly Structure[] }
+  /** The order of a dict's keys is any. */
+  | { readonly kind: "dict"; readonly parts: readonly (readonly [string, Structure])[] }
+  | { readonly kind: "namedTuple"; readonly name: string; readonly parts: readonly (readonly [string, Structure])[] }
+  | { readonly kind: "none" }
+  /** Anything else, by its field. */
+  | { readonly kind: "other"; readonly field: number };
+
+const NONE: Structure = { kind: "none" };
+
+export function readStructure(reader: BytesReader, depth = 0): Structure {
+  if (depth > MAX_DEPTH) throw reader.wrong(`a signature is nested more than ${MAX_DEPTH} deep`);
+  const outer = reader.enter();
+  let found: Structure = NONE;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    const field = tag >>> 3;
+    if (tag === 33 * 8 + DELIMITED || tag === 35 * 8 + DELIMITED) found = readSpec(reader);
+    else if (tag === 51 * 8 + DELIMITED || tag === 52 * 8 + DELIMITED) found = readList(reader, field === 51 ? "list" : "tuple", depth);
+    else if (tag === 53 * 8 + DELIMITED) found = readDict(reader, depth);
+    else if (tag === 54 * 8 + DELIMITED) found = readNamedTuple(reader, depth);
+    else {
+      reader.skip(tag);
+      found = field === 1 ? NONE : { kind: "other", field };
+    }
+  }
+  reader.leave(outer);
+  return found;
+}
+
+/** TensorSpecProto, and BoundedTensorSpecProto without its bounds. */
+function readSpec(reader: BytesReader): Structure {
+  const outer = reader.enter();
+  let name = "";
+  let dtype = 0;
+  let shape: ShapeMessage = { dims: [], unknownRank: false };
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) name = reader.string();
+    else if (tag === 2 * 8 + DELIMITED) shape = readShape(reader);
+    else if (tag === 3 * 8 + VARINT) dtype = reader.int32();
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { kind: "spec", name, dtype, shape };
+}
+
+function readList(reader: BytesReader, kind: "list" | "tuple", depth: number): Structure {
+  const outer = reader.enter();
+  const parts: Structure[] = [];
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) parts.push(readStructure(reader, depth + 1));
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { kind, parts };
+}
+
+/** A map: of a key that comes twice the last one counts. */
+function readDict(reader: BytesReader, depth: number): Structure {
+  const outer = reader.enter();
+  const parts = new Map<string, Structure>();
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) parts.set(...readPair(reader, depth));
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { kind: "dict", parts: [...parts] };
+}
+
+function readNamedTuple(reader: BytesReader, depth: number): Structure {
+  const outer = reader.enter();
+  const parts: (readonly [string, Structure])[] = [];
+  let name = "";
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) name = reader.string();
+    else if (tag === 2 * 8 + DELIMITED) parts.push(readPair(reader, depth));
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { kind: "namedTuple", name, parts };
+}
+
+function readPair(reader: BytesReader, depth: number): [string, Structure] {
+  const outer = reader.enter();
+  let key = "";
+  let value = NONE;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 1 * 8 + DELIMITED) key = reader.string();
+    else if (tag === 2 * 8 + DELIMITED) value = readStructure(reader, depth + 1);
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return [key, value];
+}

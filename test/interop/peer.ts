@@ -1,0 +1,38 @@
+/** A real server of Reverb's in a process of its own, and Python's client. */
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+export const python = process.env.REPRISE_REVERB_PYTHON;
+
+export interface Peer {
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** @throws Error where it does not start, with what it said */
+export async function startServer(port?: number): Promise<Peer> {
+  const child = spawn(python as string, [join(import.meta.dirname, "server.py"), ...(port === undefined ? [] : [String(port)])]);
+  let said = "";
+  child.stderr.on("data", (bytes) => {
+    said += bytes;
+  });
+  const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()));
+  const told = await new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (bytes) => resolve(String(bytes)));
+    child.on("exit", () => reject(new Error(`the server has ended: ${said}`)));
+  });
+  const stop = () => {
+    child.kill("SIGKILL");
+    return ended;
+  };
+  return { address: `127.0.0.1:${Number(told)}`, stop };
+}
+
+/** Runs reader.py. @returns what it printed */
+export function runPython(address: string, table: string, count: number, mode: "read" | "write"): string {
+  const { status, stdout, stderr } = spawnSync(python as string, [join(import.meta.dirname, "reader.py"), address, table, String(count), mode], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}

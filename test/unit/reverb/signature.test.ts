@@ -1,0 +1,35 @@
+/** Signatures of a real server's tables, in our form. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readSignature } from "../../../src/reverb/tensors/signature.ts";
+import { readServerInfo } from "../../../src/reverb/wire/server-info.ts";
+import type { Structure } from "../../../src/reverb/wire/structure.ts";
+
+const bytes = readFileSync(join(import.meta.dirname, "../../conformance/reverb-wire/server_info.response.bin"));
+const signatures = Object.fromEntries(readServerInfo(bytes).tables.map(({ name, signature }) => [name, signature && readSignature(signature)]));
+
+it("none, dicts, named tuples with an order of their own", () => {
+  expect(signatures.nosig).toBeUndefined();
+  expect(signatures.dict).toEqual({
+    nest: {
+      act: { dtype: "i32", shape: [] },
+      nest: { any: { dtype: "string", shape: null }, x: { dtype: "u8", shape: [null, 2, 2] } },
+      obs: { dtype: "f32", shape: [null, 3] },
+    },
+    order: [0, 1, 2, 3],
+  });
+  const tfa = signatures.tfa;
+  expect(Object.keys(tfa?.nest as object)).toEqual(["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"]);
+  expect(tfa?.nest).toMatchObject({ policy_info: [], step_type: { dtype: "i32", shape: [null] }, reward: { dtype: "f32", shape: [null] } });
+  // By their names: action, discount, next_step_type, observation, reward, step_type.
+  expect(tfa?.order).toEqual([5, 3, 0, 2, 4, 1]);
+});
+
+it("what is no spec of tensors is no signature", () => {
+  const other: Structure = { kind: "dict", parts: [["x", { kind: "other", field: 11 }]] };
+  expect(readSignature(other)).toBeUndefined();
+  expect(readSignature({ kind: "list", parts: [{ kind: "none" }] })).toBeUndefined();
+  expect(readSignature({ kind: "spec", name: "", dtype: 20, shape: { dims: [], unknownRank: false } })).toBeUndefined();
+  expect(readSignature({ kind: "tuple", parts: [] })).toEqual({ nest: [], order: [] });
+});
