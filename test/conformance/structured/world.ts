@@ -1,6 +1,5 @@
 /** What the ops of a structured writer's case act on: a client of the case's tables, and the writers made so far. */
-import { inferSignature, LocalClient, type Signature, type StructuredWriter, unpackPattern } from "../../../src/agents/index.ts";
-import { PatternNode } from "../../../src/agents/patterns/pattern.ts";
+import { inferSignature, LocalClient, type PatternNode, type Signature, type StructuredWriter, unpackPattern } from "../../../src/agents/index.ts";
 import type { Column, Spec } from "../../../src/index.ts";
 import { dtypeOf } from "../../../src/spec/dtype.ts";
 import { ourArguments } from "../arguments.ts";
@@ -166,8 +165,9 @@ function unpacked(nest: unknown, values: unknown[]): unknown {
 
 /** A pattern as the cases show it. */
 function shown(pattern: unknown): unknown {
-  if (pattern instanceof PatternNode) {
-    const { flatSourceIndex, start, stop, step } = pattern;
+  const { flatSourceIndex, start, stop, step } = pattern as Partial<PatternNode>;
+  // By its form: in a host the class is the package's, not that of the sources.
+  if (typeof flatSourceIndex === "number") {
     return { flat_source_index: flatSourceIndex, start, stop, step };
   }
   if (Array.isArray(pattern)) return pattern.map(shown);
