@@ -1,12 +1,13 @@
-// What Reprise writes for LeRobot and Minari, the real lerobot and minari open, go through, and find as it was. It makes a Python of its own in build/datasets.
+// What Reprise writes for LeRobot and Minari, the real lerobot and minari open, go through, and find as it was. It makes a Python of its own in build/datasets,
+// unless REPRISE_DATASETS_PYTHON names one that has all of .ci/exports.txt.
 import { equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { venv } from "../build/venv.mjs";
 import { checks } from "./checks.mjs";
 import { film } from "./film.mjs";
+import { datasetsPython } from "./pythons.mjs";
 import { dump, leaf } from "./synthetic.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -17,13 +18,6 @@ function run(command, args, env = {}) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 28, env: { ...process.env, ...env } });
   if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout.slice(-2000)}${stderr.slice(-4000)}`);
   return stdout;
-}
-
-/** lerobot's own requirements are 8 GB: here is what its data sets take. Torch and torchvision are not of one build: exports.py says how they go together. */
-function python() {
-  const { program, missing } = venv(join(root, "build/datasets"), join(root, ".ci/exports.txt"), ["3.11", "3.12"], ["torch"], ["lerobot", "torchvision"]);
-  if (program === undefined) throw new Error(missing);
-  return program;
 }
 
 const flags = { is_first: leaf("bool"), is_last: leaf("bool"), is_terminal: leaf("bool") };
@@ -136,15 +130,15 @@ function found(name) {
 }
 
 const names = {
-  lerobot: ["cartpole_pixels", "everything, a file an episode", "observations that are final left out", "the command line", "films"],
-  minari: ["half_cheetah", "everything", "steps that have an action each", "images that no PNG has", "the command line"],
+  lerobot: ["cartpole_pixels", "everything, a file an episode", "observations that are final left out", "the command line", "a recording", "films"],
+  minari: ["half_cheetah", "everything", "steps that have an action each", "images that no PNG has", "the command line", "a recording"],
 };
 let interpreter;
 
 try {
   await checks({
     "there is a Python with lerobot 0.4.4 and minari 0.5.4"() {
-      interpreter = python();
+      interpreter = datasetsPython();
       run(process.execPath, ["build/run.mjs", "build"]);
     },
     async "Reprise writes real data and data with everything for LeRobot"() {
@@ -180,6 +174,36 @@ try {
       const words = ["convert", join(folder, "all.jsonl"), at("line"), "--format", "lerobot", "--fps", "5", ...images.flatMap((image) => ["--image", image])];
       run(process.execPath, ["dist/cli.js", ...words]);
       expected("lerobot the command line", "lerobot", at("line"), frameSpec, all, { fps: 5, task: "task" });
+    },
+    async "the command line writes a recording for both: episodes that have a final step, and episodes that have none"() {
+      const { f32, text, u8 } = await import("../dist/index.js");
+      const { open, openRecording } = await import("../dist/record.js");
+      const [dir, to] = [join(folder, "recording"), join(folder, "lerobot/recording")];
+      const own = { observation: { front: u8(32, 32, 3), state: f32(2) }, action: f32(2), instruction: text({ maxBytes: 40 }) };
+      const recorder = await open({ dir, fps: 20, spec: own, images: "png" });
+      const seen = (i) => ({ front: Uint8Array.from({ length: 3072 }, (_, k) => (k * 7 + i * 31) % 256), state: [i, -i] });
+      for (const [k, end] of [
+        {},
+        { final: { observation: seen(99) } },
+        { terminated: true },
+        { final: { observation: seen(98) }, terminated: true },
+      ].entries()) {
+        for (let i = 0; i < 3 + k; i++) recorder.step({ observation: seen(i), action: [i, k], instruction: `do ${k}` });
+        await recorder.endEpisode(end);
+      }
+      await recorder.close();
+      const recording = await openRecording(dir);
+      const episodes = await gathered(recording);
+      run(process.execPath, ["dist/cli.js", "convert", dir, to, "--format", "lerobot"]);
+      const frames = episodes.map(({ steps, final_step }) => {
+        const { is_last, is_terminal } = steps.at(-1);
+        const kept = final_step === "observation" ? steps.slice(0, -1) : steps;
+        return { steps: kept.map((step, i) => (i === kept.length - 1 ? { ...step, is_last, is_terminal } : step)) };
+      });
+      expected("lerobot a recording", "lerobot", to, recording.stepSpec, frames, { fps: 20, task: "instruction" });
+      run(process.execPath, ["dist/cli.js", "convert", dir, MINARI, "--format", "minari", "--id", "made/recording-v0"]);
+      const twice = episodes.map(({ steps, final_step }) => ({ steps: final_step === "observation" ? steps : [...steps, steps.at(-1)] }));
+      expected("minari a recording", "minari", "made/recording-v0", recording.stepSpec, twice);
     },
     async "Chromium films two cameras by mediabunny"() {
       const { spec, episodes } = await film(join(folder, "lerobot/film"));

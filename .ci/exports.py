@@ -1,37 +1,19 @@
 """Opens what .ci/exports.mjs wrote, with the real lerobot and minari, and says of each case whether it is what it must be: one line of JSON a case."""
-import json
+import logging
 import sys
 
 import numpy as np
 import torch
-
-# torchvision's compiled part goes with one build of torch alone. Its images and films are Python; it only wants these two to have been declared.
-try:
-    import torchvision  # noqa: F401
-except (RuntimeError, ImportError):
-    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    for name in ("nms", "qnms"):
-        torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-import logging
+import torch_apart  # noqa: F401
 
 logging.disable(logging.WARNING)
 import minari
 import pandas as pd
+from cases import DTYPES, Wrong, cases_in, must
 from lerobot.datasets.compute_stats import aggregate_stats, compute_episode_stats
 from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
-DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f32": "float32", "f64": "float64"}
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
-
-
-class Wrong(Exception):
-    pass
-
-
-def must(found, expected, what):
-    if found != expected:
-        raise Wrong(f"{what} must be {str(expected)[:300]}, got {str(found)[:300]}")
 
 
 def same(found, expected, what):
@@ -224,16 +206,6 @@ def contained(space, value, what):
 KINDS = {"lerobot": check_lerobot, "minari": check_minari}
 
 
-def main(path):
-    with open(path) as file:
-        cases = json.load(file)
-    for case in cases:
-        try:
-            KINDS[case["kind"]](case)
-            print(json.dumps({"name": case["name"], "ok": True}), flush=True)
-        except Exception as error:  # Whatever is wrong with one case is told, and the next one is read.
-            print(json.dumps({"name": case["name"], "ok": False, "message": f"{type(error).__name__}: {error}"[:2000]}), flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for _ in cases_in(sys.argv[1], KINDS):
+        pass

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
-import { venv } from "../build/venv.mjs";
 import { checks } from "./checks.mjs";
+import { datasetsPython, tensorflowPython } from "./pythons.mjs";
 
 const root = join(import.meta.dirname, "..");
 const exports = join(root, "dist/record");
@@ -14,17 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "reprise-recorded-"));
 /** Levels of 255 by which pixels of a film may differ on average. */
 const MEAN = 6;
 
-/** Where each tool is: the Pythons of round-trip.mjs and exports.mjs, or what the environment names. */
-const PYTHONS = {
-  tfds: () => process.env.REPRISE_PYTHON ?? made("python", "requirements.txt", ["3.11", "3.10", "3.9"]),
-  datasets: () => process.env.REPRISE_DATASETS_PYTHON ?? made("datasets", "exports.txt", ["3.11", "3.12"], ["torch"], ["lerobot", "torchvision"]),
-};
-
-function made(home, requirements, ...rest) {
-  const { program, missing } = venv(join(root, "build", home), join(root, ".ci", requirements), ...rest);
-  if (program === undefined) throw new Error(missing);
-  return program;
-}
+const PYTHONS = { tfds: tensorflowPython, datasets: datasetsPython };
 
 /** What a tool says of an export: by episode, the number of steps and the sum of the rewards. */
 function said(tool, python, ...names) {

@@ -19,16 +19,7 @@ def tfds(path):
 
 
 def opened(path):
-    import torch
-
-    # As exports.py says.
-    try:
-        import torchvision  # noqa: F401
-    except (RuntimeError, ImportError):
-        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        for name in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    import torch_apart  # noqa: F401
     from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
     return LeRobotDataset("docking", root=path, video_backend="pyav")

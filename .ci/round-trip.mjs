@@ -5,25 +5,18 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { venv } from "../build/venv.mjs";
 import { checks } from "./checks.mjs";
+import { tensorflowPython } from "./pythons.mjs";
 import { dump, leavesOf, metadataSpec, stepSpec, synthetic } from "./synthetic.mjs";
 
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "reprise-round-trip-"));
 const REAL = ["half_cheetah", "cartpole", "cartpole_pixels"];
+
 function run(command, args) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 28 });
   if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout.slice(-2000)}${stderr.slice(-4000)}`);
   return stdout;
-}
-
-/** tensorflow 2.15 is for Python 3.9 to 3.11. */
-function python() {
-  if (process.env.REPRISE_PYTHON) return process.env.REPRISE_PYTHON;
-  const { program, missing } = venv(join(root, "build/python"), join(root, ".ci/requirements.txt"), ["3.11", "3.10", "3.9"]);
-  if (program === undefined) throw new Error(`${missing}: REPRISE_PYTHON names one that has .ci/requirements.txt`);
-  return program;
 }
 
 /** A case for Python: what was written, and what must be found. */
@@ -59,7 +52,7 @@ try {
   const cases = [];
   await checks({
     "there is a Python with tensorflow_datasets 4.9.4 and pyarrow"() {
-      interpreter = python();
+      interpreter = tensorflowPython();
       run(process.execPath, ["build/run.mjs", "build"]);
     },
     async "Reprise writes the real data sets anew, and one with everything, as TFDS, Parquet and JSON lines"() {

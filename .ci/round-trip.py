@@ -11,17 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import tensorflow_datasets as tfds
-
-DTYPES = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f32": "float32", "f64": "float64"}
-
-
-class Wrong(Exception):
-    pass
-
-
-def must(found, expected, what):
-    if found != expected:
-        raise Wrong(f"{what} must be {str(expected)[:300]}, got {str(found)[:300]}")
+from cases import DTYPES, Wrong, cases_in, must, tell
 
 
 def flatten(value, prefix=""):
@@ -197,19 +187,7 @@ def checksums(path):
 KINDS = {"tfds": check_tfds, "same-tfds": check_same_tfds, "parquet": check_parquet, "parquet-of-tfds": check_parquet_of_tfds, "jsonl": check_jsonl}
 
 
-def main(path):
-    with open(path) as file:
-        cases = json.load(file)
-    for case in cases:
-        try:
-            KINDS[case["kind"]](case)
-            print(json.dumps({"name": case["name"], "ok": True}), flush=True)
-        except Exception as error:  # Whatever is wrong with one case is told, and the next one is read.
-            print(json.dumps({"name": case["name"], "ok": False, "message": f"{type(error).__name__}: {error}"[:2000]}), flush=True)
-        if case["kind"] == "same-tfds":
-            name = case["name"].split(" ", 1)[1]
-            print(json.dumps({"name": f"read {name}", "ok": True, **checksums(case["original"])}), flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for case in cases_in(sys.argv[1], KINDS):
+        if case["kind"] == "same-tfds":
+            tell(f"read {case['name'].split(' ', 1)[1]}", ok=True, **checksums(case["original"]))

@@ -1,5 +1,6 @@
 /** Where a page puts a folder that it made: one that the person picks, or a zip that the browser downloads. */
-import { Zip, ZipPassThrough } from "fflate";
+import { Zip } from "fflate";
+import { MAX_ZIP, zipEntry } from "./zip-entry.ts";
 
 /** A folder picked by the person, or files by their paths: both are sinks of the writers of `reprise/rlds`, also in a worker. */
 export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
@@ -13,9 +14,6 @@ export const HANDED_OVER_MS = 60_000;
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") || "dataset";
 }
-
-/** The zip's sizes and offsets have 32 bits. */
-const MAX_ZIP = 2 ** 32 - 2 ** 20;
 
 const picker = () => (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
 
@@ -32,9 +30,9 @@ export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefine
   }
 }
 
-/** Files as a zip, below a folder of the given name. They are stored as they are: images, films and Parquet are compressed already. @throws RangeError beyond 4 GiB */
+/** Files as a zip, below a folder of the given name, stored as they are. @throws RangeError beyond 4 GiB */
 export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): Blob {
-  const total = [...files].reduce((sum, [path, bytes]) => sum + bytes.length + 2 * path.length + 512, 0);
+  const total = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
   if (total > MAX_ZIP) throw new RangeError(`a zip holds at most 4 GiB, and this is ${total} bytes: save to a folder, or save fewer episodes`);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const zip = new Zip((error, chunk) => {
@@ -42,9 +40,7 @@ export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): B
     parts.push(chunk as Uint8Array<ArrayBuffer>);
   });
   for (const [path, bytes] of files) {
-    const file = new ZipPassThrough(`${folder}/${path}`);
-    // The same files give the same zip.
-    file.mtime = new Date(1980, 0, 1);
+    const file = zipEntry(`${folder}/${path}`, false);
     zip.add(file);
     file.push(bytes, true);
   }

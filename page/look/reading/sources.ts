@@ -1,6 +1,7 @@
 /** What a person gave, as a file or folder whose bytes are counted. */
 import { type Source, type SourceFile, type SourceFolder, sourceOf } from "reprise/rlds";
 import type { Given, GivenFile, ListedFile } from "../messages.ts";
+import { fileAddress } from "../model/file-address.ts";
 import { type ByteCount, countedFile, countedFolder } from "./counted.ts";
 import { withReadNow } from "./url-blocks.ts";
 
@@ -32,8 +33,7 @@ async function ofUrl(url: URL, listed: readonly ListedFile[] | undefined, count:
   const blocking: SourceFolder = {
     name: folder.name,
     list: () => folder.list(),
-    open: async (path) =>
-      withReadNow(await folder.open(path), new URL(path.split("/").map(encodeURIComponent).join("/"), `${url.href.replace(/\/?$/, "/")}`).href),
+    open: async (path) => withReadNow(await folder.open(path), fileAddress(url.href, path)),
   };
   const paths = listed?.map(({ path }) => path).sort();
   return { from: countedFolder(blocking, count, paths), bytes: sum };

@@ -2,6 +2,7 @@
 import { ALL_FORMATS, BlobSource, Input, UrlSource, type VideoSample, VideoSampleSink } from "mediabunny";
 import { type RldsDataset, type RldsEpisode, RldsError, type StepSpec } from "reprise/rlds";
 import type { Given } from "../messages.ts";
+import { fileAddress } from "../model/file-address.ts";
 
 type Nested = { readonly [name: string]: unknown };
 
@@ -158,7 +159,7 @@ class Videos {
   }
 
   #source(path: string) {
-    if (this.#given.kind === "url") return new UrlSource(new URL(path.split("/").map(encodeURIComponent).join("/"), this.#given.url.replace(/\/?$/, "/")).href);
+    if (this.#given.kind === "url") return new UrlSource(fileAddress(this.#given.url, path));
     const file = this.#given.files.find((one) => one.path === path)?.file;
     if (file === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: path });
     return new BlobSource(file);

@@ -1,13 +1,10 @@
 /** Files as one zip: by way of the browser's private disk where there is one, so that neither has to fit into memory. */
-import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
+import { Zip } from "fflate";
 import { RldsError, type Sink, type WriteReport } from "reprise/rlds";
+import { MAX_ZIP, zipEntry } from "../../parts/zip-entry.ts";
 import { exportsFolder, hold, removeLeft } from "../private-disk.ts";
 
-/** What the zips of fflate can hold: it writes none of 64 bits. */
-const MOST = 2 ** 32 - 2 ** 24;
 const PIECE = 1 << 20;
-/** The rest is small already. */
-const DEFLATED = /\.(jsonl|json|txt|tfrecord-\d+-of-\d+)$/;
 
 export interface Zipped {
   readonly report: WriteReport;
@@ -27,7 +24,7 @@ export async function zipped(
   const place = disk === undefined ? new InMemory() : await OnDisk.make(disk);
   try {
     const report = await write(place.sink);
-    if (report.bytes > MOST)
+    if (report.bytes > MAX_ZIP)
       throw new RldsError("UNSUPPORTED", `a zip holds at most 4 GiB, and the files have ${report.bytes} bytes: use a browser that can write to a folder`);
     const out = await place.output();
     try {
@@ -52,10 +49,7 @@ async function pack(folder: string, { files }: WriteReport, place: Place, out: O
     bytes += chunk?.length ?? 0;
   };
   for (const path of files) {
-    const name = `${folder}/${path}`;
-    const entry = DEFLATED.test(path) ? new ZipDeflate(name, { level: 6 }) : new ZipPassThrough(name);
-    // The same files give the same zip.
-    entry.mtime = new Date(1980, 0, 1);
+    const entry = zipEntry(`${folder}/${path}`, true);
     zip.add(entry);
     const blob = await place.file(path);
     for (let at = 0; at < blob.size || at === 0; at += PIECE) {

@@ -1,12 +1,10 @@
 /** Where the files of a dataset are, for what the browser itself plays. */
 import type { Given } from "../messages.ts";
+import { fileAddress } from "../model/file-address.ts";
 
 /** @returns the address of a file inside the dataset, which is good until the signal aborts; undefined where there is no such file */
 export function addressOf(given: Given): (path: string, signal: AbortSignal) => string | undefined {
-  if (given.kind === "url") {
-    const base = given.url.replace(/\/?$/, "/");
-    return (path) => new URL(path.split("/").map(encodeURIComponent).join("/"), base).href;
-  }
+  if (given.kind === "url") return (path) => fileAddress(given.url, path);
   const files = new Map(given.files.map(({ path, file }) => [path, file]));
   return (path, signal) => {
     const file = files.get(path);

@@ -12,24 +12,41 @@ interface Entry {
 
 /** An archive whose arrays are one byte over and over. */
 export function archive(...entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
+  return zip(entries.map(({ name, header, elements, byte = 0 }) => ({ name, bytes: npy(header, Buffer.alloc(elements, byte)), isDeflated: true })));
+}
+
+export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`;
+
+type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
+
+/** As `numpy.savez` writes it: arrays as they are; bytes are booleans. */
+export function storedArchive(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Uint8Array<ArrayBuffer> {
+  return zip(
+    Object.entries(arrays).map(([name, [data, shape]]) => {
+      const descr = data instanceof Uint8Array ? "|b1" : data instanceof Float32Array ? "<f4" : data instanceof Float64Array ? "<f8" : "<i4";
+      const elements = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+      return { name: `${name}.npy`, bytes: npy(npyHeader(descr, `(${shape.join(", ")},)`), elements), isDeflated: false };
+    }),
+  );
+}
+
+function npy(header: string, elements: Buffer): Buffer {
+  const text = Buffer.from(`${header}\n`, "latin1");
+  return Buffer.concat([Buffer.from("\x93NUMPY\x01\0", "latin1"), Buffer.from([text.length & 255, text.length >> 8]), text, elements]);
+}
+
+function zip(files: readonly { readonly name: string; readonly bytes: Buffer; readonly isDeflated: boolean }[]): Uint8Array<ArrayBuffer> {
   const local: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  for (const { name, header, elements, byte = 0 } of entries) {
-    const text = Buffer.from(`${header}\n`, "latin1");
-    const bytes = Buffer.concat([
-      Buffer.from("\x93NUMPY\x01\0", "latin1"),
-      Buffer.from([text.length & 255, text.length >> 8]),
-      text,
-      Buffer.alloc(elements, byte),
-    ]);
-    const packed = deflateRawSync(bytes);
+  for (const { name, bytes, isDeflated } of files) {
+    const packed = isDeflated ? deflateRawSync(bytes) : bytes;
     const head = Buffer.alloc(30);
     head.writeUInt32LE(0x04034b50, 0);
     head.writeUInt16LE(name.length, 26);
     const entry = Buffer.alloc(46);
     entry.writeUInt32LE(0x02014b50, 0);
-    entry.writeUInt16LE(8, 10);
+    entry.writeUInt16LE(isDeflated ? 8 : 0, 10);
     entry.writeUInt32LE(crc32(bytes), 16);
     entry.writeUInt32LE(packed.length, 20);
     entry.writeUInt32LE(bytes.length, 24);
@@ -42,50 +59,8 @@ export function archive(...entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
   const size = directory.reduce((all, part) => all + part.length, 0);
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt16LE(files.length, 10);
   end.writeUInt32LE(size, 12);
   end.writeUInt32LE(at, 16);
   return new Uint8Array(Buffer.concat([...local, ...directory, end]));
-}
-
-export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`;
-
-type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
-
-/** As `numpy.savez` writes it: arrays as they are; bytes are booleans. */
-export function storedArchive(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Uint8Array<ArrayBuffer> {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let at = 0;
-  for (const [name, [data, shape]] of Object.entries(arrays)) {
-    const descr = data instanceof Uint8Array ? "|b1" : data instanceof Float32Array ? "<f4" : data instanceof Float64Array ? "<f8" : "<i4";
-    const text = `${npyHeader(descr, `(${shape.join(", ")},)`)}\n`;
-    const bytes = Buffer.concat([
-      Buffer.from("\x93NUMPY\x01\0", "latin1"),
-      Buffer.from([text.length & 255, text.length >> 8]),
-      Buffer.from(text, "latin1"),
-      Buffer.from(data.buffer, data.byteOffset, data.byteLength),
-    ]);
-    const file = `${name}.npy`;
-    const head = Buffer.alloc(30);
-    head.writeUInt32LE(0x04034b50, 0);
-    head.writeUInt16LE(file.length, 26);
-    const entry = Buffer.alloc(46);
-    entry.writeUInt32LE(0x02014b50, 0);
-    entry.writeUInt32LE(crc32(bytes), 16);
-    entry.writeUInt32LE(bytes.length, 20);
-    entry.writeUInt32LE(bytes.length, 24);
-    entry.writeUInt16LE(file.length, 28);
-    entry.writeUInt32LE(at, 42);
-    parts.push(head, Buffer.from(file), bytes);
-    directory.push(entry, Buffer.from(file));
-    at += 30 + file.length + bytes.length;
-  }
-  const size = directory.reduce((all, part) => all + part.length, 0);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(Object.keys(arrays).length, 10);
-  end.writeUInt32LE(size, 12);
-  end.writeUInt32LE(at, 16);
-  return new Uint8Array(Buffer.concat([...parts, ...directory, end]));
 }

@@ -4,14 +4,8 @@ import { openRecording } from "../../../src/record/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/store/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow } from "../../support/size.ts";
-import { act, expected, opened, read, type Step, stepOf, type TwinEpisode } from "./world.ts";
+import { act, expected, opened, read, STORAGES, type Step, stepOf, type TwinEpisode } from "./world.ts";
 
-const STORAGES = [
-  ["raw", "rows"],
-  ["png", "rows"],
-  ["raw", "files"],
-  ["png", "files"],
-] as const;
 const REFUSED = ["CORRUPT", "EMPTY", "NOT_FOUND", "UNSUPPORTED", "SPEC_MISMATCH"];
 
 type Episodes = readonly { readonly finished: boolean; readonly steps: readonly Readonly<Record<string, unknown>>[] }[];

@@ -9,17 +9,10 @@ import { f32, text, u8 } from "../../../src/spec/constructors.ts";
 import { memory } from "../../../src/store/index.ts";
 import { all } from "../../support/columns.ts";
 import { TestRandom } from "../../support/random.ts";
-import { act, expected, opened, plain, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
+import { act, expected, opened, plain, read, SPEC, STORAGES, seen, stepOf, type TwinEpisode } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const STORAGES = [
-  ["raw", "rows"],
-  ["png", "rows"],
-  ["raw", "files"],
-  ["png", "files"],
-] as const;
 
 describe.each(STORAGES)("%s in %s", (images, imagesIn) => {
   test("what is recorded over several openings is what is read, from memory", async () => {

@@ -14,6 +14,14 @@ export const SPEC = {
   words: text({ maxBytes: 5 }, 2),
 } as const;
 
+/** How frames are kept, and where. */
+export const STORAGES = [
+  ["raw", "rows"],
+  ["png", "rows"],
+  ["raw", "files"],
+  ["png", "files"],
+] as const;
+
 export type Step = StepOf<typeof SPEC>;
 
 export interface TwinEpisode {

@@ -1,0 +1,6 @@
+/** The address of a file in the folder of another address, whatever stands in its name. */
+export function fileAddress(folder: string, path: string): string {
+  const url = new URL(folder);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${path.split("/").map(encodeURIComponent).join("/")}`;
+  return url.href;
+}
