@@ -32,7 +32,7 @@ const verbs = {
     run("test/embed/c/run.mjs", args);
   },
   async test() {
-    await builtForTests();
+    await built();
     process.exitCode = await test(args, "quick");
   },
   async "test:all"() {
