@@ -11,7 +11,7 @@ export interface ListWindow {
   /** Rows from … to - 1 are drawn. */
   readonly from: number;
   readonly to: number;
-  /** Where the first of them stands, from the list's top. */
+  /** Where the first of them stands, from the list's top; below 0 where it is out of sight. */
   readonly top: number;
   /** Of the whole list. */
   readonly height: number;
@@ -29,8 +29,8 @@ export function listWindow({ rows, rowHeight, scrollTop, viewHeight }: ListView)
   const first = rowAt({ rows, rowHeight, scrollTop, viewHeight });
   const from = Math.max(0, Math.floor(first) - SPARE);
   const to = Math.min(rows, Math.ceil(first + viewHeight / rowHeight) + SPARE);
-  // The row at the upper edge is drawn there, however the bar is scaled.
-  return { from, to, top: Math.max(0, Math.min(scrollTop, Math.max(0, height - viewHeight)) - (first - from) * rowHeight), height };
+  // The row at the upper edge is drawn there, however the bar is scaled: rows before it may stand above the list.
+  return { from, to, top: Math.min(scrollTop, Math.max(0, height - viewHeight)) - (first - from) * rowHeight, height };
 }
 
 /** The row at the upper edge, with its fraction that is out of sight. */
