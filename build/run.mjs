@@ -195,14 +195,9 @@ const verbs = {
 
 /** All that is built. */
 async function built() {
-  await builtForTests();
-  await page();
-}
-
-/** What `npm test` needs. */
-async function builtForTests() {
   await core(TARGET_NAMES);
   await bundle();
+  await page();
   await operations();
   await programs();
   await declarations();

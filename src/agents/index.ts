@@ -110,7 +110,7 @@ export type {
   ServerInfoOptions,
   TableClient,
 } from "./writers/client.ts";
-export type { PartOf } from "./writers/fields.ts";
+export type { KeepOptions, PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
 export { inferSignature } from "./writers/infer-signature.ts";
 export { LegacyWriter, type LegacyWriterOptions } from "./writers/legacy-writer.ts";

@@ -1,6 +1,6 @@
 /** Items of any steps at hand, sent to a server. Reverb's `TrajectoryWriter`, as reprise/agents has it for tables of this process. */
 import type { Shaped } from "../agents/signature.ts";
-import type { Fields, PartOf, Values } from "../agents/writers/fields.ts";
+import type { Fields, KeepOptions, PartOf, Values } from "../agents/writers/fields.ts";
 import { History, type HistoryOf } from "../agents/writers/history.ts";
 import { leafOf, TrajectoryColumn } from "../agents/writers/trajectory-column.ts";
 import type { ItemColumns, TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
@@ -76,16 +76,11 @@ export class StreamWriter<S extends Spec = Spec> {
    * @param options.maxChunkLength steps that one chunk of the field may have
    * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
    */
-  configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
+  configure(path: readonly (string | number)[], options: KeepOptions): void {
     this.#check();
-    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
-    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
-    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
-    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
-    const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
-    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    const { leaf, numKeepAliveRefs, maxChunkLength } = this.#fields.keeping(path, options);
     this.#history.keepLeaf(leaf, numKeepAliveRefs, this.#steps.oldest(leaf, this.#history.total));
-    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength ?? undefined);
+    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength);
   }
 
   /**

@@ -29,6 +29,11 @@ export interface TableArgs {
 /** A case, or a file, that does not say what it wants in the words of its README. */
 export class Malformed extends Error {}
 
+/** Why a case could not be run: what its file lacks, or where the runner is at fault. */
+export function whyNotRun(error: unknown): string {
+  return error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
+}
+
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,23 +4,9 @@ import { leavesOf } from "../../src/rlds/dataset/leaves.ts";
 import type { RldsReader } from "../../src/rlds/index.ts";
 import { isText } from "../../src/spec/leaf.ts";
 import { crc32 } from "./crc32.ts";
+import { NUMPY } from "./numpy-dtypes.ts";
 
-const NAMES: { readonly [dtype: string]: string } = {
-  ...{
-    bool: "bool",
-    i8: "int8",
-    u8: "uint8",
-    i16: "int16",
-    u16: "uint16",
-    i32: "int32",
-    u32: "uint32",
-    i64: "int64",
-    u64: "uint64",
-    f32: "float32",
-    f64: "float64",
-  },
-  ...{ string: "string", bytes: "string" },
-};
+const NAMES: { readonly [dtype: string]: string } = { ...NUMPY, string: "string", bytes: "string" };
 
 export interface FoundColumn {
   readonly dtype: string;

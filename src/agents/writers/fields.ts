@@ -1,5 +1,6 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
-import { mustBe } from "../../error.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { fold, pack, type Visit, visitor } from "../../spec/nest.ts";
@@ -21,6 +22,12 @@ type VisitField = (value: unknown, values: unknown[]) => void;
 
 /** Thrown and caught here. */
 const NOT_WHOLE = new Error("a node of the step lacks keys, or has others");
+
+/** How long a field is kept, and how many of its steps one chunk may have. */
+export interface KeepOptions {
+  readonly numKeepAliveRefs: number;
+  readonly maxChunkLength?: number | null;
+}
 
 /** A value a leaf; undefined where it was left out. */
 export type Values = readonly unknown[];
@@ -58,6 +65,23 @@ export class Fields<S extends Spec> {
       this.#values[index] = value ?? undefined;
     };
     this.#visitWhole = visitor(engine.spec, take, () => NOT_WHOLE);
+  }
+
+  /**
+   * What a writer's `configure` is given: a field, by its number, and how long it is kept.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   */
+  keeping(
+    path: readonly (string | number)[],
+    options: KeepOptions,
+  ): { readonly leaf: number; readonly numKeepAliveRefs: number; readonly maxChunkLength?: number } {
+    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
+    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
+    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
+    const leaf = this.leaves.findIndex((one) => one.path === path.join("."));
+    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
   }
 
   /** Whether the step that was taken apart last has a key for each leaf. */

@@ -13,7 +13,7 @@ import type { WaitOptions } from "../../wait.ts";
 import { createItemOf, insertOf, type Writer, waitingOf } from "../../writer.ts";
 import { mustFit, type Signature } from "../signature.ts";
 import { Windows } from "../windows.ts";
-import { Fields, type PartOf, type Values } from "./fields.ts";
+import { Fields, type KeepOptions, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
@@ -121,14 +121,9 @@ export class TrajectoryWriter<S extends Spec = Spec> {
    * @param path the keys that lead to the field
    * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
    */
-  configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
+  configure(path: readonly (string | number)[], options: KeepOptions): void {
     this.#check();
-    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
-    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
-    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
-    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
-    const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
-    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    const { leaf, numKeepAliveRefs } = this.#fields.keeping(path, options);
     const writer = this.#writer;
     if (writer !== undefined && numKeepAliveRefs > writer.options.keep) this.#widen(writer, numKeepAliveRefs);
     this.#history.keepLeaf(leaf, numKeepAliveRefs, writer === undefined ? 0 : this.#rows - (this.#writer as typeof writer).length);

@@ -1,6 +1,6 @@
 /** Running one case of the replay buffers' family. */
 
-import { isObject, Malformed, type Op, type Result, readOps } from "../case.ts";
+import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import type { Answer } from "../compare.ts";
 import type { Departure } from "../departures.ts";
 import type { Outcome } from "../outcome.ts";
@@ -19,8 +19,7 @@ export function runBufferCase(raw: Raw): Outcome {
     const why = run(raw, departure);
     return why === undefined ? { ...told, state: "passed" } : { ...told, state: "failed", why };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { ...told, state: "failed", why };
+    return { ...told, state: "failed", why: whyNotRun(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 /** Running one case of the clients' family, or of the datasets'. */
-import { isObject, Malformed, type Op, type Result, readTableCase, type TableCase } from "../case.ts";
+import { isObject, Malformed, type Op, type Result, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { accepted as acceptedOfTables, kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -29,8 +29,7 @@ async function run(raw: Raw, ops: Ops): Promise<Outcome> {
     const rule = departs ? { rule: [...rules].join("; ") } : {};
     return { name, departs, ...rule, ...(why === undefined ? { state: "passed" } : { state: "failed", why }) };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name, state: "failed", why };
+    return { name, state: "failed", why: whyNotRun(error) };
   }
 }
 

@@ -2,25 +2,13 @@
 import type { ReplaySample, SampleInfo, Signature, TableInfo } from "../../../src/agents/index.ts";
 import type { Column, ColumnLike } from "../../../src/index.ts";
 import { DTYPES, type Dtype, dtypeOf } from "../../../src/spec/dtype.ts";
+import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, type Result } from "../case.ts";
 import { nestedColumn } from "../nested.ts";
 
-const NAMES: { readonly [dtype: string]: string } = {
-  i8: "int8",
-  u8: "uint8",
-  i16: "int16",
-  u16: "uint16",
-  i32: "int32",
-  u32: "uint32",
-  i64: "int64",
-  u64: "uint64",
-  f32: "float32",
-  f64: "float64",
-};
-
 /** NumPy's name of a dtype. Arrays of flags are those of u8. */
 export function nameOfDtype(dtype: string): string {
-  return NAMES[dtype] ?? dtype;
+  return (NUMPY as { readonly [dtype: string]: string })[dtype] ?? dtype;
 }
 
 export function dtypeName({ data }: ColumnLike): string {

@@ -16,7 +16,7 @@ import {
   type RldsStep,
 } from "../../../src/rlds/index.ts";
 import { camel } from "../arguments.ts";
-import { isObject, Malformed, type Result } from "../case.ts";
+import { isObject, Malformed, type Result, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import { nested, nestedColumn } from "../nested.ts";
@@ -92,7 +92,7 @@ export async function runRldsCase(raw: { readonly [key: string]: unknown }): Pro
     return {
       ...told(),
       state: "failed",
-      why: error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack}`,
+      why: whyNotRun(error),
     };
   }
 }

@@ -1,5 +1,5 @@
 /** Running one case of the drivers' family. */
-import { isObject, Malformed, type Result, readOps } from "../case.ts";
+import { isObject, Malformed, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -18,8 +18,7 @@ export function runDriverCase(raw: Raw): Outcome {
     const outcome = { name, departs: told.rule !== undefined, ...told };
     return why === undefined ? { ...outcome, state: "passed" } : { ...outcome, state: "failed", why };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name, state: "failed", why };
+    return { name, state: "failed", why: whyNotRun(error) };
   }
 }
 

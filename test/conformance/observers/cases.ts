@@ -2,7 +2,7 @@
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/agents/index.ts";
 import { fifo, Replay, type Spec } from "../../../src/index.ts";
 import { camel } from "../arguments.ts";
-import { isObject, Malformed, numberOf, type Result } from "../case.ts";
+import { isObject, Malformed, numberOf, type Result, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -72,7 +72,7 @@ export async function runObserverCase(raw: { readonly [key: string]: unknown }):
     const why = await run(test, departure);
     return why === undefined ? { ...told, state: "passed" } : { ...told, state: "failed", why };
   } catch (error) {
-    return { ...told, state: "failed", why: error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack}` };
+    return { ...told, state: "failed", why: whyNotRun(error) };
   }
 }
 

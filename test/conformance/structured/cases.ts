@@ -1,5 +1,5 @@
 /** Running one case of the structured writers' family. */
-import { isObject, Malformed, type Op, type Result, readOps, readTables } from "../case.ts";
+import { isObject, Malformed, type Op, type Result, readOps, readTables, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -22,8 +22,7 @@ export async function runStructuredCase(raw: Raw): Promise<Outcome> {
       ...(why === undefined ? { state: "passed" } : { state: "failed", why }),
     };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name, state: "failed", why };
+    return { name, state: "failed", why: whyNotRun(error) };
   }
 }
 

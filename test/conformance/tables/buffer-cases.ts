@@ -3,7 +3,7 @@ import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuff
 import { type Column, Replay, type Spec } from "../../../src/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { double } from "../buffers/values.ts";
-import { isObject, Malformed, type Result, readTables } from "../case.ts";
+import { isObject, Malformed, type Result, readTables, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import { nestedColumn } from "../nested.ts";
@@ -21,8 +21,7 @@ export function runReverbBufferCase(raw: Raw): Outcome {
     const why = new ReverbWorld(raw).difference();
     return why === undefined ? { name, state: "passed" } : { name, state: "failed", why };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name, state: "failed", why };
+    return { name, state: "failed", why: whyNotRun(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 /** Running one case of the tables' family. */
-import { Malformed, readTableCase, type TableCase } from "../case.ts";
+import { Malformed, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { type Answer, difference } from "../compare.ts";
 import { DEPARTURES } from "../departures.ts";
 import { OPS } from "../ops.ts";
@@ -20,7 +20,7 @@ export async function runTableCase(raw: { readonly [key: string]: unknown }): Pr
       name,
       departs,
       state: "failed",
-      why: error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`,
+      why: whyNotRun(error),
     };
   }
 }

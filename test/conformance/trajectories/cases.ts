@@ -1,5 +1,5 @@
 /** Running one case of the trajectories' family: functions, one op a call. */
-import { isObject, Malformed, type Op, type Result, readOps } from "../case.ts";
+import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -15,8 +15,7 @@ export function runTrajectoryCase(raw: Raw): Outcome {
     const outcome = { name: String(raw.name), departs: told.rule !== undefined, ...told };
     return why === undefined ? { ...outcome, state: "passed" } : { ...outcome, state: "failed", why };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name: String(raw.name), state: "failed", why };
+    return { name: String(raw.name), state: "failed", why: whyNotRun(error) };
   }
 }
 

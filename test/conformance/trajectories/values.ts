@@ -1,6 +1,7 @@
 /** Values of trajectories: theirs as columns on the way in, ours as nested numbers under their names on the way out. */
 import { Column, type ColumnLike, isColumn } from "../../../src/column.ts";
 import { DTYPES, type Dtype } from "../../../src/spec/dtype.ts";
+import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, Malformed, numberOf } from "../case.ts";
 import { nested } from "../nested.ts";
 import { ourSpec } from "../step-spec.ts";
@@ -17,20 +18,6 @@ const NAMES: { readonly [theirs: string]: string } = {
   next_time_step: "nextTimeStep",
 };
 const THEIRS = Object.fromEntries(Object.entries(NAMES).map(([theirs, ours]) => [ours, theirs]));
-
-const NUMPY: { readonly [D in Dtype]: string } = {
-  bool: "bool",
-  i8: "int8",
-  u8: "uint8",
-  i16: "int16",
-  u16: "uint16",
-  i32: "int32",
-  u32: "uint32",
-  i64: "int64",
-  u64: "uint64",
-  f32: "float32",
-  f64: "float64",
-};
 
 export const ours = (field: string): string => NAMES[field] ?? field;
 

@@ -1,5 +1,5 @@
 /** Running one of PFRL's cases (pfrl/README.md). */
-import { isObject, Malformed } from "../case.ts";
+import { isObject, Malformed, whyNotRun } from "../case.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
 import { countsDifference } from "./counts.ts";
@@ -40,8 +40,7 @@ export async function runPfrlCase(raw: Args): Promise<Outcome> {
     const why = await run(read(raw));
     return why === undefined ? { ...about, state: "passed" } : { ...about, state: "failed", why };
   } catch (error) {
-    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { ...about, state: "failed", why };
+    return { ...about, state: "failed", why: whyNotRun(error) };
   }
 }
 
