@@ -51,6 +51,7 @@ function leftOut(tests, size) {
     ...(size === "quick" ? ["they take long"] : []),
     "they measure time",
     `they look at the page in browsers: "npm run test:page" runs them`,
+    ...(process.env.REPRISE_REVERB_PYTHON === undefined ? [`they speak to a real Reverb server: "npm run interop" runs them`] : []),
     ...(missing.length === 0 ? [] : [`they run in what is not installed (${missing.join(", ")}): "npm run runtimes" installs it, and runs them`]),
   ];
   return `LEFT OUT: ${tests} tests, since ${reasons.join(", or ")}.`;
