@@ -45,6 +45,8 @@ const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInF
 export class ReverbClient<const S extends Spec = Spec> {
   /** `HOST:PORT`. */
   readonly address: string;
+  /** Keys of its items are bigints. */
+  readonly keyDtype = "u64";
   readonly #channel: Channel;
   readonly #tables: KnownTables;
   readonly #spec: S | undefined;
