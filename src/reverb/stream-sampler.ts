@@ -115,11 +115,12 @@ export class StreamSampler implements Sampler {
     });
   }
 
-  close(): void {
+  /** @param reason what who waits is told */
+  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
     this.#closed = true;
     for (const stream of this.#streams) stream.close();
     this.#stored.length = 0;
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(new ReplayError("CLOSED", "this sampler was closed while it waited for an item"));
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
   }
 
   #mustBeOpen(): void {

@@ -205,17 +205,20 @@ class CalledTable implements BufferTable {
   draws({ timeoutMs, signal, ...options }: DrawsOptions): ItemDraws {
     const of = { ...options, rateLimiterTimeoutMs: timeoutMs === undefined ? -1 : Math.ceil(timeoutMs) };
     let sampler: Sampler | undefined;
-    const close = () => {
-      signal?.removeEventListener("abort", close);
-      sampler?.close();
+    const close = (reason?: unknown) => {
+      signal?.removeEventListener("abort", aborted);
+      sampler?.close(reason);
       sampler = undefined;
     };
+    // Also where nobody waits for an item: a server would go on drawing.
+    const aborted = () => close(signal?.reason);
     return {
       atOnce: () => {
         throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} have to be waited for: use for await`);
       },
       some: async (_, wait) => {
-        if (sampler === undefined) signal?.addEventListener("abort", close);
+        if (of.maxSamples === 0) return undefined;
+        if (sampler === undefined) signal?.addEventListener("abort", aborted);
         sampler ??= this.#client.sampler(this.#name, of);
         try {
           const item = await sampler.next(wait === undefined ? {} : { signal: wait });

@@ -69,11 +69,12 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
   // Also where nobody waits for an item: a server would go on drawing.
+  const aborted = () => items.close(signal?.reason);
+  signal?.addEventListener("abort", aborted);
   const close = () => {
-    signal?.removeEventListener("abort", close);
+    signal?.removeEventListener("abort", aborted);
     items.close();
   };
-  signal?.addEventListener("abort", close);
   return { later, close };
 }
 
