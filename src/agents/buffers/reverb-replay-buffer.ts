@@ -12,6 +12,7 @@ import { type WaitOptions, within } from "../../wait.ts";
 import { lengthOf, numbers } from "../nest.ts";
 import type { ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
+import { isPromise } from "../settle.ts";
 import { mustAgree, signatureOf } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
@@ -45,14 +46,15 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
 export type Told<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
 /** The dtype of a client's keys, as columns of `ids` have it. */
-export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype: infer D extends "f64" | "u64" } ? D : "f64";
+export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
+type DtypeIn<D> = Extract<D, "f64" | "u64">;
 
 /**
  * What is known of an element: of its item, once a step. `ids` are the items' keys, for `updatePriorities`: numbers in this process; of a server, whose keys have 64 bits,
  * bigints in a `Column<"u64">`.
  */
 export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<BufferInfo, "probabilities"> {
-  readonly ids: Column<D>;
+  readonly ids: D extends unknown ? Column<D> : never;
   readonly tableSizes: BufferInfo["probabilities"];
   readonly priorities: BufferInfo["probabilities"];
   readonly timesSampled: BufferInfo["probabilities"];
@@ -69,7 +71,7 @@ const BARREN = 64;
 const PASS_MS = 1000;
 const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 
-type CountOf<C> = KeyDtype<C> extends "u64" ? undefined : number;
+type CountOf<D> = D extends "u64" ? undefined : number;
 
 /** What its table answers is a promise where the client's `serverInfo` is one: of a server. */
 export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
@@ -102,7 +104,10 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   /** Items that the table may have. @throws as `getTableInfo` */
   get capacity(): Told<C, number> {
-    return told(this.#table.info(), ({ maxSize }) => maxSize) as Told<C, number>;
+    const capacity = told(this.#table.info(), ({ maxSize }) => maxSize);
+    // Whoever only looks at this buffer need not await it.
+    if (isPromise(capacity)) capacity.catch(() => {});
+    return capacity as Told<C, number>;
   }
 
   /** Items in the table: their steps may overlap. @throws as `getTableInfo` */
@@ -127,8 +132,8 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
    * @returns how many items were there, which a server does not tell: then undefined
    * @throws RangeError for a priority that is none, or fewer of them than keys; then nothing has changed · of a server ReplayError NOT_FOUND, IO
    */
-  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Told<C, CountOf<C>> {
-    return this.#table.updatePriorities(keys, priorities) as Told<C, CountOf<C>>;
+  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Told<C, CountOf<KeyDtype<C>>> {
+    return this.#table.updatePriorities(keys, priorities) as Told<C, CountOf<KeyDtype<C>>>;
   }
 
   /**
