@@ -217,18 +217,18 @@ export class ReverbClient<const S extends Spec = Spec> {
       return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
     });
     const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
-    readEmpty(await this.#channel.unary("MutatePriorities", mutateRequest(request, HEAD)), "MutatePrioritiesResponse");
+    await this.#channel.ask("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
     mustBeName(table);
-    readEmpty(await this.#channel.unary("Reset", resetRequest(table, HEAD)), "ResetResponse");
+    await this.#channel.ask("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
   /** Saves all tables on the server's disk. @returns the path there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    return readCheckpointResponse(await this.#channel.unary("Checkpoint", emptyRequest(HEAD)));
+    return await this.#channel.ask("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
