@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from "../../limits.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { type Call, type CallHandlers, unreadable } from "./call.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { type Http2, type Http2Session, http2 } from "./http2.ts";
+import { type Http2, http2 } from "./http2.ts";
 import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAVAILABLE } from "./status.ts";
 
 /** How much the server may send ahead: 64 KiB, the default, would let it wait for each answer. */
