@@ -11,9 +11,9 @@ import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAVAILABLE } from "./status.ts"
 const WINDOW = 16 * 1024 * 1024;
 /** In the megabytes of a connection that Node counts. */
 const SESSION_MEMORY = 1024;
-/** As a client's options say. */
-const KEEP_ALIVE_MS = 30_000;
-const KEEP_ALIVE_TIMEOUT_MS = 20_000;
+/** Where the options say nothing. */
+export const KEEP_ALIVE_MS = 30_000;
+export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 
 interface Socket {
   setKeepAlive?(on: boolean, initialDelay: number): unknown;
