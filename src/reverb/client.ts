@@ -191,7 +191,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
     const items = await Promise.all(
       given.map(async ([table, priority]) => {
-        const known = this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
+        const known =
+          this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
         return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
       }),
     );
