@@ -10,7 +10,7 @@ import { isGone, type Servers } from "./servers.ts";
 /** Items of a server that wait here, at most. */
 const READY = 16;
 /** So long a server may keep others from its share of a limited number of samples, where its rate limiter lets none pass. */
-const SHARE_MS = 1000;
+const SHARE_MS = 200;
 /** Before a server that had none to give is asked again. The others take its share meanwhile. */
 const PAUSE_MS = 50;
 /** How often a server is tried that was gone for too long. */
