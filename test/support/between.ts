@@ -4,10 +4,12 @@ import type { AddressInfo } from "node:net";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 
 export interface Way {
-  /** Bytes from the server to the client, as they come on the `connection`th connection; what it gives goes on. Undefined ends the connection. */
-  back?(bytes: Buffer, connection: number): Buffer | undefined;
+  /** Bytes from the server to the client, as they come on the `connection`th connection; what it gives goes on. */
+  back?(bytes: Buffer, connection: number): Buffer;
   /** The other way. */
-  there?(bytes: Buffer, connection: number): Buffer | undefined;
+  there?(bytes: Buffer, connection: number): Buffer;
+  /** Whether the connection ends after them. */
+  isCut?(connection: number): boolean;
   /** Whether bytes go on one by one. */
   readonly isSlow?: boolean;
 }
@@ -39,9 +41,9 @@ export class Between {
         });
         from.on("data", (bytes) => {
           const passed = pass === undefined ? bytes : pass(bytes, connection);
-          if (passed === undefined) from.destroy();
-          else if (way.isSlow) for (const byte of passed) to.write(Buffer.of(byte));
+          if (way.isSlow) for (const byte of passed) to.write(Buffer.of(byte));
           else if (passed.length > 0) to.write(passed);
+          if (way.isCut?.(connection)) to.end(() => from.destroy());
         });
       };
       join(far, here, way.back);
