@@ -2,17 +2,20 @@
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
+import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
 import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
+import type { StepClient, StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
+import { leaves, pack } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
-import { checkSignal, type WaitOptions } from "../wait.ts";
+import { checkSignal, type WaitOptions, within } from "../wait.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
-import { Channel } from "./grpc/channel.ts";
+import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
@@ -22,7 +25,8 @@ import { type Route, Servers } from "./servers.ts";
 import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
-import { StreamWriter } from "./stream-writer.ts";
+import { checkRules, StreamSteps } from "./stream-steps.ts";
+import { insideOf, StreamWriter } from "./stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -34,21 +38,28 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
   readonly credentials?: object;
-  /** Milliseconds for which a lost connection is tried again, before its error is that of the calls. Default: 30,000. */
+  /** Milliseconds without a connection, for which writers and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
   readonly reconnectTimeoutMs?: number;
-  /** Milliseconds that a connection may take. Default: 10,000. */
+  /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Items that may be on their way without a confirmation. Default: 1,000. */
+  /**
+   * Milliseconds without a word from the server, while calls are in progress, after which a ping asks whether it is there. Default: 30,000. While it has nothing else to say it is asked
+   * again after five minutes, since gRPC's servers end connections with more pings.
+   */
+  readonly keepAliveMs?: number;
+  /** Milliseconds that the answer to such a ping may take, before the connection counts as lost. Default: 20,000. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** Bytes that one answer may have. Default: 1 GiB. */
+  /** Bytes that one answer, or one sample, may have. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
   /** What is told, of several servers, which one is gone, and that it is back. Default: `console.warn`; null for nothing. */
   readonly logger?: Logger | null;
 }
 
-const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
+const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
-export class ReverbClient<const S extends Spec = Spec> {
+export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
   /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
   readonly #servers: Servers;
@@ -58,7 +69,8 @@ export class ReverbClient<const S extends Spec = Spec> {
   readonly #maxInFlight: number;
   readonly #reconnectMs: number;
   readonly #inserts: InsertRound;
-  readonly #writers = new Set<StreamWriter<S>>();
+  /** Those that are open, or have items on their way. */
+  readonly #writers = new Map<StreamWriter<S>, InsertStream>();
 
   /**
    * Nothing is sent before the first call.
@@ -77,6 +89,8 @@ export class ReverbClient<const S extends Spec = Spec> {
       credentials,
       reconnectTimeoutMs = 30_000,
       connectTimeoutMs = 10_000,
+      keepAliveMs = KEEP_ALIVE_MS,
+      keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
       maxInFlightItems = 1000,
       maxMessageBytes = 2 ** 30,
       logger = toConsole,
@@ -88,6 +102,8 @@ export class ReverbClient<const S extends Spec = Spec> {
     const channel = {
       credentials,
       connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
+      keepAliveMs: finite("keepAliveMs", keepAliveMs, 1, MAX_TIMEOUT_MS),
+      keepAliveTimeoutMs: finite("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS),
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
     };
     const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
@@ -97,8 +113,8 @@ export class ReverbClient<const S extends Spec = Spec> {
     this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
-    const leaves = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves } });
+    const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves: placed } });
   }
 
   /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
@@ -125,16 +141,46 @@ export class ReverbClient<const S extends Spec = Spec> {
    * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
    */
   trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
+    return this.#open(options);
+  }
+
+  /**
+   * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
+   * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
+   */
+  writer(options: StepWriterOptions): StreamSteps<S> {
+    const { keep, rules } = checkRules(options);
+    return new StreamSteps<S>(this.#open({ numKeepAliveRefs: keep }), keep, rules);
+  }
+
+  /** Whether there is such a table, where the server has told of it by now. */
+  knows(table: string): boolean | undefined {
+    return this.#tables.now(table) === undefined ? undefined : true;
+  }
+
+  /**
+   * What items of a table look like: the server's signature, nested as the spec where it has as many leaves, since names do not count; without one, the spec of the steps with
+   * a dimension of time before each leaf's own.
+   * @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH without a spec
+   */
+  async signature(table: string): Promise<Signature> {
     const { spec } = this;
-    const writer: StreamWriter<S> = new StreamWriter<S>(
-      spec,
-      this.#fields as Fields<S>,
-      options,
-      this.#tables,
-      (kept) => this.#stream(kept),
-      () => this.#writers.delete(writer),
-    );
-    this.#writers.add(writer);
+    mustBeName(table);
+    const { info } = await this.#tables.get(table);
+    if (info.signature === undefined) return signatureOf(spec);
+    const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
+    return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
+  }
+
+  #open(options: TrajectoryWriterOptions): StreamWriter<S> {
+    const { spec } = this;
+    let stream: InsertStream | undefined;
+    const opened = (kept: () => Iterable<bigint>) => {
+      stream = this.#stream(kept);
+      return stream;
+    };
+    const writer: StreamWriter<S> = new StreamWriter<S>(spec, this.#fields as Fields<S>, options, this.#tables, opened, () => this.#writers.delete(writer));
+    this.#writers.set(writer, stream as unknown as InsertStream);
     return writer;
   }
 
@@ -163,7 +209,8 @@ export class ReverbClient<const S extends Spec = Spec> {
     const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
     const items = await Promise.all(
       given.map(async ([table, priority]) => {
-        const known = this.#tables.now(table) ?? (await this.#tables.get(table));
+        const known =
+          this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
         return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
       }),
     );
@@ -198,7 +245,7 @@ export class ReverbClient<const S extends Spec = Spec> {
 
   async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
     if (numSamples === -1) return;
-    const { info } = await this.#tables.get(table);
+    const { info } = await within(this.#tables.get(table), "", signal === undefined ? {} : { signal });
     const signature = unpack ? info.signature : undefined;
     const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
     const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
@@ -220,7 +267,7 @@ export class ReverbClient<const S extends Spec = Spec> {
     const signature = async () => (await this.#tables.get(table)).signature;
     const [channel, ...others] = this.#servers.channels;
     if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
-    return new ShardedSampler(this.#servers, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
+    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
   }
 
   /**
@@ -235,26 +282,25 @@ export class ReverbClient<const S extends Spec = Spec> {
       return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
     });
     const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
-    for (const { bytes } of await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD))) readEmpty(bytes, "MutatePrioritiesResponse");
+    await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
     mustBeName(table);
-    for (const { bytes } of await this.#servers.all("Reset", resetRequest(table, HEAD))) readEmpty(bytes, "ResetResponse");
+    await this.#servers.all("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
   /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    const answers = await this.#servers.all("Checkpoint", emptyRequest(HEAD));
-    const paths = answers.map(({ address, bytes }) => [address, readCheckpointResponse(bytes)] as const);
-    return paths.map(([address, path]) => (this.#servers.channels.length === 1 ? path : `${address} ${path}`)).join("\n");
+    const paths = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
+    return this.#servers.channels.length === 1 ? (paths[0]?.value as string) : paths.map(({ address, value }) => `${address} ${value}`).join("\n");
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    for (const writer of this.#writers) writer.close();
+    for (const stream of this.#writers.values()) stream.close(reason);
     this.#inserts.close(reason);
     this.#servers.close();
   }
@@ -262,7 +308,7 @@ export class ReverbClient<const S extends Spec = Spec> {
   /** Waits until every writer's items are confirmed, then closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await Promise.all([...this.#writers].map((writer) => writer.flush()));
+      await Promise.all([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
     } finally {
       this.close();
     }

@@ -21,8 +21,8 @@ export class KnownTables {
 
   /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
-    const answers = await this.#servers.all("ServerInfo", emptyRequest(HEAD), options);
-    this.#tables = together(answers.map(({ bytes }) => tablesOf(bytes)));
+    const answers = await this.#servers.all("ServerInfo", emptyRequest(HEAD), tablesOf, options);
+    this.#tables = together(answers.map(({ value }) => value));
     return this.#tables;
   }
 
@@ -36,7 +36,7 @@ export class KnownTables {
     const known = this.now(name);
     if (known !== undefined) return known;
     // One server tells what a table is.
-    this.#asking ??= this.#servers.unary("ServerInfo", emptyRequest(HEAD)).then(tablesOf);
+    this.#asking ??= this.#servers.ask("ServerInfo", emptyRequest(HEAD), tablesOf);
     const asking = this.#asking;
     try {
       this.#tables = await asking;
