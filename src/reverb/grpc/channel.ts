@@ -17,6 +17,7 @@ export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 
 interface Socket {
   setKeepAlive?(on: boolean, initialDelay: number): unknown;
+  on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
 export interface ChannelOptions extends Partial<ConnectionOptions> {
@@ -188,6 +189,8 @@ export class Channel {
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
         // Not by the session's own socket, which refuses it.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
+        // A server that refuses a certificate is heard by the socket alone.
+        socket?.on?.("error", (error) => connection === undefined && lost(error));
       });
       // The first word of a server; what only takes connections has none.
       session.on("remoteSettings", () => {
