@@ -4,13 +4,13 @@ import { BackOff } from "./back-off.ts";
 import type { Call } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
-import { DEADLINE_EXCEEDED, RpcError, UNAVAILABLE } from "./grpc/status.ts";
+import { DEADLINE_EXCEEDED, INTERNAL, RESOURCE_EXHAUSTED, RpcError, UNAVAILABLE } from "./grpc/status.ts";
 import type { SampleInfoMessage } from "./wire/item.ts";
 import { sampleRequest } from "./wire/requests.ts";
 import { readSampleResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-const METHOD = "SampleStream";
+export const METHOD = "SampleStream";
 /** What the server says where the rate limiter lets nothing pass in time, of samples as well. Another text with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
@@ -54,6 +54,8 @@ export class SampleStream {
   /** The sample whose parts are coming. */
   #info: SampleInfoMessage | undefined;
   #chunks: ChunkMessage[] = [];
+  /** Bytes of the messages that it is in. */
+  #bytes = 0;
 
   constructor(shared: Shared) {
     this.#shared = shared;
@@ -94,6 +96,7 @@ export class SampleStream {
   /** All samples were given. */
   finish(): void {
     this.#over = true;
+    clearTimeout(this.#timer);
     this.#call?.finish();
   }
 
@@ -121,11 +124,12 @@ export class SampleStream {
     this.#opening = true;
     this.#info = undefined;
     this.#chunks = [];
+    this.#bytes = 0;
     let own: Call | undefined;
     // One whose place another has taken is heard no more.
     const isOld = () => own !== undefined && this.#call !== own;
     const message = (bytes: Uint8Array) => {
-      if (!isOld()) this.#came(bytes);
+      if (!isOld()) this.#came(bytes, own as Call);
     };
     const end = (error: unknown) => {
       if (isOld()) return;
@@ -140,13 +144,15 @@ export class SampleStream {
         call.cancel();
         return;
       }
+      this.#backOff.opened();
       this.#call = call;
       this.#send(call, this.#asked);
     }, end);
   }
 
-  #came(bytes: Uint8Array): void {
-    this.#backOff.reset();
+  #came(bytes: Uint8Array, { maxMessageBytes }: Call): void {
+    this.#bytes += bytes.length;
+    if (this.#bytes > maxMessageBytes) throw this.#wrong(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
     for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
       this.#info ??= info;
       if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
@@ -156,16 +162,22 @@ export class SampleStream {
       const all = this.#chunks;
       this.#info = undefined;
       this.#chunks = [];
+      this.#bytes = 0;
+      if (this.#asked === 0) throw this.#wrong(INTERNAL, "it sends more samples than it was asked for");
       if (whole === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
-      if (this.#asked === 0) throw new ReplayError("CORRUPT", "more samples came than were asked for");
+      this.#backOff.reset();
       this.#asked--;
       this.#held++;
       this.#shared.came({ info: whole, chunks: all, stream: this });
     }
   }
 
+  #wrong(status: number, why: string): RpcError {
+    return new RpcError(this.#shared.channel.address, METHOD, status, why);
+  }
+
   #ended(error: unknown): void {
-    const { channel, timeoutMs } = this.#shared;
+    const { timeoutMs } = this.#shared;
     this.#room = this.#shared.perStream;
     if (error === undefined && this.#asked === 0) return;
     if (error instanceof RpcError && error.status === DEADLINE_EXCEEDED) {
@@ -180,7 +192,7 @@ export class SampleStream {
       this.#shared.failed(other);
       return;
     }
-    const lost = error ?? new RpcError(channel.address, METHOD, UNAVAILABLE, `it ended the stream ${this.#asked} samples early`);
+    const lost = error ?? this.#wrong(UNAVAILABLE, `it ended the stream with ${this.#asked} samples to come`);
     const wait = this.#backOff.after(lost);
     if (wait === undefined) {
       this.#shared.failed(lost);

@@ -3,9 +3,9 @@ import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
 import { type WaitOptions, within } from "../wait.ts";
+import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
-import { RpcError } from "./grpc/status.ts";
-import { SampleStream, type Shared, type Stored } from "./sample-stream.ts";
+import { METHOD, SampleStream, type Shared, type Stored } from "./sample-stream.ts";
 import { Chunks } from "./tensors/columns.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
@@ -167,16 +167,9 @@ export class StreamSampler implements Sampler {
       try {
         waiting.resolve(this.#item(stored));
       } catch (error) {
-        waiting.reject(this.#named(error));
+        waiting.reject(unreadable(this.#shared.channel.address, METHOD, error));
       }
     }
-  }
-
-  /** With the place that an item came from. */
-  #named(error: unknown): unknown {
-    if (!(error instanceof ReplayError) || error instanceof RpcError) return error;
-    const { channel, table } = this.#shared;
-    return new ReplayError(error.code, `table ${table} of the Reverb server at ${channel.address}: ${error.message}`);
   }
 
   #item({ info: { item, probability, tableSize }, chunks }: Stored): DrawnItem {
