@@ -79,7 +79,8 @@ export class StreamSampler implements Sampler {
   }
 
   /**
-   * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it.
+   * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then
+   * a server of version 0.14 still gives what passes next, unless that is later than `rateLimiterTimeoutMs`.
    * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts: the next call tries
    * again · CLOSED, or the signal's reason
    */
