@@ -60,6 +60,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => [seed]))("nothing is lost and no
   const channel = new Channel(server.address, "deepmind.reverb.ReverbService", { maxMessageBytes: 2 ** 20, connectTimeoutMs: 5000 });
   // What a writer keeps: the chunks of its last steps.
   const kept: ChunkMessage[] = [];
+  const gone: ChunkMessage[] = [];
   const stream = new InsertStream(channel, random.pick([1, 5, 1000]), 20_000, () => kept.map(({ key }) => key));
   const sent: { readonly key: bigint; readonly table: string; readonly chunks: readonly bigint[] }[] = [];
   let next = 1n;
@@ -68,10 +69,12 @@ it.each(Array.from({ length: 12 }, (_, seed) => [seed]))("nothing is lost and no
     const what = random.below(12);
     if (what < 5 || kept.length === 0) {
       kept.push(chunk(next++, random.pick([10, 1000, 300_000])));
-      if (kept.length > random.pick([1, 4, 8])) kept.shift();
+      if (kept.length > random.pick([1, 4, 8])) gone.push(kept.shift() as ChunkMessage);
     } else if (what < 10) {
       const chunks = kept.filter(() => random.below(2) === 0).slice(0, 5);
       if (chunks.length === 0) chunks.push(kept[0] as ChunkMessage);
+      // The server has let go of it, and gets it anew.
+      if (gone.length > 0 && random.below(4) === 0) chunks.push(random.pick(gone));
       const table = random.pick(TABLES);
       const item = { key: 10_000n + next++, table, priority: 1, timesSampled: 0 };
       const columns = chunks.map(({ key }) => ({ slices: [{ chunkKey: key, offset: 0, length: 1, index: 0 }], squeeze: false }));
