@@ -14,7 +14,7 @@ import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
-import { leaves, pack } from "../spec/nest.ts";
+import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions } from "../wait.ts";
 import { Channel } from "./grpc/channel.ts";
@@ -168,7 +168,9 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     const { info } = await this.#tables.get(table);
     if (info.signature === undefined) return signatureOf(spec);
     const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
-    return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
+    if (given.length !== leavesOf(spec).length) return info.signature;
+    const packed = pack(spec, given);
+    return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
   #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
