@@ -35,6 +35,7 @@ export class InsertStream {
   #known = new Set<bigint>();
   /** Chunks that later items may refer to. */
   readonly #kept: () => Iterable<bigint>;
+  #room: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
   #isFull = false;
@@ -53,10 +54,10 @@ export class InsertStream {
   }
 
   /**
-   * Sends an item, soon. @returns undefined, or where too many are on their way a promise of room
+   * Sends an item, soon. @param options of the wait for room @returns undefined, or where too many are on their way a promise of room
    * @throws what ended the stream
    */
-  insert(item: ItemMessage, chunks: readonly ChunkMessage[]): Promise<void> | undefined {
+  insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
     this.check();
     const sent = { item, chunks };
     this.#unconfirmed.set(item.key, sent);
@@ -70,7 +71,7 @@ export class InsertStream {
         this.#send();
       }, 0);
     }
-    return this.#unconfirmed.size < this.#maxInFlight ? undefined : this.#until(this.#maxInFlight - 1, {});
+    return this.#unconfirmed.size < this.#maxInFlight ? undefined : this.#untilRoom(options);
   }
 
   /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
@@ -103,6 +104,19 @@ export class InsertStream {
     if (this.#unconfirmed.size === 0) this.#call?.finish();
     else this.#call?.cancel();
     this.#fail(reason);
+  }
+
+  /** One wait for all that wait for it. */
+  #untilRoom(options: WaitOptions): Promise<void> | undefined {
+    if (this.#room !== undefined) return this.#room;
+    const room = this.#until(this.#maxInFlight - 1, options);
+    if (room === undefined) return undefined;
+    this.#room = room;
+    const over = () => {
+      this.#room = undefined;
+    };
+    room.then(over, over);
+    return room;
   }
 
   #until(max: number, options: WaitOptions): Promise<void> | undefined {

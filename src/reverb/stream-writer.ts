@@ -78,6 +78,8 @@ export class StreamWriter<S extends Spec = Spec> {
   /** What refused one of those that waited, until `flush` has told of it. */
   #refused: { readonly reason: unknown } | undefined;
   #closed = false;
+  /** Ends what waits for room. */
+  readonly #closing = new AbortController();
 
   static {
     insideOf = (writer) => ({
@@ -197,9 +199,7 @@ export class StreamWriter<S extends Spec = Spec> {
   #insert(table: string, priority: number, held: readonly HeldColumn[]): Promise<void> | undefined {
     // One negative priority would end a table of the server's for good.
     finite("priority", priority, 0);
-    const shapes = held.map(
-      ({ leaf, steps, isSqueezed }): Shaped => ({ dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] }),
-    );
+    const shapes = held.map(shapeOf);
     const known = this.#tables.now(table);
     // What does not fit is refused before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
@@ -209,7 +209,9 @@ export class StreamWriter<S extends Spec = Spec> {
       return { slices: slicesOf(places), squeeze: isSqueezed };
     });
     const send = (found: KnownTable) =>
-      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks]);
+      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks], {
+        signal: this.#closing.signal,
+      });
     if (known !== undefined && this.#line === undefined) return send(known);
     const sent = (this.#line ?? Promise.resolve()).then(async () => {
       await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
@@ -292,6 +294,7 @@ export class StreamWriter<S extends Spec = Spec> {
       this.#stream.close(closed());
     };
     this.#settled(0, {}).then(end, end);
+    this.#closing.abort(closed());
     this.#history.clear();
     this.#steps.clear();
   }
