@@ -1,11 +1,14 @@
 /** Speaks to a server of Reverb's: what `LocalClient` is for tables of this process. */
+
+import type { Config } from "../agents/patterns/config.ts";
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
-import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
+import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
-import type { StepClient, StepWriterOptions } from "../agents/writers/step-client.ts";
+import type { LegacyWriterOptions } from "../agents/writers/legacy-writer.ts";
+import type { StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
@@ -16,13 +19,16 @@ import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions } from "../wait.ts";
 import { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import type { ChunkOptions } from "./held-steps.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
+import { checkLegacy, LegacyStreamWriter } from "./legacy-stream-writer.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 import { insideOf, StreamWriter } from "./stream-writer.ts";
+import { compiledConfigs, StructuredStreamWriter } from "./structured-stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -46,7 +52,7 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
 
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes";
 
-export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
+export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** `HOST:PORT`. */
   readonly address: string;
   readonly #channel: Channel;
@@ -115,6 +121,28 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     return this.#open(options);
   }
 
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredStreamWriter<S> {
+    this.spec;
+    const found = compiledConfigs(configs, (this.#fields as Fields<S>).leaves);
+    const numKeepAliveRefs = Math.max(...found.map(({ reach }) => reach));
+    const writer = this.#open({ numKeepAliveRefs });
+    try {
+      return new StructuredStreamWriter<S>(configs, found, writer);
+    } catch (error) {
+      writer.close();
+      throw error;
+    }
+  }
+
+  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
+  legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
+    const checked = checkLegacy(options);
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checked;
+    const numKeepAliveRefs = maxSequenceLength + chunkLength - 1;
+    return new LegacyStreamWriter<S>(checked, this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems));
+  }
+
   /**
    * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
    * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
@@ -143,14 +171,22 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
   }
 
-  #open(options: TrajectoryWriterOptions): StreamWriter<S> {
+  #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
     const { spec } = this;
     let stream: InsertStream | undefined;
     const opened = (kept: () => Iterable<bigint>) => {
-      stream = this.#stream(kept);
+      stream = this.#stream(kept, maxInFlight);
       return stream;
     };
-    const writer: StreamWriter<S> = new StreamWriter<S>(spec, this.#fields as Fields<S>, options, this.#tables, opened, () => this.#writers.delete(writer));
+    const writer: StreamWriter<S> = new StreamWriter<S>(
+      spec,
+      this.#fields as Fields<S>,
+      options,
+      this.#tables,
+      opened,
+      () => this.#writers.delete(writer),
+      chunks,
+    );
     this.#writers.set(writer, stream as unknown as InsertStream);
     return writer;
   }
@@ -283,8 +319,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     }
   }
 
-  #stream(kept: () => Iterable<bigint>): InsertStream {
-    return new InsertStream(this.#channel, this.#maxInFlight, this.#reconnectMs, kept);
+  #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight): InsertStream {
+    return new InsertStream(this.#channel, maxInFlight, this.#reconnectMs, kept);
   }
 }
 

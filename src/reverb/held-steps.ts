@@ -20,19 +20,29 @@ interface Held {
 interface HeldLeaf {
   readonly leaf: PlacedLeaf;
   readonly steps: Map<number, Held>;
-  /** Steps from this one on are in no chunk. */
+  /** Steps from this one on are in no chunk; the newest one. */
   unplaced: number;
+  newest: number;
   keep: number;
   maxChunk: number;
 }
 
+export interface ChunkOptions {
+  /** Steps of a chunk at most; by default what is about a quarter of a megabyte. */
+  readonly maxChunk?: number | undefined;
+  /** Whether integers are kept as differences of consecutive steps. */
+  readonly deltaEncoded?: boolean | undefined;
+}
+
 export class HeldSteps {
   readonly #leaves: HeldLeaf[];
+  readonly #deltaEncoded: boolean;
   #episodeId = randomKey();
   #episodeStart = 0;
 
-  constructor(leaves: readonly PlacedLeaf[], keep: number) {
-    this.#leaves = leaves.map((leaf) => ({ leaf, steps: new Map(), unplaced: 0, keep, maxChunk: chunkSteps(leaf) }));
+  constructor(leaves: readonly PlacedLeaf[], keep: number, { maxChunk, deltaEncoded = false }: ChunkOptions = {}) {
+    this.#leaves = leaves.map((leaf) => ({ leaf, steps: new Map(), unplaced: 0, newest: -1, keep, maxChunk: maxChunk ?? chunkSteps(leaf) }));
+    this.#deltaEncoded = deltaEncoded;
   }
 
   configure(leaf: number, keep: number, maxChunk: number | undefined): void {
@@ -52,13 +62,21 @@ export class HeldSteps {
     for (let i = 0; i < values.length; i++) {
       const value = values[i];
       const held = this.#leaves[i] as HeldLeaf;
-      if (value !== undefined) held.steps.set(step, { value, place: undefined });
+      if (value !== undefined) {
+        held.steps.set(step, { value, place: undefined });
+        held.newest = step;
+      }
       held.steps.delete(step - held.keep);
     }
   }
 
   value({ index }: PlacedLeaf, step: number): StepValue {
     return ((this.#leaves[index] as HeldLeaf).steps.get(step) as Held).value;
+  }
+
+  /** A value a leaf; undefined where the step has none. */
+  values(step: number): (StepValue | undefined)[] {
+    return this.#leaves.map(({ steps }) => steps.get(step)?.value);
   }
 
   /** Where a step is, in a chunk that may be made for it. @param chunks notes that chunk */
@@ -81,9 +99,14 @@ export class HeldSteps {
   /** @param total steps that there were */
   endEpisode(total: number): void {
     // A chunk has steps of one episode.
-    for (const leaf of this.#leaves) this.#chunk(leaf);
+    this.chunkAll();
     this.#episodeId = randomKey();
     this.#episodeStart = total;
+  }
+
+  /** Puts all steps that are in no chunk into some. */
+  chunkAll(): void {
+    for (const leaf of this.#leaves) this.#chunk(leaf);
   }
 
   clear(): void {
@@ -105,7 +128,7 @@ export class HeldSteps {
       const steps = waiting.slice(from, to);
       const held = together.map((leaf) => steps.map((step) => leaf.steps.get(step) as Held));
       const columns = together.map(({ leaf }, i) => ({ leaf, values: (held[i] as Held[]).map(({ value }) => value) }));
-      const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns);
+      const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns, this.#deltaEncoded);
       for (const [index, each] of held.entries()) for (const [offset, one] of each.entries()) one.place = { chunkKey: chunk.key, offset, index, chunk };
       from = to;
     }
@@ -118,9 +141,9 @@ function chunkSteps({ bytes }: PlacedLeaf): number {
 }
 
 /** The steps of a leaf that are in no chunk, oldest first. */
-function unplacedOf({ steps, unplaced }: HeldLeaf): number[] {
+function unplacedOf({ steps, unplaced, newest, keep }: HeldLeaf): number[] {
   const found: number[] = [];
-  for (const [step, { place }] of steps) if (step >= unplaced && place === undefined) found.push(step);
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) if (steps.get(step)?.place === undefined && steps.has(step)) found.push(step);
   return found;
 }
 

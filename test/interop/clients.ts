@@ -73,9 +73,9 @@ export const kinds: readonly Kind[] = [
         return client;
       };
       return {
-        client: another() as unknown as Client<S>,
+        client: another(),
         address: peer.address,
-        another: another as unknown as Clients<S>["another"],
+        another,
         stop: async () => {
           for (const client of made) client.close();
           await peer.stop();
