@@ -1,16 +1,11 @@
-/** Real servers of Reverb's with the tables that a test declares, all in one process of Python's (declared.py). */
+/** Real servers of Reverb's with the tables that a test declares in the words of test/conformance/tfagents/README.md, all in one process of Python's (declared.py). */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { TableArgs } from "../conformance/case.ts";
 import { python } from "./peer.ts";
 
 type Answer = { readonly [name: string]: unknown };
-
-/** A declaration in the words of test/conformance/tfagents/README.md. */
-export interface Declared {
-  readonly name: string;
-  readonly [name: string]: unknown;
-}
 
 /** What Python's constructors refused. */
 export class Refused extends Error {
@@ -43,7 +38,7 @@ export class DeclaredServers {
   }
 
   /** @throws Refused */
-  async start(tables: readonly Declared[]): Promise<DeclaredServer> {
+  async start(tables: readonly TableArgs[]): Promise<DeclaredServer> {
     const { id, port } = await this.ask({ do: "start", tables });
     return new DeclaredServer(this, id as number, port as number);
   }
@@ -85,7 +80,7 @@ export class DeclaredServer {
   }
 
   /** Through a checkpoint, to another address. @throws Refused */
-  async restart(tables: readonly Declared[]): Promise<void> {
+  async restart(tables: readonly TableArgs[]): Promise<void> {
     this.#port = (await this.#all.ask({ do: "restart", id: this.#id, tables })).port as number;
   }
 
