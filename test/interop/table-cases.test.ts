@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Op, readTableCase, type TableCase } from "../conformance/case.ts";
+import { type Op, type Result, readTableCase, type TableCase } from "../conformance/case.ts";
 import { type Answer, difference } from "../conformance/compare.ts";
 import { accepted, kindOf } from "../conformance/meaning.ts";
 import { OPS } from "../conformance/ops.ts";
@@ -89,7 +89,7 @@ async function ruleOf(asked: Asked): Promise<WireRule | undefined> {
 }
 
 function differs(test: TableCase, i: number, here: object, there: object): string | undefined {
-  if (!("error" in here)) return difference(test, i, (here as { result: {} }).result, there as Answer);
+  if (!("error" in here)) return difference(test, i, (here as { result: Result }).result, there as Answer);
   const { error } = there as { error?: unknown };
   const kind = kindOf(here.error);
   // What Python's own constructors refuse has a class of theirs.
