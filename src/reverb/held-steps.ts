@@ -125,11 +125,16 @@ export class HeldSteps {
       const first = waiting[from] as number;
       let to = from + 1;
       while (to < waiting.length && to - from < asked.maxChunk && waiting[to] === first + (to - from)) to++;
-      const steps = waiting.slice(from, to);
-      const held = together.map((leaf) => steps.map((step) => leaf.steps.get(step) as Held));
-      const columns = together.map(({ leaf }, i) => ({ leaf, values: (held[i] as Held[]).map(({ value }) => value) }));
+      const columns = together.map(({ leaf, steps }) => {
+        const values = new Array<StepValue>(to - from);
+        for (let k = 0; k < values.length; k++) values[k] = (steps.get(first + k) as Held).value;
+        return { leaf, values };
+      });
       const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns, this.#deltaEncoded);
-      for (const [index, each] of held.entries()) for (const [offset, one] of each.entries()) one.place = { chunkKey: chunk.key, offset, index, chunk };
+      for (let index = 0; index < together.length; index++) {
+        const { steps } = together[index] as HeldLeaf;
+        for (let offset = 0; offset < to - from; offset++) (steps.get(first + offset) as Held).place = { chunkKey: chunk.key, offset, index, chunk };
+      }
       from = to;
     }
     for (const leaf of together) leaf.unplaced = (waiting.at(-1) as number) + 1;

@@ -13,6 +13,24 @@ const TABLE = new Uint16Array(1 << TABLE_BITS);
 /** The compressed bytes are made here. */
 let scratch = new Uint8Array(1 << 12);
 
+/** Where small results lie side by side: memory of their own would cost more than the work. A piece is free when none of its results is used any more. */
+const PIECE = 1 << 14;
+let piece = new Uint8Array(0);
+let taken = 0;
+
+function kept(length: number): Uint8Array<ArrayBuffer> {
+  if (length > PIECE >> 3) return scratch.slice(0, length);
+  if (taken + length > piece.length) {
+    piece = new Uint8Array(PIECE);
+    taken = 0;
+  }
+  const from = taken;
+  taken += length;
+  if (length < 24) for (let i = 0; i < length; i++) piece[from + i] = scratch[i] as number;
+  else piece.set(scratch.subarray(0, length), from);
+  return piece.subarray(from, taken);
+}
+
 /** Compresses bytes. What does not shrink takes a few bytes more. O(bytes) */
 export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = bytes;
@@ -24,7 +42,7 @@ export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   for (; rest > 127; rest >>>= 7) scratch[at++] = (rest & 127) | 128;
   scratch[at++] = rest;
   for (let from = 0; from < length; from += BLOCK) at = compressBlock(bytes, from, Math.min(from + BLOCK, length), at);
-  return scratch.slice(0, at);
+  return kept(at);
 }
 
 function compressBlock(bytes: Uint8Array, from: number, to: number, out: number): number {
