@@ -120,7 +120,7 @@ export class HeldSteps {
     const isWide = (leaf: HeldLeaf) => leaf.leaf.bytes >= WIDE_BYTES;
     const together = isWide(asked)
       ? [asked]
-      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && sameSteps(unplacedOf(leaf), waiting));
+      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && isUnplaced(leaf, waiting));
     for (let from = 0; from < waiting.length; ) {
       const first = waiting[from] as number;
       let to = from + 1;
@@ -148,10 +148,19 @@ function chunkSteps({ bytes }: PlacedLeaf): number {
 /** The steps of a leaf that are in no chunk, oldest first. */
 function unplacedOf({ steps, unplaced, newest, keep }: HeldLeaf): number[] {
   const found: number[] = [];
-  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) if (steps.get(step)?.place === undefined && steps.has(step)) found.push(step);
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined) found.push(step);
+  }
   return found;
 }
 
-function sameSteps(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((step, i) => step === b[i]);
+/** Whether these are the steps of a leaf that are in no chunk. */
+function isUnplaced({ steps, unplaced, newest, keep }: HeldLeaf, waiting: readonly number[]): boolean {
+  let found = 0;
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined && waiting[found++] !== step) return false;
+  }
+  return found === waiting.length;
 }
