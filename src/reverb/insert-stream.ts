@@ -13,8 +13,6 @@ import type { ChunkMessage } from "./wire/tensor.ts";
 /** A batch goes when it has so many items, or bytes of chunks about; else when the program lets other things happen. */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
-/** Who waits for room goes on when so much of it is free: for a single item it would be once an item. */
-const ROOM = 1 / 8;
 
 interface Sent {
   readonly item: ItemMessage;
@@ -72,9 +70,7 @@ export class InsertStream {
         this.#send();
       }, 0);
     }
-    if (this.#unconfirmed.size < this.#maxInFlight) return undefined;
-    this.#send();
-    return this.#until(this.#maxInFlight - Math.ceil(this.#maxInFlight * ROOM), {});
+    return this.#unconfirmed.size < this.#maxInFlight ? undefined : this.#until(this.#maxInFlight - 1, {});
   }
 
   /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
@@ -130,8 +126,10 @@ export class InsertStream {
       return;
     }
     const chunks: ChunkMessage[] = [];
+    const named = new Set<bigint>();
     for (const sent of this.#batch)
       for (const chunk of sent.chunks) {
+        named.add(chunk.key);
         if (this.#known.has(chunk.key)) continue;
         this.#known.add(chunk.key);
         chunks.push(chunk);
