@@ -24,7 +24,10 @@ async function race(sides, port) {
     for (const one of sides) {
       const arg = JSON.stringify({ ...one.task, port });
       const file = (name) => join(import.meta.dirname, name);
-      const variant = new Variant(one, one.program === "ours" ? { program: process.execPath, args: [file("ours.mjs"), arg] } : { program, args: [file("python.py"), arg] });
+      const variant = new Variant(
+        one,
+        one.program === "ours" ? { program: process.execPath, args: [file("ours.mjs"), arg] } : { program, args: [file("python.py"), arg] },
+      );
       variants.push(variant);
       await variant.ready();
       if (variant.says.skipped !== undefined) throw new Error(`${one.name}: ${variant.says.skipped}`);
@@ -62,7 +65,12 @@ try {
   for (const { name, sides, thresholds } of chosen) {
     console.log(`\n${name}`);
     const found = await race(sides, server.says.port);
-    for (const { side, ns } of found) console.log(`  ${side.padEnd(44)} ${Math.round(1e9 / ns).toLocaleString("en").padStart(8)} items/s`);
+    for (const { side, ns } of found)
+      console.log(
+        `  ${side.padEnd(44)} ${Math.round(1e9 / ns)
+          .toLocaleString("en")
+          .padStart(8)} items/s`,
+      );
     for (const { ours, to, least } of thresholds) {
       const of = (wanted) => found.find(({ name: side }) => side === wanted).ns;
       const ratio = of(to) / of(ours);

@@ -7,9 +7,9 @@ const samplers = (table) => [
   ours("sampler", { does: "sample", table }),
   theirs("pybind's sampler, 100 in flight", { does: "sampler", table }),
   theirs("client.sample", { does: "sample", table }),
-  theirs("TrajectoryDataset", { does: "dataset", table }),
+  theirs("TrajectoryDataset in batches of 32", { does: "dataset", table }),
 ];
-const sampled = (least) => ["pybind's sampler, 100 in flight", "TrajectoryDataset"].map((to) => ({ ours: "sampler", to, least }));
+const sampled = (least) => ["pybind's sampler, 100 in flight", "TrajectoryDataset in batches of 32"].map((to) => ({ ours: "sampler", to, least }));
 
 export const workloads = [
   {

@@ -118,9 +118,7 @@ export class HeldSteps {
     const waiting = unplacedOf(asked);
     if (waiting.length === 0) return;
     const isWide = (leaf: HeldLeaf) => leaf.leaf.bytes >= WIDE_BYTES;
-    const together = isWide(asked)
-      ? [asked]
-      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && isUnplaced(leaf, waiting));
+    const together = isWide(asked) ? [asked] : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && isUnplaced(leaf, waiting));
     for (let from = 0; from < waiting.length; ) {
       const first = waiting[from] as number;
       let to = from + 1;
