@@ -13,7 +13,7 @@ import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
-import { leaves, pack } from "../spec/nest.ts";
+import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions, within } from "../wait.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
@@ -117,7 +117,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     this.#servers = new Servers(channels, loggerOf(logger));
     this.address = this.#servers.address;
     this.#tables = new KnownTables(this.#servers);
-    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], route));
+    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], undefined, route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
     const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
@@ -198,14 +198,16 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     const { info } = await this.#tables.get(table);
     if (info.signature === undefined) return signatureOf(spec);
     const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
-    return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
+    if (given.length !== leavesOf(spec).length) return info.signature;
+    const packed = pack(spec, given);
+    return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
   #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
     const { spec } = this;
     let stream: InsertStream | undefined;
     const opened = (kept: () => Iterable<bigint>) => {
-      stream = this.#stream(kept, undefined, maxInFlight);
+      stream = this.#stream(kept, maxInFlight);
       return stream;
     };
     const writer: StreamWriter<S> = new StreamWriter<S>(
@@ -351,7 +353,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     }
   }
 
-  #stream(kept: () => Iterable<bigint>, route: Route = this.#servers.route(), maxInFlight = this.#maxInFlight): InsertStream {
+  #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
     return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
   }
 }

@@ -118,18 +118,21 @@ export class HeldSteps {
     const waiting = unplacedOf(asked);
     if (waiting.length === 0) return;
     const isWide = (leaf: HeldLeaf) => leaf.leaf.bytes >= WIDE_BYTES;
-    const together = isWide(asked)
-      ? [asked]
-      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && sameSteps(unplacedOf(leaf), waiting));
+    const together = isWide(asked) ? [asked] : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && isUnplaced(leaf, waiting));
     for (let from = 0; from < waiting.length; ) {
       const first = waiting[from] as number;
       let to = from + 1;
       while (to < waiting.length && to - from < asked.maxChunk && waiting[to] === first + (to - from)) to++;
-      const steps = waiting.slice(from, to);
-      const held = together.map((leaf) => steps.map((step) => leaf.steps.get(step) as Held));
-      const columns = together.map(({ leaf }, i) => ({ leaf, values: (held[i] as Held[]).map(({ value }) => value) }));
+      const columns = together.map(({ leaf, steps }) => {
+        const values = new Array<StepValue>(to - from);
+        for (let k = 0; k < values.length; k++) values[k] = (steps.get(first + k) as Held).value;
+        return { leaf, values };
+      });
       const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns, this.#deltaEncoded);
-      for (const [index, each] of held.entries()) for (const [offset, one] of each.entries()) one.place = { chunkKey: chunk.key, offset, index, chunk };
+      for (let index = 0; index < together.length; index++) {
+        const { steps } = together[index] as HeldLeaf;
+        for (let offset = 0; offset < to - from; offset++) (steps.get(first + offset) as Held).place = { chunkKey: chunk.key, offset, index, chunk };
+      }
       from = to;
     }
     for (const leaf of together) leaf.unplaced = (waiting.at(-1) as number) + 1;
@@ -143,10 +146,19 @@ function chunkSteps({ bytes }: PlacedLeaf): number {
 /** The steps of a leaf that are in no chunk, oldest first. */
 function unplacedOf({ steps, unplaced, newest, keep }: HeldLeaf): number[] {
   const found: number[] = [];
-  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) if (steps.get(step)?.place === undefined && steps.has(step)) found.push(step);
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined) found.push(step);
+  }
   return found;
 }
 
-function sameSteps(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((step, i) => step === b[i]);
+/** Whether these are the steps of a leaf that are in no chunk. */
+function isUnplaced({ steps, unplaced, newest, keep }: HeldLeaf, waiting: readonly number[]): boolean {
+  let found = 0;
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined && waiting[found++] !== step) return false;
+  }
+  return found === waiting.length;
 }

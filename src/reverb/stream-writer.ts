@@ -71,6 +71,9 @@ export class StreamWriter<S extends Spec = Spec> {
   readonly #closes: () => void;
   #isOpen = false;
   #episodeSteps = 0;
+  /** The names of the last item's columns, as they came and in their order. */
+  #names: readonly string[] = [];
+  #sorted: readonly string[] = [];
   /** Items that wait until their table is known, in the order of their calls. */
   #line: Promise<void> | undefined;
   /** Items that wait until their steps fill a chunk. */
@@ -78,6 +81,8 @@ export class StreamWriter<S extends Spec = Spec> {
   /** What refused one of those that waited, until `flush` has told of it. */
   #refused: { readonly reason: unknown } | undefined;
   #closed = false;
+  /** Ends what waits for room. */
+  readonly #closing = new AbortController();
 
   static {
     insideOf = (writer) => ({
@@ -184,22 +189,47 @@ export class StreamWriter<S extends Spec = Spec> {
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();
     if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    return this.#insert(table, priority, this.#flat(trajectory) ?? this.#nested(trajectory));
+  }
+
+  /** The columns of a trajectory by name, without nests; undefined of any other. Names that are those of the last item are not sorted again. */
+  #flat(trajectory: ItemColumns): HeldColumn[] | undefined {
+    if (typeof trajectory !== "object" || trajectory === null || Array.isArray(trajectory)) return undefined;
+    const names = Object.keys(trajectory);
+    if (names.length === 0) return undefined;
+    if (!sameNames(names, this.#names)) {
+      this.#names = names;
+      this.#sorted = names.slice().sort();
+    }
+    const sorted = this.#sorted;
+    const held = new Array<HeldColumn>(sorted.length);
+    for (let i = 0; i < held.length; i++) {
+      const name = sorted[i] as string;
+      const column = (trajectory as { readonly [name: string]: unknown })[name];
+      if (!(column instanceof TrajectoryColumn)) return undefined;
+      held[i] = this.#held(column, `trajectory.${name}`);
+    }
+    return held;
+  }
+
+  #nested(trajectory: ItemColumns): HeldColumn[] {
     const given = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
     if (given.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
-    const held = given.map(({ keys, leaf: column }) => {
+    return given.map(({ keys, leaf: column }) => {
       const subject = ["trajectory", ...keys].join(".");
       if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
-      return { leaf: leafOf(column), steps: column.held(subject, this.#history), isSqueezed: column.isSqueezed };
+      return this.#held(column, subject);
     });
-    return this.#insert(table, priority, held);
+  }
+
+  #held(column: TrajectoryColumn, subject: string): HeldColumn {
+    return { leaf: leafOf(column), steps: column.held(subject, this.#history), isSqueezed: column.isSqueezed };
   }
 
   #insert(table: string, priority: number, held: readonly HeldColumn[]): Promise<void> | undefined {
     // One negative priority would end a table of the server's for good.
     finite("priority", priority, 0);
-    const shapes = held.map(
-      ({ leaf, steps, isSqueezed }): Shaped => ({ dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] }),
-    );
+    const shapes = held.map(shapeOf);
     const known = this.#tables.now(table);
     // What does not fit is refused before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
@@ -209,7 +239,9 @@ export class StreamWriter<S extends Spec = Spec> {
       return { slices: slicesOf(places), squeeze: isSqueezed };
     });
     const send = (found: KnownTable) =>
-      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks]);
+      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks], {
+        signal: this.#closing.signal,
+      });
     if (known !== undefined && this.#line === undefined) return send(known);
     const sent = (this.#line ?? Promise.resolve()).then(async () => {
       await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
@@ -292,6 +324,7 @@ export class StreamWriter<S extends Spec = Spec> {
       this.#stream.close(closed());
     };
     this.#settled(0, {}).then(end, end);
+    this.#closing.abort(closed());
     this.#history.clear();
     this.#steps.clear();
   }
@@ -328,6 +361,12 @@ export class StreamWriter<S extends Spec = Spec> {
     if (this.#closed) throw closed();
     this.#stream.check();
   }
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 function closed(): ReplayError {

@@ -10,7 +10,7 @@ import {
   ReverbAddTrajectoryObserver,
 } from "../../src/agents/index.ts";
 import { signatureOf } from "../../src/agents/signature.ts";
-import { f32, fifo, i32, i64, maxHeap, minSize, text } from "../../src/index.ts";
+import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
 import { ourSpec } from "../conformance/step-spec.ts";
 import { configOf } from "../conformance/structured/configs.ts";
 import { leavesOfCase } from "../conformance/structured/departures.ts";
@@ -67,7 +67,8 @@ describe.each(kinds)("$name", (kind) => {
 
   describe.skipIf(kind.missing)("observers", () => {
     const signed = { name: "signed", maxSize: 1000, sampler: fifo(), maxTimesSampled: 1, signature: signatureOf(SPEC) };
-    const on = begun(kind, { spec: SPEC, tables: [...tables, signed] });
+    const queue = { name: "queue", maxSize: 10, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(10) };
+    const on = begun(kind, { spec: SPEC, tables: [...tables, signed, queue] });
 
     /** The items of a table, by their rewards. */
     const rewards = async (table: string) => (await taken(on.client, table)).map((columns) => (columns as number[][])[4]?.join(" "));
@@ -133,6 +134,33 @@ describe.each(kinds)("$name", (kind) => {
       observer.close();
       await vi.waitFor(async () => expect((await on.client.serverInfo()).signed?.currentSize).toBe(5), { timeout: 10_000 });
       expect((await rewards("signed")).sort()).toEqual(["0 1", "1 2", "10 11", "2 3", "3 4"]);
+    });
+
+    it("waits where too many items are on their way, goes on when somebody samples, and stops waiting when it is closed", async () => {
+      const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "queue", sequenceLength: 1 });
+      const count = 1500;
+      let given = 0;
+      const pushed = (async () => {
+        for (; given < count; given++) await observer(step(given));
+      })();
+      // Nobody takes any: a thousand or so are in the queue or on their way.
+      await vi.waitFor(() => expect(given).toBeGreaterThan(990), { timeout: 20_000 });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(given).toBeLessThan(1100);
+      await expect((async () => await observer.flush({ timeoutMs: 50 }))()).rejects.toMatchObject({ code: "TIMEOUT" });
+      let next = 0;
+      for await (const { data } of on.client.sample("queue", count, { emitTimesteps: false })) expect(data[4]?.data[0]).toBe(next++);
+      await pushed;
+      await observer.flush();
+      expect(next).toBe(count);
+      const waiting: unknown[] = [];
+      for (let n = 0; n < 1100; n++) {
+        const wait = observer(step(n));
+        if (wait !== undefined) waiting.push(wait);
+      }
+      observer.close();
+      await expect(waiting.at(-1)).rejects.toMatchObject({ code: "CLOSED" });
+      await on.client.reset("queue");
     });
 
     it("the signature of the tables is nested as the spec", async () => {
