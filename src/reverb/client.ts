@@ -1,24 +1,37 @@
-/** Speaks to a server of Reverb's: what `LocalClient` is for tables of this process. */
+/** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
+import type { Config } from "../agents/patterns/config.ts";
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
-import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
+import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
+import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
+import type { LegacyWriterOptions } from "../agents/writers/legacy-writer.ts";
+import type { StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
+import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
-import { checkSignal, type WaitOptions } from "../wait.ts";
-import { Channel } from "./grpc/channel.ts";
+import { checkSignal, type WaitOptions, within } from "../wait.ts";
+import { type Logger, loggerOf, toConsole } from "../warnings.ts";
+import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import type { ChunkOptions } from "./held-steps.ts";
+import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
+import { checkLegacy, LegacyStreamWriter } from "./legacy-stream-writer.ts";
+import { type Route, Servers } from "./servers.ts";
+import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
-import { StreamWriter } from "./stream-writer.ts";
+import { checkRules, StreamSteps } from "./stream-steps.ts";
+import { insideOf, StreamWriter } from "./stream-writer.ts";
+import { compiledConfigs, StructuredStreamWriter } from "./structured-stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -30,62 +43,85 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
   readonly credentials?: object;
-  /** Milliseconds for which a lost connection is tried again, before its error is that of the calls. Default: 30,000. */
+  /** Milliseconds without a connection, for which writers and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
   readonly reconnectTimeoutMs?: number;
-  /** Milliseconds that a connection may take. Default: 10,000. */
+  /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Items that may be on their way without a confirmation. Default: 1,000. */
+  /**
+   * Milliseconds without a word from the server, while calls are in progress, after which a ping asks whether it is there. Default: 30,000. While it has nothing else to say it is asked
+   * again after five minutes, since gRPC's servers end connections with more pings.
+   */
+  readonly keepAliveMs?: number;
+  /** Milliseconds that the answer to such a ping may take, before the connection counts as lost. Default: 20,000. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** Bytes that one answer may have. Default: 1 GiB. */
+  /** Bytes that one answer, or one sample, may have. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
+  /** What is told, of several servers, which one is gone, and that it is back. Default: `console.warn`; null for nothing. */
+  readonly logger?: Logger | null;
 }
 
-const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes";
+const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
-export class ReverbClient<const S extends Spec = Spec> {
-  /** `HOST:PORT`. */
+export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
+  /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
-  readonly #channel: Channel;
+  /** Keys of its items are bigints. */
+  readonly keyDtype = "u64";
+  readonly #servers: Servers;
   readonly #tables: KnownTables;
   readonly #spec: S | undefined;
   readonly #fields: Fields<S> | undefined;
   readonly #maxInFlight: number;
   readonly #reconnectMs: number;
-  #inserts: InsertStream | undefined;
-  readonly #writers = new Set<StreamWriter<S>>();
+  readonly #inserts: InsertRound;
+  /** Those that are open, or have items on their way. */
+  readonly #writers = new Map<StreamWriter<S>, InsertStream>();
 
   /**
    * Nothing is sent before the first call.
-   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`
+   *
+   * Several servers share the load, as Reverb's do behind a load balancer: they have the same tables and do not know of each other. Writers and inserts take them in turn, an
+   * item is on one of them; samples come from each in turn; `mutatePriorities`, `reset`, `checkpoint` and `serverInfo` go to all. A server that is gone is told to the
+   * `logger`, the others go on, also with what a writer has sent to it without a confirmation; once it is back it takes its turns again.
+   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`; a list of them for several servers
    * @throws TypeError, RangeError
    */
-  constructor(address: string, options: ReverbClientOptions<S> = {}) {
+  constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
     pointAtCallersOf(new.target);
-    if (typeof address !== "string") throw mustBe(TypeError, "address", "a string such as localhost:8000", address);
-    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(address)) throw mustBe(RangeError, "address", "HOST:PORT, such as localhost:8000", address);
+    const addresses = addressesOf(address);
     const {
       spec,
       credentials,
       reconnectTimeoutMs = 30_000,
       connectTimeoutMs = 10_000,
+      keepAliveMs = KEEP_ALIVE_MS,
+      keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
       maxInFlightItems = 1000,
       maxMessageBytes = 2 ** 30,
+      logger = toConsole,
     } = onlyKeys("options", options, OPTIONS);
     if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
       throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
-    this.address = address;
     this.#reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
     this.#maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
-    this.#channel = new Channel(address, SERVICE, {
+    const channel = {
       credentials,
       connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
+      keepAliveMs: finite("keepAliveMs", keepAliveMs, 1, MAX_TIMEOUT_MS),
+      keepAliveTimeoutMs: finite("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS),
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
-    });
-    this.#tables = new KnownTables(this.#channel);
+    };
+    const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
+    this.#servers = new Servers(channels, loggerOf(logger));
+    this.address = this.#servers.address;
+    this.#tables = new KnownTables(this.#servers);
+    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], undefined, route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
-    const leaves = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves } });
+    const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves: placed } });
   }
 
   /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
@@ -94,7 +130,12 @@ export class ReverbClient<const S extends Spec = Spec> {
     return this.#spec;
   }
 
-  /** Every table by its name. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
+  /** Addresses of the servers that did not answer the last time. Of one server alone: none, its errors are those of the calls. */
+  get goneServers(): readonly string[] {
+    return this.#servers.gone;
+  }
+
+  /** Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
   async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
     const { timeout } = onlyKeys("options", options, "timeout");
     if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);
@@ -107,16 +148,78 @@ export class ReverbClient<const S extends Spec = Spec> {
    * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
    */
   trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
+    return this.#open(options);
+  }
+
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredStreamWriter<S> {
+    this.spec;
+    const found = compiledConfigs(configs, (this.#fields as Fields<S>).leaves);
+    const numKeepAliveRefs = Math.max(...found.map(({ reach }) => reach));
+    const writer = this.#open({ numKeepAliveRefs });
+    try {
+      return new StructuredStreamWriter<S>(configs, found, writer);
+    } catch (error) {
+      writer.close();
+      throw error;
+    }
+  }
+
+  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
+  legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
+    const checked = checkLegacy(options);
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checked;
+    const numKeepAliveRefs = maxSequenceLength + chunkLength - 1;
+    return new LegacyStreamWriter<S>(checked, this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems));
+  }
+
+  /**
+   * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
+   * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
+   */
+  writer(options: StepWriterOptions): StreamSteps<S> {
+    const { keep, rules } = checkRules(options);
+    return new StreamSteps<S>(this.#open({ numKeepAliveRefs: keep }), keep, rules);
+  }
+
+  /** Whether there is such a table, where the server has told of it by now. */
+  knows(table: string): boolean | undefined {
+    return this.#tables.now(table) === undefined ? undefined : true;
+  }
+
+  /**
+   * What items of a table look like: the server's signature, nested as the spec where it has as many leaves, since names do not count; without one, the spec of the steps with
+   * a dimension of time before each leaf's own.
+   * @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH without a spec
+   */
+  async signature(table: string): Promise<Signature> {
     const { spec } = this;
+    mustBeName(table);
+    const { info } = await this.#tables.get(table);
+    if (info.signature === undefined) return signatureOf(spec);
+    const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
+    if (given.length !== leavesOf(spec).length) return info.signature;
+    const packed = pack(spec, given);
+    return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
+  }
+
+  #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
+    const { spec } = this;
+    let stream: InsertStream | undefined;
+    const opened = (kept: () => Iterable<bigint>) => {
+      stream = this.#stream(kept, maxInFlight);
+      return stream;
+    };
     const writer: StreamWriter<S> = new StreamWriter<S>(
       spec,
       this.#fields as Fields<S>,
       options,
       this.#tables,
-      (kept) => this.#stream(kept),
+      opened,
       () => this.#writers.delete(writer),
+      chunks,
     );
-    this.#writers.add(writer);
+    this.#writers.set(writer, stream as unknown as InsertStream);
     return writer;
   }
 
@@ -145,23 +248,21 @@ export class ReverbClient<const S extends Spec = Spec> {
     const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
     const items = await Promise.all(
       given.map(async ([table, priority]) => {
-        const known = this.#tables.now(table) ?? (await this.#tables.get(table));
+        const known =
+          this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
         return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
       }),
     );
     signal?.throwIfAborted();
-    this.#inserts ??= this.#stream(() => []);
-    const stream = this.#inserts;
+    const stream = this.#inserts.next();
     try {
       for (const item of items) stream.insert(item, [chunk]);
       await stream.confirmed(
         items.map(({ key }) => key),
         options,
       );
-    } catch (error) {
-      // The next insert tries a new one.
-      if (stream.isOver && this.#inserts === stream) this.#inserts = undefined;
-      throw error;
+    } finally {
+      this.#inserts.done(stream);
     }
   }
 
@@ -183,7 +284,7 @@ export class ReverbClient<const S extends Spec = Spec> {
 
   async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
     if (numSamples === -1) return;
-    const { info } = await this.#tables.get(table);
+    const { info } = await within(this.#tables.get(table), "", signal === undefined ? {} : { signal });
     const signature = unpack ? info.signature : undefined;
     const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
     const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
@@ -202,7 +303,10 @@ export class ReverbClient<const S extends Spec = Spec> {
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
     mustBeName(table);
-    return new StreamSampler(this.#channel, table, options, this.#reconnectMs, async () => (await this.#tables.get(table)).signature);
+    const signature = async () => (await this.#tables.get(table)).signature;
+    const [channel, ...others] = this.#servers.channels;
+    if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
+    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
   }
 
   /**
@@ -217,44 +321,57 @@ export class ReverbClient<const S extends Spec = Spec> {
       return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
     });
     const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
-    readEmpty(await this.#channel.unary("MutatePriorities", mutateRequest(request, HEAD)), "MutatePrioritiesResponse");
+    await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
     mustBeName(table);
-    readEmpty(await this.#channel.unary("Reset", resetRequest(table, HEAD)), "ResetResponse");
+    await this.#servers.all("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
-  /** Saves all tables on the server's disk. @returns the path there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
+  /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    return readCheckpointResponse(await this.#channel.unary("Checkpoint", emptyRequest(HEAD)));
+    const paths = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
+    return this.#servers.channels.length === 1 ? (paths[0]?.value as string) : paths.map(({ address, value }) => `${address} ${value}`).join("\n");
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    for (const writer of this.#writers) writer.close();
-    this.#inserts?.close(reason);
-    this.#channel.close();
+    for (const stream of this.#writers.values()) stream.close(reason);
+    this.#inserts.close(reason);
+    this.#servers.close();
   }
 
   /** Waits until every writer's items are confirmed, then closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await Promise.all([...this.#writers].map((writer) => writer.flush()));
+      await Promise.all([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
     } finally {
       this.close();
     }
   }
 
-  #stream(kept: () => Iterable<bigint>): InsertStream {
-    return new InsertStream(this.#channel, this.#maxInFlight, this.#reconnectMs, kept);
+  #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
+    return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
   }
 }
 
 function mustBeName(table: unknown): void {
   if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+}
+
+function addressesOf(given: unknown): readonly string[] {
+  const addresses: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", given);
+  addresses.forEach((one, i) => {
+    const name = Array.isArray(given) ? `address[${i}]` : "address";
+    if (typeof one !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", one);
+    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(one)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", one);
+    if (addresses.indexOf(one) < i) throw mustBe(RangeError, name, "another server than those before", one);
+  });
+  return addresses as readonly string[];
 }
 
 /** A key as a server has them. */
