@@ -261,7 +261,7 @@ export class InsertStream {
     } else if (!isLost(ended)) this.#fail(ended);
     else {
       const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation`;
-      this.#fail(new RpcError(address, "InsertStream", ended.status, why, ended));
+      this.#fail(new RpcError(ended.address, "InsertStream", ended.status, why, ended));
     }
   }
 

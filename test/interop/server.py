@@ -1,4 +1,4 @@
-"""A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, and tables as JSON (see clients.ts)."""
+"""A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, tables as JSON (see clients.ts) or "", a directory for checkpoints."""
 import collections, json, re, sys
 import reverb
 import tensorflow as tf
@@ -43,7 +43,9 @@ def table(given):
         max_times_sampled=given["maxTimesSampled"], signature=nest(given["signature"]) if "signature" in given else None)
 
 port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-server = reverb.Server([table(one) for one in json.loads(sys.argv[2])] if len(sys.argv) > 2 else tables(), port=port or None)
+given = [table(one) for one in json.loads(sys.argv[2])] if len(sys.argv) > 2 and sys.argv[2] else tables()
+checkpointer = reverb.platform.checkpointers_lib.DefaultCheckpointer(sys.argv[3]) if len(sys.argv) > 3 else None
+server = reverb.Server(given, port=port or None, checkpointer=checkpointer)
 print(server.port, flush=True)
 sys.stdin.read()
 server.stop()
