@@ -67,6 +67,8 @@ const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAl
 export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
+  /** Keys of its items are bigints. */
+  readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: KnownTables;
   readonly #spec: S | undefined;

@@ -15,7 +15,12 @@ export interface Peer {
 /** @param tables as server.py reads them; those that it has by itself where they are left out @param checkpoints its directory for these @throws Error where it does not start, with what it said */
 export async function startServer(port = 0, tables?: readonly object[], checkpoints?: string): Promise<Peer> {
   const given = tables === undefined ? "" : JSON.stringify(tables);
-  const child = spawn(python as string, [join(import.meta.dirname, "server.py"), String(port), given, ...(checkpoints === undefined ? [] : [checkpoints])]);
+  return await serving("server.py", String(port), given, ...(checkpoints === undefined ? [] : [checkpoints]));
+}
+
+/** The server of another program. */
+export async function serving(program: string, ...args: string[]): Promise<Peer> {
+  const child = spawn(python as string, [join(import.meta.dirname, program), ...args]);
   let said = "";
   child.stderr.on("data", (bytes) => {
     said += bytes;
