@@ -22,8 +22,11 @@ async function run(program: string, args: readonly string[]): Promise<readonly s
   const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
   const printed: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    if (line !== "restart") printed.push(line);
-    else {
+    if (line !== "restart") {
+      printed.push(line);
+      // Deno reads on, and would not end by itself.
+      child.stdin.end();
+    } else {
       await peer.stop();
       peer = await startServer(Number(peer.address.split(":")[1]));
       child.stdin.write("done\n");
