@@ -39,15 +39,15 @@ export class GrpcJsClient {
     });
   }
 
-  /** Sends all requests, and ends the call after so many messages back. */
-  async stream(method: string, requests: readonly Uint8Array[], answers: number): Promise<Ended> {
+  /** Sends all requests, and ends the call once the messages back are all that is wanted. */
+  async stream(method: string, requests: readonly Uint8Array[], isAll: (answers: readonly Uint8Array[]) => boolean): Promise<Ended> {
     const call = this.#client.makeBidiStreamRequest(`/${this.#service}/${method}`, asIs, asIs) as ClientDuplexStream<Uint8Array, Buffer>;
     const found: Uint8Array[] = [];
     const ended = new Promise<StatusObject>((resolve) => call.on("status", resolve));
     call.on("error", () => {});
     call.on("data", (bytes: Buffer) => {
       found.push(bytes);
-      if (found.length === answers) call.end();
+      if (isAll(found)) call.end();
     });
     for (const request of requests) call.write(request);
     const { code, details } = await ended;

@@ -1,0 +1,68 @@
+/** Several servers behind one client, scripted: who is asked, and what happens when one is gone. Real ones are in test/interop. */
+import { afterEach, expect, it, vi } from "vitest";
+import { ReverbClient } from "../../../src/reverb/index.ts";
+import { GrpcServer } from "../../support/grpc-server.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+/** A server that answers everything with nothing, and notes what it was asked. */
+async function serve(port?: number): Promise<{ readonly server: GrpcServer; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const begin = ({ method }: { readonly method: string }) => void asked.push(method.split("/")[2] as string);
+  const server = await GrpcServer.start({ begin, message: (call) => call.send(new Uint8Array()), finish: (call) => call.end() }, port);
+  return { server, asked };
+}
+
+it.each([
+  [[], RangeError, "address must be HOST:PORT, or a list of at least one"],
+  [["a:1", "a:1"], RangeError, "address[1] must be another server than those before"],
+  [["a:1", 7], TypeError, "address[1] must be a string"],
+  [["a:1", "b"], RangeError, "address[1] must be HOST:PORT"],
+])("addresses %j are refused", (addresses, kind, rule) => {
+  expect(() => new ReverbClient(addresses as string[])).toThrow(kind);
+  expect(() => new ReverbClient(addresses as string[])).toThrow(rule);
+});
+
+it("all are asked; one that is gone is told once and left out, and asked again once it is back", async () => {
+  const [a, b] = [await serve(), await serve()];
+  open.push({ close: () => b.server.stop() });
+  const told: string[] = [];
+  const logger = { warn: (line: string) => told.push(line), info: (line: string) => told.push(line) };
+  const client = new ReverbClient([a.server.address, b.server.address], { logger });
+  open.push(client);
+  expect(client.address).toBe(`${a.server.address}, ${b.server.address}`);
+  await client.reset("t");
+  expect([a.asked, b.asked, client.goneServers]).toEqual([["Reset"], ["Reset"], []]);
+  await a.server.stop();
+  for (let k = 0; k < 3; k++) await client.mutatePriorities("t", { deletes: [1n] });
+  expect([b.asked.length, client.goneServers]).toEqual([4, [a.server.address]]);
+  expect(told).toEqual([expect.stringMatching(/^reprise: the Reverb server at .* ended MutatePriorities with UNAVAILABLE: .*; 1 of 2 servers go on$/)]);
+  expect(told[0]).toContain(a.server.address);
+  const again = await serve(a.server.port);
+  open.push({ close: () => again.server.stop() });
+  await vi.waitFor(
+    async () => {
+      await client.reset("t");
+      expect(again.asked).toContain("Reset");
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+  expect([told[1], client.goneServers]).toEqual([`reprise: the Reverb server at ${a.server.address} is back`, []]);
+});
+
+it("where none is left the error names each", async () => {
+  const [a, b] = [await serve(), await serve()];
+  const addresses = [a.server.address, b.server.address];
+  await a.server.stop();
+  await b.server.stop();
+  const client = new ReverbClient(addresses, { logger: null });
+  open.push(client);
+  for (let k = 0; k < 2; k++) {
+    const error = await client.reset("t").catch((one: Error) => one);
+    expect(error).toMatchObject({ code: "IO", isLost: true });
+    for (const address of addresses) expect((error as Error).message).toContain(`${address}: connect ECONNREFUSED`);
+  }
+});
