@@ -100,6 +100,8 @@ export {
   toTransitionSpec,
 } from "./transitions/transition.ts";
 export type {
+  AnyLegacyWriter,
+  AnyStructuredWriter,
   Checkpoint,
   Client,
   ClientLike,

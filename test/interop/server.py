@@ -1,5 +1,5 @@
 """A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, tables as JSON (see clients.ts) or "", a directory for checkpoints."""
-import json, sys
+import collections, json, re, sys
 import reverb
 import tensorflow as tf
 
@@ -17,6 +17,9 @@ def tables():
         reverb.Table.queue("queue", 10),
     ]
 
+# As TF-Agents' tables have it: with an order of its own.
+Trajectory = collections.namedtuple("Trajectory", "step_type observation action policy_info next_step_type reward discount")
+
 def selector(given):
     return {
         "fifo": selectors.Fifo, "lifo": selectors.Lifo, "uniform": selectors.Uniform, "minHeap": selectors.MinHeap, "maxHeap": selectors.MaxHeap,
@@ -29,7 +32,9 @@ def nest(node):
         return tf.TensorSpec(shape, getattr(tf, dtype))
     if "list" in node:
         return tuple(nest(part) for part in node["list"])
-    return {name: nest(part) for name, part in node["dict"].items()}
+    parts = {name: nest(part) for name, part in node["dict"].items()}
+    named = {re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name): part for name, part in parts.items()}
+    return Trajectory(**named) if set(named) == set(Trajectory._fields) else parts
 
 def table(given):
     bounds = given["rateLimiter"]

@@ -1,8 +1,8 @@
-/** What observers, buffers and datasets speak to: the tables of this process today, of a server as well once there is one. */
+/** What observers, buffers and datasets speak to: the tables of this process, or those of a server (`ReverbClient` of reprise/reverb). */
 import type { Column } from "../../column.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
-import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Config } from "../patterns/config.ts";
@@ -17,6 +17,17 @@ import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-wri
 
 /** The public part of a class, which another class may have as well. */
 export type Public<T> = { [K in keyof T]: T[K] };
+
+/** A structured writer of any client: `append` may give a promise, where too many items are on their way to a server. */
+export interface AnyStructuredWriter<S extends Spec = Spec> extends Omit<Public<StructuredWriter<S>>, "append"> {
+  append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Awaitable<void> | undefined;
+}
+
+/** A legacy writer of any client: the same. */
+export interface AnyLegacyWriter<S extends Spec = Spec> extends Omit<Public<LegacyWriter<S>>, "append" | "appendSequence"> {
+  append(step: PartOf<StepOf<S>>): Awaitable<void> | undefined;
+  appendSequence(sequence: PartOf<ColumnsOf<S>>): Awaitable<void> | undefined;
+}
 
 export interface SampleCallOptions {
   /** Whether an item comes as a list of its steps. Default: true. */
@@ -53,11 +64,11 @@ export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
  */
 export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S> {
   /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
-  structuredWriter(configs: readonly Config[]): Public<StructuredWriter<S>>;
+  structuredWriter(configs: readonly Config[]): AnyStructuredWriter<S>;
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
-  legacyWriter(options: LegacyWriterOptions): Public<LegacyWriter<S>>;
+  legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
    * Inserts one step, an episode of its own, as an item of each table.
    * @returns nothing, or a promise: where it waits for a rate limiter, until it is in
