@@ -14,9 +14,14 @@ const verbs = {
     await core();
     await bundle();
     if (args.includes("--web")) return servePage(8124);
-    // In this process: the clock of the example began with the set-up, and Ctrl-C is its own.
-    process.argv.splice(1, 2, join(root, "examples/cartpole/main.js"));
-    await import(pathToFileURL(process.argv[1]));
+    await example("cartpole");
+  },
+  async "example:reverb"() {
+    await core();
+    await bundle();
+    const { withPython } = await import("./interop.mjs");
+    if (args.includes("--python") || withPython("examples/reverb")) await example("reverb");
+    else process.exitCode = 1;
   },
   build: built,
   async "build:c"() {
@@ -192,6 +197,12 @@ const verbs = {
     run("dist/conformance.mjs", args);
   },
 };
+
+/** In this process: the clock of the example began with the set-up, and Ctrl-C is its own. */
+async function example(folder) {
+  process.argv.splice(1, 2, join(root, "examples", folder, "main.js"));
+  await import(pathToFileURL(process.argv[1]));
+}
 
 /** All that is built. */
 async function built() {
