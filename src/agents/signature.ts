@@ -48,3 +48,16 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     throw mustBe("SPEC_MISMATCH", `column ${i} of ${subject}`, rule, leafText(column.dtype, column.shape));
   });
 }
+
+/** @param subject what the spec is called in errors @throws ReplayError SPEC_MISMATCH where no item could be as a table's signature and a spec of its items both say */
+export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
+  const [own, asked] = [leaves(signature), leaves(spec)];
+  if (own.length !== asked.length) throw mustBe("SPEC_MISMATCH", subject, `of ${own.length} columns, like the table's signature`, `${asked.length} columns`);
+  asked.forEach(({ keys, leaf }, i) => {
+    const { leaf: wanted } = own[i] as (typeof own)[number];
+    const fits =
+      leaf.dtype === wanted.dtype && leaf.shape.length === wanted.shape.length && leaf.shape.every((n, k) => n === null || (wanted.shape[k] ?? n) === n);
+    if (!fits)
+      throw mustBe("SPEC_MISMATCH", `${keys.join(".") || "the only column"} of ${subject}`, `as its signature, ${signatureText(wanted)}`, signatureText(leaf));
+  });
+}

@@ -9,9 +9,9 @@ export interface Peer {
   stop(): Promise<void>;
 }
 
-/** @throws Error where it does not start, with what it said */
-export async function startServer(port?: number): Promise<Peer> {
-  const child = spawn(python as string, [join(import.meta.dirname, "server.py"), ...(port === undefined ? [] : [String(port)])]);
+/** @param tables as server.py reads them; those that it has by itself where they are left out @throws Error where it does not start, with what it said */
+export async function startServer(port = 0, tables?: readonly object[]): Promise<Peer> {
+  const child = spawn(python as string, [join(import.meta.dirname, "server.py"), String(port), ...(tables === undefined ? [] : [JSON.stringify(tables)])]);
   let said = "";
   child.stderr.on("data", (bytes) => {
     said += bytes;

@@ -47,11 +47,27 @@ export interface ServerInfoOptions {
 /** A path on a server's disk; in this process the bytes of a snapshot, for `Replay.restore`. */
 export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 
+/** What datasets and buffers ask of a client: to draw from its tables. Every call: @throws ReplayError NOT_FOUND for a table that is not there */
+export interface SampleClient {
+  /** The dtype of its items' keys: u64 on a server, where they are bigints; f64 where it is left out. */
+  readonly keyDtype?: "f64" | "u64";
+  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  sampler(table: string, options?: SamplerOptions): Sampler;
+  /** Every table by its name. @throws ReplayError TIMEOUT */
+  serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
+  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
+  mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
+  /** Drops every item of a table and sets its counts to 0. */
+  reset(table: string): Awaitable<void>;
+  /** The table itself, of a client that has it in this process: whole batches are drawn from it, at once. */
+  table?(name: string): Table;
+}
+
 /**
  * Reverb's client: all that a program does with tables, wherever they are. What a server answers is a promise, what this process answers mostly is not: `await` does for both.
  * Every call: @throws ReplayError NOT_FOUND for a table that is not there
  */
-export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S> {
+export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S>, SampleClient {
   /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
   structuredWriter(configs: readonly Config[]): Public<StructuredWriter<S>>;
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
@@ -70,14 +86,6 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
    * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples?: number, options?: O): AsyncIterable<SampleOf<O>>;
-  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
-  sampler(table: string, options?: SamplerOptions): Sampler;
-  /** Every table by its name. @throws ReplayError TIMEOUT */
-  serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
-  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
-  mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
-  /** Drops every item of a table and sets its counts to 0. */
-  reset(table: string): Awaitable<void>;
   /** Saves all tables. @returns what it was saved as */
   checkpoint(): Awaitable<Checkpoint>;
 }

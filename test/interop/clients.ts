@@ -1,0 +1,92 @@
+/** The same tables behind both kinds of client: in this process, and on a real server. For tests that hold for either. */
+import { type Client, LocalClient, type NamedTable, type Signature } from "../../src/agents/index.ts";
+import { type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
+import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
+import { python, startServer } from "./peer.ts";
+
+/** Clients of the same tables. */
+export interface Clients<S extends Spec> {
+  readonly client: Client<S>;
+  /** `HOST:PORT`; undefined in this process. */
+  readonly address: string | undefined;
+  /** Another client of the same tables, as another process would have one. */
+  another(options?: ReverbClientOptions<S>): Client<S>;
+  /** Ends all of them, and the server. */
+  stop(): Promise<void>;
+}
+
+export interface Kind {
+  readonly name: "LocalClient" | "ReverbClient";
+  /** Whether it cannot be had here: `describe.skipIf`. */
+  readonly missing: boolean;
+  start<const S extends Spec>(options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Promise<Clients<S>>;
+}
+
+/** For `describe.each`. */
+export const kinds: readonly Kind[] = [
+  {
+    name: "LocalClient",
+    missing: false,
+    start: async <S extends Spec>({ spec, tables }: { readonly spec: S; readonly tables: readonly NamedTable[] }) => {
+      const client = LocalClient.of({ spec, tables }) as unknown as LocalClient<S>;
+      return {
+        client,
+        address: undefined,
+        another: () => client,
+        stop: async () => client.replay.dispose(),
+      };
+    },
+  },
+  {
+    name: "ReverbClient",
+    missing: python === undefined,
+    start: async <S extends Spec>({ spec, tables }: { readonly spec: S; readonly tables: readonly NamedTable[] }) => {
+      const peer = await startServer(undefined, tables.map(declared));
+      const made: ReverbClient<S>[] = [];
+      const another = (options: ReverbClientOptions<S> = {}) => {
+        const client = new ReverbClient<S>(peer.address, { spec, ...options });
+        made.push(client);
+        return client;
+      };
+      return {
+        client: another() as unknown as Client<S>,
+        address: peer.address,
+        another: another as unknown as Clients<S>["another"],
+        stop: async () => {
+          for (const client of made) client.close();
+          await peer.stop();
+        },
+      };
+    },
+  },
+];
+
+/** The items of a table in order, as nested numbers. They are gone then. */
+export async function taken(client: Pick<Client, "serverInfo" | "sample">, table: string): Promise<unknown[]> {
+  const { currentSize = 0 } = (await client.serverInfo())[table] ?? {};
+  const found: unknown[] = [];
+  if (currentSize === 0) return found;
+  for await (const { data } of client.sample(table, currentSize, { emitTimesteps: false }))
+    found.push(data.map((column: { toArray(): unknown }) => column.toArray()));
+  return found;
+}
+
+/** How TensorFlow's names of dtypes begin. */
+const LETTERS = { f: "float", i: "int", u: "uint" } as const;
+
+function tensorFlowName(dtype: Dtype | "string"): string {
+  return dtype === "bool" || dtype === "string" ? dtype : `${LETTERS[dtype[0] as keyof typeof LETTERS]}${dtype.slice(1)}`;
+}
+
+/** A table as server.py reads it. */
+function declared({ name, sampler = uniform(), remover = { kind: "fifo" }, maxSize, maxTimesSampled = 0, rateLimiter = minSize(1), signature }: NamedTable) {
+  return { name, sampler, remover, maxSize, maxTimesSampled, rateLimiter, ...(signature !== undefined && { signature: wire(signature) }) };
+}
+
+/** A leaf as `[dtype, shape]` under "leaf", a list as "list": nests of any names. */
+function wire(node: Signature): object {
+  const { dtype, shape } = node as { readonly dtype?: Dtype | "string"; readonly shape?: readonly (number | null)[] };
+  if (typeof dtype === "string") return { leaf: [tensorFlowName(dtype), shape] };
+  if (Array.isArray(node)) return { list: (node as readonly Signature[]).map(wire) };
+  return { dict: Object.fromEntries(Object.entries(node).map(([name, part]) => [name, wire(part as Signature)])) };
+}
