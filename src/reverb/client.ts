@@ -2,13 +2,16 @@
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
+import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
 import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
+import type { StepClient, StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
+import { leaves, pack } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions } from "../wait.ts";
 import { Channel } from "./grpc/channel.ts";
@@ -18,7 +21,8 @@ import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
-import { StreamWriter } from "./stream-writer.ts";
+import { checkRules, StreamSteps } from "./stream-steps.ts";
+import { insideOf, StreamWriter } from "./stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -42,7 +46,7 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
 
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes";
 
-export class ReverbClient<const S extends Spec = Spec> {
+export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
   /** `HOST:PORT`. */
   readonly address: string;
   readonly #channel: Channel;
@@ -52,7 +56,8 @@ export class ReverbClient<const S extends Spec = Spec> {
   readonly #maxInFlight: number;
   readonly #reconnectMs: number;
   #inserts: InsertStream | undefined;
-  readonly #writers = new Set<StreamWriter<S>>();
+  /** Those that are open, or have items on their way. */
+  readonly #writers = new Map<StreamWriter<S>, InsertStream>();
 
   /**
    * Nothing is sent before the first call.
@@ -84,8 +89,8 @@ export class ReverbClient<const S extends Spec = Spec> {
     this.#tables = new KnownTables(this.#channel);
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
-    const leaves = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves } });
+    const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves: placed } });
   }
 
   /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
@@ -107,16 +112,46 @@ export class ReverbClient<const S extends Spec = Spec> {
    * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
    */
   trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
+    return this.#open(options);
+  }
+
+  /**
+   * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
+   * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
+   */
+  writer(options: StepWriterOptions): StreamSteps<S> {
+    const { keep, rules } = checkRules(options);
+    return new StreamSteps<S>(this.#open({ numKeepAliveRefs: keep }), keep, rules);
+  }
+
+  /** Whether there is such a table, where the server has told of it by now. */
+  knows(table: string): boolean | undefined {
+    return this.#tables.now(table) === undefined ? undefined : true;
+  }
+
+  /**
+   * What items of a table look like: the server's signature, nested as the spec where it has as many leaves, since names do not count; without one, the spec of the steps with
+   * a dimension of time before each leaf's own.
+   * @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH without a spec
+   */
+  async signature(table: string): Promise<Signature> {
     const { spec } = this;
-    const writer: StreamWriter<S> = new StreamWriter<S>(
-      spec,
-      this.#fields as Fields<S>,
-      options,
-      this.#tables,
-      (kept) => this.#stream(kept),
-      () => this.#writers.delete(writer),
-    );
-    this.#writers.add(writer);
+    mustBeName(table);
+    const { info } = await this.#tables.get(table);
+    if (info.signature === undefined) return signatureOf(spec);
+    const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
+    return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
+  }
+
+  #open(options: TrajectoryWriterOptions): StreamWriter<S> {
+    const { spec } = this;
+    let stream: InsertStream | undefined;
+    const opened = (kept: () => Iterable<bigint>) => {
+      stream = this.#stream(kept);
+      return stream;
+    };
+    const writer: StreamWriter<S> = new StreamWriter<S>(spec, this.#fields as Fields<S>, options, this.#tables, opened, () => this.#writers.delete(writer));
+    this.#writers.set(writer, stream as unknown as InsertStream);
     return writer;
   }
 
@@ -234,7 +269,7 @@ export class ReverbClient<const S extends Spec = Spec> {
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    for (const writer of this.#writers) writer.close();
+    for (const stream of this.#writers.values()) stream.close(reason);
     this.#inserts?.close(reason);
     this.#channel.close();
   }
@@ -242,7 +277,7 @@ export class ReverbClient<const S extends Spec = Spec> {
   /** Waits until every writer's items are confirmed, then closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await Promise.all([...this.#writers].map((writer) => writer.flush()));
+      await Promise.all([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
     } finally {
       this.close();
     }

@@ -10,7 +10,7 @@ import { MAX_LENGTH } from "../limits.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { leaves, type Nest } from "../spec/nest.ts";
 import type { Spec, StepOf } from "../spec/spec.ts";
-import type { WaitOptions } from "../wait.ts";
+import { type WaitOptions, within } from "../wait.ts";
 import { HeldSteps } from "./held-steps.ts";
 import type { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
@@ -24,6 +24,30 @@ import type { ChunkMessage } from "./wire/tensor.ts";
 /** Anything else than a nest is told by its place. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
+/** A column of an item to be: steps of a leaf, by their number since the writer was made. */
+export interface HeldColumn {
+  readonly leaf: PlacedLeaf;
+  readonly steps: readonly number[];
+  readonly isSqueezed: boolean;
+}
+
+/** What other writers do with one: steps that are taken apart already, items whose steps they have chosen themselves. */
+export interface Inside<S extends Spec> {
+  readonly fields: Fields<S>;
+  /** Steps that there were, also one that is open. */
+  readonly total: number;
+  append(values: Values, partial: boolean): void;
+  /** @param columns of steps that are at hand, in the order of their names @throws ReplayError SPEC_MISMATCH, CLOSED, as `createItem` */
+  insert(table: string, priority: number, columns: readonly HeldColumn[]): Promise<void> | undefined;
+  /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
+  settled(): Promise<void>;
+  /** @throws ReplayError CLOSED, or what ended the stream */
+  check(): void;
+}
+
+/** For the package's own writers, and the client. */
+export let insideOf: <S extends Spec>(writer: StreamWriter<S>) => Inside<S>;
+
 export class StreamWriter<S extends Spec = Spec> {
   readonly #fields: Fields<S>;
   readonly #tables: KnownTables;
@@ -36,7 +60,22 @@ export class StreamWriter<S extends Spec = Spec> {
   #episodeSteps = 0;
   /** Items that wait until their table is known, in the order of their calls. */
   #line: Promise<void> | undefined;
+  /** What refused one of these, until `flush` has told of it. */
+  #refused: { readonly reason: unknown } | undefined;
   #closed = false;
+
+  static {
+    insideOf = (writer) => ({
+      fields: writer.#fields,
+      get total() {
+        return writer.#history.total;
+      },
+      append: (values, partial) => writer.#append(values, partial),
+      insert: (table, priority, columns) => writer.#insert(table, priority, columns),
+      settled: () => writer.#settled(0, {}),
+      check: () => writer.#check(),
+    });
+  }
 
   /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
   constructor(
@@ -92,7 +131,10 @@ export class StreamWriter<S extends Spec = Spec> {
     this.#check();
     const { partialStep = false } = onlyKeys("options", options, "partialStep");
     flag("partialStep", partialStep);
-    const given = this.#fields.take(step);
+    this.#append(this.#fields.take(step), partialStep);
+  }
+
+  #append(given: Values, partialStep: boolean): void {
     const at = this.#history.total - Number(this.#isOpen);
     const values = this.#fields.leaves.map((leaf, i) => {
       if (given[i] === undefined) return undefined;
@@ -111,29 +153,34 @@ export class StreamWriter<S extends Spec = Spec> {
    * Makes an item of columns of this writer's history, and sends it with the steps that the server does not have yet. O(bytes of these steps)
    * @returns `undefined`, or a promise: until its table is known, and where too many items are on their way until there is room. `flush` waits for confirmations
    * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
-   * the table's signature; both by the promise for the first item of a table
+   * the table's signature; both by the promise for the first item of a table, and by the next `flush`
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();
     if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
-    // One negative priority would end a table of the server's for good.
-    finite("priority", priority, 0);
     const given = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
     if (given.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
     const held = given.map(({ keys, leaf: column }) => {
       const subject = ["trajectory", ...keys].join(".");
       if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
-      return { column, steps: column.held(subject, this.#history) };
+      return { leaf: leafOf(column), steps: column.held(subject, this.#history), isSqueezed: column.isSqueezed };
     });
-    const shapes = held.map(({ column: { dtype, shape } }): Shaped => ({ dtype, shape }));
+    return this.#insert(table, priority, held);
+  }
+
+  #insert(table: string, priority: number, held: readonly HeldColumn[]): Promise<void> | undefined {
+    // One negative priority would end a table of the server's for good.
+    finite("priority", priority, 0);
+    const shapes = held.map(
+      ({ leaf, steps, isSqueezed }): Shaped => ({ dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] }),
+    );
     const known = this.#tables.now(table);
     // What does not fit is refused before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
     const chunks = new Set<ChunkMessage>();
-    const columns = held.map(({ column, steps }): ColumnMessage => {
-      const leaf = leafOf(column);
+    const columns = held.map(({ leaf, steps, isSqueezed }): ColumnMessage => {
       const places = steps.map((step) => this.#steps.place(leaf, step, chunks));
-      return { slices: slicesOf(places), squeeze: column.isSqueezed };
+      return { slices: slicesOf(places), squeeze: isSqueezed };
     });
     const send = (found: KnownTable) =>
       this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks]);
@@ -142,7 +189,9 @@ export class StreamWriter<S extends Spec = Spec> {
       await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
     });
     const line = sent
-      .catch(() => {})
+      .catch((reason) => {
+        this.#refused ??= { reason };
+      })
       .then(() => {
         if (this.#line === line) this.#line = undefined;
       });
@@ -172,28 +221,44 @@ export class StreamWriter<S extends Spec = Spec> {
 
   /**
    * Waits until at most `blockUntilNumItems` (0 where it is left out) of this writer's items are without a confirmation: until the rate limiters have let the others in.
-   * @throws ReplayError TIMEOUT, what ended the stream, or the signal's reason
+   * @throws ReplayError TIMEOUT, what ended the stream, or the signal's reason; NOT_FOUND, SPEC_MISMATCH, once, where these refused an item after `createItem`
    */
   async flush(options: WaitOptions & { readonly blockUntilNumItems?: number } = {}): Promise<void> {
     this.#check();
     const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
     integer("blockUntilNumItems", blockUntilNumItems, 0);
-    if (this.#line !== undefined) await this.#line;
-    await this.#stream.flush(blockUntilNumItems, wait);
+    await this.#settled(blockUntilNumItems, wait);
   }
 
-  /** Lets the steps at hand go and ends the stream. Items without a confirmation may or may not be in their tables: `flush` first. */
+  async #settled(max: number, wait: WaitOptions): Promise<void> {
+    if (this.#line !== undefined) await within(this.#line, "asking the server for its tables", wait);
+    await this.#stream.flush(max, wait);
+    const refused = this.#refused;
+    this.#refused = undefined;
+    if (refused !== undefined) throw refused.reason;
+  }
+
+  /**
+   * Lets the steps at hand go. Items stay, also those that are on their way: the stream ends when they are confirmed, or with the client. `flush` first, to hear of errors, or
+   * await `[Symbol.asyncDispose]`.
+   */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#closes();
-    this.#stream.close(closed());
+    this.#history.clear();
+    this.#steps.clear();
+    const end = () => {
+      this.#closes();
+      this.#stream.close(closed());
+    };
+    this.#settled(0, {}).then(end, end);
   }
 
   [Symbol.dispose](): void {
     this.close();
   }
 
+  /** Waits until all items are confirmed, then closes. @throws as `flush` */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     try {

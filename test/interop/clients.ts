@@ -1,8 +1,32 @@
 /** The same tables behind both kinds of client: in this process, and on a real server. For tests that hold for either. */
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Client, LocalClient, type NamedTable, type Signature } from "../../src/agents/index.ts";
 import { type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
 import { python, startServer } from "./peer.ts";
+
+/** Inside of a `describe`: what its tests have, begun before them, with empty tables before each. */
+export function begun<const S extends Spec>(kind: Kind, options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Clients<S> {
+  let clients: Clients<S> | undefined;
+  const now = () => clients as Clients<S>;
+  beforeAll(async () => {
+    clients = await kind.start(options);
+  });
+  beforeEach(async () => {
+    for (const { name } of options.tables) await now().client.reset(name);
+  });
+  afterAll(() => clients?.stop());
+  return {
+    get client() {
+      return now().client;
+    },
+    get address() {
+      return now().address;
+    },
+    another: (given) => now().another(given),
+    stop: () => now().stop(),
+  };
+}
 
 /** Clients of the same tables. */
 export interface Clients<S extends Spec> {

@@ -1,0 +1,113 @@
+/** What observers write to a server with: whole steps, items of the last ones, made by rules or when they are asked for. */
+import type { StepWriter, StepWriterOptions } from "../agents/writers/step-client.ts";
+import { finite, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { MAX_LENGTH } from "../limits.ts";
+import type { ItemOptions } from "../rules.ts";
+import type { Spec, StepOf } from "../spec/spec.ts";
+import type { WaitOptions } from "../wait.ts";
+import { type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
+
+/** An item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
+interface Rule {
+  readonly table: string;
+  readonly length: number;
+  readonly stride: number;
+  readonly priority: number;
+}
+
+/** @throws TypeError, RangeError · ReplayError UNSUPPORTED for what a server's items cannot say */
+export function checkRules(options: StepWriterOptions): { readonly keep: number; readonly rules: readonly Rule[] } {
+  const { keep, items = [] } = onlyKeys("writer", options, "keep, items");
+  integer("keep", keep, 1, MAX_LENGTH);
+  if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
+  const rules = items.map((given, i): Rule => {
+    const subject = `items[${i}]`;
+    const { table, length, stride = 1, priority = 1, columns, nStep } = onlyKeys(subject, given, "table, length, stride, priority, columns, nStep, finite");
+    if (typeof table !== "string") throw mustBe(TypeError, `${subject}.table`, "the name of a table", table);
+    if (nStep !== undefined)
+      throw unsupported(`${subject}.nStep`, "a server keeps steps, not transitions: draw items of nStep + 1 steps, and make the returns of those");
+    if (columns !== undefined) throw unsupported(`${subject}.columns`, "make such items with client.structuredWriter or client.trajectoryWriter");
+    if (priority === "max") throw unsupported(`${subject}.priority "max"`, "a server does not tell its priorities: give a number");
+    integer(`${subject}.length`, length, 1, keep);
+    integer(`${subject}.stride`, stride, 1, MAX_LENGTH);
+    return { table, length, stride, priority: finite(`${subject}.priority`, priority, 0) };
+  });
+  return { keep, rules };
+}
+
+function unsupported(subject: string, remedy: string): ReplayError {
+  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of this process: ${remedy}`);
+}
+
+export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
+  readonly #writer: StreamWriter<S>;
+  readonly #inside: Inside<S>;
+  readonly #keep: number;
+  readonly #rules: readonly Rule[];
+  /** What `createItem` gave since the last append: the next one waits for it, since who asked for the item need not. */
+  #rooms: Promise<void>[] = [];
+
+  /** Made by `client.writer`. @param writer is closed with this */
+  constructor(writer: StreamWriter<S>, keep: number, rules: readonly Rule[]) {
+    this.#writer = writer;
+    this.#inside = insideOf(writer);
+    this.#keep = keep;
+    this.#rules = rules;
+  }
+
+  /**
+   * Appends a whole step, and makes the items that are due with it. O(bytes + items)
+   * @returns `undefined`, or a promise: of room, where too many items are on their way, and of an answer the first time that a table is named
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing changed then · NOT_FOUND, SPEC_MISMATCH for an item, by the promise for the first one of a table
+   */
+  append(step: StepOf<S>): Promise<unknown> | undefined {
+    const inside = this.#inside;
+    inside.check();
+    const values = inside.fields.take(step);
+    const missing = values.indexOf(undefined);
+    if (missing >= 0) throw mustBe("SPEC_MISMATCH", inside.fields.leaves[missing]?.path || "step", "given in every step", undefined);
+    inside.append(values, false);
+    const steps = this.#writer.episodeSteps;
+    for (const { table, length, stride, priority } of this.#rules) {
+      if (steps >= length && (steps - length) % stride === 0) this.#insert(table, length, priority);
+    }
+    if (this.#rooms.length === 0) return undefined;
+    const rooms = this.#rooms;
+    this.#rooms = [];
+    return rooms.length === 1 ? rooms[0] : Promise.all(rooms);
+  }
+
+  /** @throws RangeError for more steps than are at hand, as well */
+  createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
+    this.#inside.check();
+    const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
+    if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    const most = Math.min(this.#writer.episodeSteps, this.#keep);
+    integer("length", length, 1, most);
+    return this.#insert(table, length, priority);
+  }
+
+  endEpisode(): void {
+    this.#writer.endEpisode();
+  }
+
+  flush(options: WaitOptions = {}): Promise<void> {
+    return this.#writer.flush(options);
+  }
+
+  close(): void {
+    this.#writer.close();
+  }
+
+  #insert(table: string, length: number, priority: number): Promise<void> | undefined {
+    const { total, fields } = this.#inside;
+    const steps = Array.from({ length }, (_, k) => total - length + k);
+    const room = this.#inside.insert(
+      table,
+      priority,
+      fields.leaves.map((leaf) => ({ leaf, steps, isSqueezed: false })),
+    );
+    if (room !== undefined) this.#rooms.push(room);
+    return room;
+  }
+}
