@@ -1,6 +1,7 @@
 """The learner: TF-Agents' DQN, from what actors write to a Reverb server: `python learner.py HOST:PORT`. Actors find its weights in the table "variables"."""
 import os
 import sys
+import tempfile
 import threading
 import tensorflow as tf
 from tf_agents.agents.dqn import dqn_agent
@@ -11,9 +12,16 @@ from tf_agents.specs.tensor_spec import BoundedTensorSpec
 from tf_agents.trajectories.time_step import time_step_spec
 from tf_agents.utils import common
 
-# Ends with its input, as its parent does.
-threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 address = sys.argv[1]
+folder = tempfile.TemporaryDirectory()
+tempfile.tempdir = folder.name  # TensorFlow writes the functions there that it compiles
+
+def end_with_input():
+    sys.stdin.read()
+    folder.cleanup()
+    os._exit(0)
+
+threading.Thread(target=end_with_input, daemon=True).start()
 
 dense = tf.keras.layers.Dense
 network = Sequential([dense(128, "relu"), dense(128, "relu"), dense(2)])

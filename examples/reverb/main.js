@@ -51,7 +51,7 @@ async function end(child) {
 
 const returns = [];
 let [steps, updates, address] = [0, 0, "…"];
-const mean = () => returns.slice(-20).reduce((sum, value) => sum + value, 0) / Math.min(20, returns.length);
+const mean = () => returns.slice(-20).reduce((sum, value) => sum + value, 0) / Math.max(1, Math.min(20, returns.length));
 const picture = () => [
   `CartPole-v1   ${stop.signal.reason ?? "Learning"}: Reverb server at ${address}, ${Math.round(performance.now() / 1000)} s`,
   `  return      ${bars(returns.slice(-50), 500)} ${mean().toFixed(1)}, mean of 20 episodes`,
