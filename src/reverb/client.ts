@@ -13,8 +13,8 @@ import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
 import { leaves, pack } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
-import { checkSignal, type WaitOptions } from "../wait.ts";
-import { Channel } from "./grpc/channel.ts";
+import { checkSignal, type WaitOptions, within } from "../wait.ts";
+import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
@@ -34,17 +34,24 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
   readonly credentials?: object;
-  /** Milliseconds for which a lost connection is tried again, before its error is that of the calls. Default: 30,000. */
+  /** Milliseconds without a connection, for which writers and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
   readonly reconnectTimeoutMs?: number;
-  /** Milliseconds that a connection may take. Default: 10,000. */
+  /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Items that may be on their way without a confirmation. Default: 1,000. */
+  /**
+   * Milliseconds without a word from the server, while calls are in progress, after which a ping asks whether it is there. Default: 30,000. While it has nothing else to say it is asked
+   * again after five minutes, since gRPC's servers end connections with more pings.
+   */
+  readonly keepAliveMs?: number;
+  /** Milliseconds that the answer to such a ping may take, before the connection counts as lost. Default: 20,000. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** Bytes that one answer may have. Default: 1 GiB. */
+  /** Bytes that one answer, or one sample, may have. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
 }
 
-const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, maxInFlightItems, maxMessageBytes";
+const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes";
 
 export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
   /** `HOST:PORT`. */
@@ -73,6 +80,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
       credentials,
       reconnectTimeoutMs = 30_000,
       connectTimeoutMs = 10_000,
+      keepAliveMs = KEEP_ALIVE_MS,
+      keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
       maxInFlightItems = 1000,
       maxMessageBytes = 2 ** 30,
     } = onlyKeys("options", options, OPTIONS);
@@ -84,6 +93,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     this.#channel = new Channel(address, SERVICE, {
       credentials,
       connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
+      keepAliveMs: finite("keepAliveMs", keepAliveMs, 1, MAX_TIMEOUT_MS),
+      keepAliveTimeoutMs: finite("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS),
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
     });
     this.#tables = new KnownTables(this.#channel);
@@ -180,7 +191,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
     const items = await Promise.all(
       given.map(async ([table, priority]) => {
-        const known = this.#tables.now(table) ?? (await this.#tables.get(table));
+        const known =
+          this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
         return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
       }),
     );
@@ -218,7 +230,7 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
 
   async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
     if (numSamples === -1) return;
-    const { info } = await this.#tables.get(table);
+    const { info } = await within(this.#tables.get(table), "", signal === undefined ? {} : { signal });
     const signature = unpack ? info.signature : undefined;
     const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
     const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
@@ -252,18 +264,18 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
       return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
     });
     const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
-    readEmpty(await this.#channel.unary("MutatePriorities", mutateRequest(request, HEAD)), "MutatePrioritiesResponse");
+    await this.#channel.ask("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
     mustBeName(table);
-    readEmpty(await this.#channel.unary("Reset", resetRequest(table, HEAD)), "ResetResponse");
+    await this.#channel.ask("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
   /** Saves all tables on the server's disk. @returns the path there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    return readCheckpointResponse(await this.#channel.unary("Checkpoint", emptyRequest(HEAD)));
+    return await this.#channel.ask("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */

@@ -1,23 +1,30 @@
 /** Items on their way to a server: sent in batches, confirmed one by one, and sent again with all their chunks where the connection was lost before that. */
 import { integer, ReplayError } from "../error.ts";
 import { Waiters, type WaitOptions } from "../wait.ts";
-import { BackOff } from "./back-off.ts";
+import { BackOff, isLost } from "./back-off.ts";
 import type { Call } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import { RpcError, UNAVAILABLE } from "./grpc/status.ts";
 import type { ItemMessage } from "./wire/item.ts";
-import { insertRequest } from "./wire/requests.ts";
+import { type InsertRequest, insertRequest } from "./wire/requests.ts";
 import { readInsertResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** A batch goes when it has so many items, or bytes of chunks about; else when the program lets other things happen. */
+/** A batch goes when it has so many items, or bytes of chunks about; else when the program lets other things happen. No request has more, but for one chunk that has. */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
+/** What says that nothing has to be waited for. */
+const DONE: Promise<void> = Promise.resolve();
+/** Bytes of chunks, about, that may be on their way without a confirmation. */
+const IN_FLIGHT_BYTES = 1 << 28;
 
 interface Sent {
   readonly item: ItemMessage;
   /** All chunks that it refers to. */
   readonly chunks: readonly ChunkMessage[];
+  /** Of those that the server did not have. */
+  readonly bytes: number;
 }
 
 export class InsertStream {
@@ -27,6 +34,7 @@ export class InsertStream {
   readonly #waiters = new Waiters();
   /** Items without a confirmation, in the order of their calls. */
   readonly #unconfirmed = new Map<bigint, Sent>();
+  #unconfirmedBytes = 0;
   /** Those of them that are to be sent. */
   #batch: Sent[] = [];
   #batchBytes = 0;
@@ -37,9 +45,11 @@ export class InsertStream {
   readonly #kept: () => Iterable<bigint>;
   #call: Call | undefined;
   #opening = false;
+  /** Until the next attempt, after the connection was lost by this. */
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #trouble: RpcError | undefined;
   #isFull = false;
   #error: unknown;
-  #closed = false;
 
   /**
    * @param maxInFlight items that may be without a confirmation
@@ -58,10 +68,13 @@ export class InsertStream {
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[]): Promise<void> | undefined {
     this.check();
-    const sent = { item, chunks };
+    let bytes = 0;
+    for (const chunk of chunks) if (!this.#known.has(chunk.key)) bytes += chunk.uncompressedSize;
+    const sent = { item, chunks, bytes };
     this.#unconfirmed.set(item.key, sent);
+    this.#unconfirmedBytes += bytes;
     this.#batch.push(sent);
-    for (const chunk of chunks) if (!this.#known.has(chunk.key)) this.#batchBytes += chunk.uncompressedSize;
+    this.#batchBytes += bytes;
     if (this.#batch.length >= BATCH_ITEMS || this.#batchBytes >= BATCH_BYTES) this.#send();
     else if (!this.#scheduled) {
       this.#scheduled = true;
@@ -70,7 +83,7 @@ export class InsertStream {
         this.#send();
       }, 0);
     }
-    return this.#unconfirmed.size < this.#maxInFlight ? undefined : this.#until(this.#maxInFlight - 1, {});
+    return this.#hasRoom ? undefined : this.#untilFew(() => Number(!this.#hasRoom), 0, {});
   }
 
   /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
@@ -99,10 +112,13 @@ export class InsertStream {
 
   /** Ends the stream. Items that are without a confirmation may or may not be in their tables. */
   close(reason: unknown): void {
-    this.#closed = true;
-    if (this.#unconfirmed.size === 0) this.#call?.finish();
-    else this.#call?.cancel();
-    this.#fail(reason);
+    // A server takes it as an end like any other; half a close, as politeness would have it, waits for an answer.
+    this.#call?.cancel();
+    this.#fail(reason ?? new ReplayError("CLOSED", "this stream of inserts was closed"));
+  }
+
+  get #hasRoom(): boolean {
+    return this.#unconfirmed.size < this.#maxInFlight && this.#unconfirmedBytes < IN_FLIGHT_BYTES;
   }
 
   #until(max: number, options: WaitOptions): Promise<void> | undefined {
@@ -110,43 +126,61 @@ export class InsertStream {
   }
 
   #untilFew(waiting: () => number, max: number, options: WaitOptions): Promise<void> | undefined {
-    const counted = () => {
+    const done = () => {
       this.check();
-      return waiting();
+      return waiting() <= max ? DONE : undefined;
     };
-    return this.#waiters.untilFew(counted, options, max);
+    const result = this.#waiters.until(done, () => this.#what(), options) as Promise<void>;
+    return result === DONE ? undefined : result;
   }
 
-  /** Sends the batch, where there is one and room for it. */
+  /** What those who wait for confirmations wait for. */
+  #what(): string {
+    const why = this.#trouble === undefined ? "it is slow, or the rate limiters of their tables let no more in" : `${this.#trouble.message}; it is tried again`;
+    return `${this.#unconfirmed.size} items have no confirmation of the Reverb server at ${this.#channel.address}: ${why}`;
+  }
+
+  /** Sends what is to be sent, as far as there is room for it. */
   #send(): void {
-    if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#closed) return;
+    if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#retry !== undefined || this.#error !== undefined) return;
     const call = this.#call;
     if (call === undefined) {
       this.#open();
       return;
     }
+    this.#batchBytes = 0;
+    while (this.#batch.length > 0 && !this.#isFull) this.#isFull = !call.send(insertRequest(this.#request(), HEAD));
+  }
+
+  /** The next of the batch, and what the server does not have of their chunks. Chunks of an item that is too big go ahead of it. */
+  #request(): InsertRequest {
     const chunks: ChunkMessage[] = [];
-    const named = new Set<bigint>();
-    for (const sent of this.#batch)
+    const items: ItemMessage[] = [];
+    let bytes = 0;
+    fill: for (const sent of this.#batch) {
       for (const chunk of sent.chunks) {
-        named.add(chunk.key);
         if (this.#known.has(chunk.key)) continue;
+        if (bytes >= BATCH_BYTES) break fill;
         this.#known.add(chunk.key);
         chunks.push(chunk);
+        bytes += chunk.uncompressedSize;
       }
-    const keep: bigint[] = [];
-    const known = new Set<bigint>();
-    for (const key of this.#kept()) {
-      // The server knows no others, and refuses their names.
-      if (!this.#known.has(key)) continue;
-      keep.push(key);
-      known.add(key);
+      items.push(sent.item);
+      if (items.length === BATCH_ITEMS) break;
     }
-    const items = this.#batch.map(({ item }) => item);
-    this.#batch = [];
-    this.#batchBytes = 0;
-    this.#known = known;
-    this.#isFull = !call.send(insertRequest({ chunks, items, keep }, HEAD));
+    this.#batch.splice(0, items.length);
+    // The server lets go of chunks with items only.
+    return { chunks, items, keep: items.length === 0 ? [] : this.#keep() };
+  }
+
+  #keep(): bigint[] {
+    const keep = new Set<bigint>();
+    // The server knows no others, and refuses their names.
+    for (const key of this.#kept()) if (this.#known.has(key)) keep.add(key);
+    for (let i = 0; i < Math.min(this.#batch.length, BATCH_ITEMS); i++)
+      for (const { key } of (this.#batch[i] as Sent).chunks) if (this.#known.has(key)) keep.add(key);
+    this.#known = keep;
+    return [...keep];
   }
 
   #open(): void {
@@ -165,11 +199,12 @@ export class InsertStream {
     this.#channel.call("InsertStream", { message: (bytes) => this.#confirmed(bytes), end, drain }).then((call) => {
       own = call;
       this.#opening = false;
-      if (this.#closed) {
+      if (this.#error !== undefined) {
         call.cancel();
         return;
       }
       this.#call = call;
+      this.#backOff.opened();
       this.#isFull = false;
       this.#known = new Set();
       // All that has no confirmation, also what was sent on a stream before; the server tells it by its key.
@@ -179,28 +214,43 @@ export class InsertStream {
   }
 
   #confirmed(bytes: Uint8Array): void {
-    this.#backOff.reset();
-    for (const key of readInsertResponse(bytes)) this.#unconfirmed.delete(key);
+    for (const key of readInsertResponse(bytes)) {
+      const sent = this.#unconfirmed.get(key);
+      if (sent === undefined) continue;
+      this.#unconfirmed.delete(key);
+      this.#unconfirmedBytes -= sent.bytes;
+      this.#backOff.reset();
+      this.#trouble = undefined;
+    }
     this.#waiters.wake();
   }
 
   #lost(error: unknown): void {
-    if (this.#closed) return;
-    const ended = error ?? new ReplayError("IO", `the Reverb server at ${this.#channel.address} ended a stream of inserts before it had confirmed all of them`);
+    if (this.#error !== undefined) return;
+    const { address } = this.#channel;
+    const ended = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it had confirmed all items");
+    const { size } = this.#unconfirmed;
     // A server that goes down between two items is felt with the next one.
-    if (this.#unconfirmed.size === 0 && this.#backOff.after(ended) !== undefined) return;
+    if (size === 0 && isLost(ended)) return;
     const wait = this.#backOff.after(ended);
-    if (wait === undefined) this.#fail(ended);
-    else setTimeout(() => this.#reopen(), wait);
-  }
-
-  #reopen(): void {
-    if (this.#closed || this.#opening || this.#call !== undefined || this.#unconfirmed.size === 0) return;
-    this.#open();
+    if (wait !== undefined) {
+      this.#trouble = ended as RpcError;
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        if (this.#unconfirmed.size > 0) this.#open();
+      }, wait);
+    } else if (!isLost(ended)) this.#fail(ended);
+    else {
+      const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation`;
+      this.#fail(new RpcError(address, "InsertStream", ended.status, why, ended));
+    }
   }
 
   #fail(error: unknown): void {
     this.#error ??= error;
+    clearTimeout(this.#retry);
+    this.#batch = [];
+    this.#unconfirmed.clear();
     this.#waiters.rejectAll(() => this.#error);
   }
 }

@@ -21,7 +21,7 @@ export class KnownTables {
 
   /** Asks the server. @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
-    const message = readServerInfo(await this.#channel.unary("ServerInfo", emptyRequest(HEAD), options));
+    const message = await this.#channel.ask("ServerInfo", emptyRequest(HEAD), readServerInfo, options);
     this.#tables = new Map(message.tables.map((table) => [table.name, knownTable(table)]));
     return this.#tables;
   }

@@ -2,12 +2,12 @@
 import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
-import type { WaitOptions } from "../wait.ts";
+import { type WaitOptions, within } from "../wait.ts";
 import { BackOff } from "./back-off.ts";
-import type { Call } from "./grpc/call.ts";
+import { type Call, unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
-import { DEADLINE_EXCEEDED, RpcError } from "./grpc/status.ts";
+import { DEADLINE_EXCEEDED, INTERNAL, RESOURCE_EXHAUSTED, RpcError, UNAVAILABLE } from "./grpc/status.ts";
 import { Chunks } from "./tensors/columns.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 import type { SampleInfoMessage } from "./wire/item.ts";
@@ -105,11 +105,12 @@ export class StreamSampler implements Sampler {
   async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
     signal?.throwIfAborted();
     if (this.#left === 0) return undefined;
-    if (this.#closed) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+    if (this.#closed) throw closed();
     if (!this.#knowsOrder) {
-      this.#order = (await this.#signature())?.order;
+      this.#order = (await within(this.#signature(), "", { signal }))?.order;
       this.#knowsOrder = true;
     }
+    if (this.#closed) throw closed();
     if (!this.#begun) {
       this.#begun = true;
       for (const stream of this.#streams) stream.ask();
@@ -161,7 +162,7 @@ export class StreamSampler implements Sampler {
       try {
         waiting.resolve(this.#item(stored));
       } catch (error) {
-        waiting.reject(error);
+        waiting.reject(unreadable(this.#shared.channel.address, "SampleStream", error));
       }
     }
   }
@@ -184,6 +185,8 @@ class SampleStream {
   readonly #backOff: BackOff;
   #call: Call | undefined;
   #opening = false;
+  /** Until the next attempt, after the connection was lost. */
+  #retry: ReturnType<typeof setTimeout> | undefined;
   #over = false;
   /** Samples that were asked for and have not come; those that came and were not given on; those that this call may still ask for. */
   #asked = 0;
@@ -192,6 +195,8 @@ class SampleStream {
   /** The sample whose parts are coming. */
   #info: SampleInfoMessage | undefined;
   #chunks: ChunkMessage[] = [];
+  /** Bytes of the messages that it is in. */
+  #bytes = 0;
 
   constructor(shared: Shared) {
     this.#shared = shared;
@@ -201,7 +206,7 @@ class SampleStream {
 
   /** Asks for more, once half of what may be on its way is gone. */
   ask(): void {
-    if (this.#over || this.#opening) return;
+    if (this.#over || this.#opening || this.#retry !== undefined) return;
     const free = this.#shared.inFlight - this.#asked - this.#held;
     if (free < this.#shared.inFlight / 2) return;
     if (this.#room === 0) {
@@ -227,11 +232,13 @@ class SampleStream {
   /** All samples were given. */
   finish(): void {
     this.#over = true;
+    clearTimeout(this.#retry);
     this.#call?.finish();
   }
 
   close(): void {
     this.#over = true;
+    clearTimeout(this.#retry);
     this.#call?.cancel();
   }
 
@@ -244,6 +251,7 @@ class SampleStream {
     this.#opening = true;
     this.#info = undefined;
     this.#chunks = [];
+    this.#bytes = 0;
     let own: Call | undefined;
     const end = (error: unknown) => {
       if (own !== undefined && this.#call !== own) return;
@@ -251,20 +259,22 @@ class SampleStream {
       this.#opening = false;
       if (!this.#over) this.#lost(error);
     };
-    this.#shared.channel.call("SampleStream", { message: (bytes) => this.#came(bytes), end }).then((call) => {
+    this.#shared.channel.call("SampleStream", { message: (bytes) => this.#came(bytes, own as Call), end }).then((call) => {
       own = call;
       this.#opening = false;
       if (this.#over) {
         call.cancel();
         return;
       }
+      this.#backOff.opened();
       this.#call = call;
       this.#send(call, this.#asked);
     }, end);
   }
 
-  #came(bytes: Uint8Array): void {
-    this.#backOff.reset();
+  #came(bytes: Uint8Array, { maxMessageBytes }: Call): void {
+    this.#bytes += bytes.length;
+    if (this.#bytes > maxMessageBytes) throw this.#wrong(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
     for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
       this.#info ??= info;
       if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
@@ -274,26 +284,39 @@ class SampleStream {
       const all = this.#chunks;
       this.#info = undefined;
       this.#chunks = [];
+      this.#bytes = 0;
+      if (this.#asked === 0) throw this.#wrong(INTERNAL, "it sends more samples than it was asked for");
       if (whole === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
+      this.#backOff.reset();
       this.#asked--;
       this.#held++;
       this.#shared.came({ info: whole, chunks: all, stream: this });
     }
   }
 
+  #wrong(status: number, why: string): RpcError {
+    return new RpcError(this.#shared.channel.address, "SampleStream", status, why);
+  }
+
   #lost(error: unknown): void {
-    const wait = error === undefined ? (this.#asked > 0 ? 0 : undefined) : this.#backOff.after(error);
+    const { table, timeoutMs } = this.#shared;
+    if (error === undefined && this.#asked === 0) return;
+    const ended = error ?? this.#wrong(UNAVAILABLE, `it ended the stream with ${this.#asked} samples to come`);
+    const wait = this.#backOff.after(ended);
     if (wait === undefined) {
-      if (error === undefined) return;
-      const late = error instanceof RpcError && error.status === DEADLINE_EXCEEDED && error.details.includes(TIMED_OUT);
-      const { table, timeoutMs } = this.#shared;
-      this.#shared.failed(late ? new ReplayError("TIMEOUT", `the rate limiter of table ${table} has let no sample pass for ${timeoutMs} ms`) : error);
+      const late = ended instanceof RpcError && ended.status === DEADLINE_EXCEEDED && ended.details.includes(TIMED_OUT);
+      this.#shared.failed(late ? new ReplayError("TIMEOUT", `the rate limiter of table ${table} has let no sample pass for ${timeoutMs} ms`) : ended);
       return;
     }
     this.#room = this.#shared.perStream;
-    setTimeout(() => {
-      if (this.#over || this.#asked === 0) return;
-      this.#open();
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      if (this.#asked > 0) this.#open();
+      else this.ask();
     }, wait);
   }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
 }

@@ -1,4 +1,5 @@
 /** One call in progress: messages there, messages back, and how it ended. */
+import { ReplayError } from "../../error.ts";
 import { FrameReader, framed } from "./frames.ts";
 import type { Headers, Http2Stream } from "./http2.ts";
 import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UNAVAILABLE } from "./status.ts";
@@ -16,6 +17,8 @@ export interface CallHandlers {
 }
 
 export class Call {
+  /** Bytes that one message back may have. */
+  readonly maxMessageBytes: number;
   readonly #stream: Http2Stream;
   readonly #handlers: CallHandlers;
   readonly #address: string;
@@ -28,6 +31,7 @@ export class Call {
     this.#stream = stream;
     this.#address = address;
     this.#method = method;
+    this.maxMessageBytes = maxBytes;
     this.#handlers = handlers;
     const frames = new FrameReader(maxBytes, (bytes) => {
       if (!this.#ended) handlers.message(bytes);
@@ -41,7 +45,7 @@ export class Call {
         const why = frames.push(bytes);
         if (why !== undefined) this.#fail(why.includes("maxMessageBytes") ? RESOURCE_EXHAUSTED : INTERNAL, why);
       } catch (error) {
-        this.cancel(error);
+        this.cancel(unreadable(address, method, error));
       }
     });
     let lost: Error | undefined;
@@ -57,11 +61,13 @@ export class Call {
     };
     stream.on("close", over);
     // A server may end a call while this side has more to say: the stream then stays open.
-    stream.on("end", () => {
-      if (this.#status === undefined || this.#ended) return;
+    const said = () => {
+      if (this.#ended || stream.destroyed) return;
       over();
       if (!stream.destroyed) stream.close();
-    });
+    };
+    // Without a status it is most often the end of the connection, which is about to say why.
+    stream.on("end", () => (this.#status === undefined ? setTimeout(said, 0) : said()));
   }
 
   /** @param bytes a message with HEAD free bytes before it @returns whether there is room for more; there is none once the call has ended */
@@ -82,13 +88,9 @@ export class Call {
     this.#stream.close(CANCEL);
   }
 
-  /** No messages are taken until `resume`: the server then stops, after what is on its way. */
-  pause(): void {
-    this.#stream.pause();
-  }
-
-  resume(): void {
-    this.#stream.resume();
+  /** Ends the call now, as one whose connection is lost. */
+  lose(why: string): void {
+    if (!this.#ended) this.#fail(UNAVAILABLE, `the connection was lost (${why})`);
   }
 
   #response(headers: Headers): void {
@@ -116,6 +118,17 @@ export class Call {
     this.#ended = true;
     this.#handlers.end(error);
   }
+}
+
+/** What came cannot be read: an error that says where it came from. Other errors stay as they are. */
+export function unreadable(address: string, method: string, error: unknown): unknown {
+  if (!(error instanceof ReplayError) || error.code !== "CORRUPT") return error;
+  const told = new ReplayError(
+    "CORRUPT",
+    `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; is it a Reverb server of version 0.14 or about, and does nothing between change what it sends?`,
+  );
+  told.cause = error;
+  return told;
 }
 
 function reasonOf(error: Error | undefined): string {

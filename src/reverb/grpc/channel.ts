@@ -2,27 +2,29 @@
 import { finite, ReplayError } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { Call, type CallHandlers } from "./call.ts";
-import { type Http2, type Http2Session, http2 } from "./http2.ts";
+import { type Call, type CallHandlers, unreadable } from "./call.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { type Http2, http2 } from "./http2.ts";
 import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAVAILABLE } from "./status.ts";
 
 /** How much the server may send ahead: 64 KiB, the default, would let it wait for each answer. */
 const WINDOW = 16 * 1024 * 1024;
 /** In the megabytes of a connection that Node counts. */
 const SESSION_MEMORY = 1024;
-/** After so long without a packet the system asks whether the other end is there. */
-const KEEP_ALIVE_MS = 30_000;
+/** Where the options say nothing. */
+export const KEEP_ALIVE_MS = 30_000;
+export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 
 interface Socket {
   setKeepAlive?(on: boolean, initialDelay: number): unknown;
 }
 
-export interface ChannelOptions {
+export interface ChannelOptions extends Partial<ConnectionOptions> {
   /** Bytes that one answer may have. */
   readonly maxMessageBytes: number;
   /** Options of `tls.connect`; without them the connection is not encrypted. */
   readonly credentials?: object | undefined;
-  /** Milliseconds that connecting may take. */
+  /** Milliseconds that connecting may take, until the server has said its first word. */
   readonly connectTimeoutMs: number;
 }
 
@@ -30,16 +32,29 @@ export class Channel {
   /** `HOST:PORT`. */
   readonly address: string;
   readonly #service: string;
-  readonly #options: ChannelOptions;
-  #session: Http2Session | undefined;
-  #connecting: Promise<Http2Session> | undefined;
-  #calls = 0;
+  readonly #options: ChannelOptions & ConnectionOptions;
+  /** What new calls go over. */
+  #connection: Connection | undefined;
+  #connecting: Promise<Connection> | undefined;
+  /** All that are not gone, also one that the server has told to take no new calls. */
+  readonly #connections = new Set<Connection>();
+  #stopConnecting = () => {};
   #closed = false;
 
   constructor(address: string, service: string, options: ChannelOptions) {
     this.address = address;
     this.#service = service;
-    this.#options = options;
+    this.#options = { ...options, keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS, keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? KEEP_ALIVE_TIMEOUT_MS };
+  }
+
+  /** `unary`, and what its answer says. @throws as `unary`, and what `read` throws, with the address where it is CORRUPT */
+  async ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
+    const answer = await this.unary(method, request, options);
+    try {
+      return read(answer);
+    } catch (error) {
+      throw unreadable(this.address, method, error);
+    }
   }
 
   /**
@@ -72,6 +87,7 @@ export class Channel {
       signal?.addEventListener("abort", aborted);
       const handlers: CallHandlers = {
         message: (bytes) => {
+          if (answer !== undefined) throw new RpcError(this.address, method, INTERNAL, "it gave more than one answer");
           answer = bytes;
         },
         end,
@@ -89,80 +105,90 @@ export class Channel {
 
   /** Begins a call with any number of messages both ways. @throws RpcError UNAVAILABLE where there is no connection · ReplayError CLOSED */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
-    const session = await this.#connected(method);
-    // It may have gone while this waited for it.
-    if (session.closed || session.destroyed) throw new RpcError(this.address, method, UNAVAILABLE, "the connection was lost");
-    const stream = session.request({
-      ":method": "POST",
-      ":path": `/${this.#service}/${method}`,
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
-    if (this.#calls++ === 0) session.ref?.();
-    return new Call(stream, this.address, method, this.#options.maxMessageBytes, {
-      ...handlers,
-      end: (error) => {
-        if (--this.#calls === 0) session.unref?.();
-        handlers.end(error);
-      },
-    });
+    const connection = await this.#connected(method);
+    try {
+      return connection.call(this.#service, method, handlers);
+    } catch (error) {
+      // It has gone while this waited for it, or has had as many calls as it can have.
+      if (this.#connection === connection) this.#connection = undefined;
+      if (connection.isOpen) connection.close();
+      throw this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error);
+    }
   }
 
   /** Ends the connection and all calls. */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
-    this.#session?.destroy();
-    this.#session = undefined;
+    this.#stopConnecting();
+    for (const connection of this.#connections) connection.end(closed());
+    this.#connection = undefined;
   }
 
-  async #connected(method: string): Promise<Http2Session> {
-    if (this.#closed) throw new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    const { closed, destroyed } = this.#session ?? {};
-    if (this.#session !== undefined && closed !== true && destroyed !== true) return this.#session;
+  async #connected(method: string): Promise<Connection> {
+    if (this.#closed) throw closed();
+    if (this.#connection?.isOpen) return this.#connection;
     this.#connecting ??= this.#connect(method).finally(() => {
       this.#connecting = undefined;
     });
     return await this.#connecting;
   }
 
-  async #connect(method: string): Promise<Http2Session> {
+  async #connect(method: string): Promise<Connection> {
     const { connect }: Http2 = await http2();
+    if (this.#closed) throw closed();
     const { credentials, connectTimeoutMs } = this.#options;
     const settings = { enablePush: false, initialWindowSize: WINDOW };
     const scheme = credentials === undefined ? "http" : "https";
     const session = connect(`${scheme}://${this.address}`, { ...credentials, settings, maxSessionMemory: SESSION_MEMORY });
-    return await new Promise<Http2Session>((resolve, reject) => {
+    return await new Promise<Connection>((resolve, reject) => {
+      let connection: Connection | undefined;
+      let isThere = false;
       const lost = (error: Error | undefined) => {
         clearTimeout(timer);
-        if (this.#session === session) this.#session = undefined;
-        reject(new RpcError(this.address, method, UNAVAILABLE, error?.message ?? "the connection was lost", error));
+        if (connection !== undefined) {
+          this.#connections.delete(connection);
+          if (this.#connection === connection) this.#connection = undefined;
+        }
+        reject(this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, error?.message || "the connection was lost", error));
       };
       const timer = setTimeout(() => {
-        lost(new Error(`no connection within ${connectTimeoutMs} ms`));
+        const what = isThere ? "it took the connection, and has not said a word of HTTP/2" : "no connection";
+        lost(new Error(`${what} within ${connectTimeoutMs} ms`));
         session.destroy();
       }, connectTimeoutMs);
+      this.#stopConnecting = () => {
+        lost(undefined);
+        session.destroy();
+      };
       session.on("error", lost);
       session.on("close", () => lost(undefined));
       // A server that goes away takes no new calls; those in progress may end.
       session.on("goaway", () => {
-        if (this.#session === session) this.#session = undefined;
+        if (this.#connection === connection) this.#connection = undefined;
         session.close();
       });
       session.on("connect", (_: unknown, socket: Socket | undefined) => {
-        clearTimeout(timer);
-        if (this.#closed) {
-          session.destroy();
-          lost(undefined);
-          return;
-        }
+        isThere = true;
         // Bun's stalls after it.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
         // Not by the session's own socket, which refuses it.
-        socket?.setKeepAlive?.(true, KEEP_ALIVE_MS);
-        session.unref?.();
-        this.#session = session;
-        resolve(session);
+        socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
+      });
+      // The first word of a server; what only takes connections has none.
+      session.on("remoteSettings", () => {
+        if (connection !== undefined || session.destroyed) return;
+        clearTimeout(timer);
+        this.#stopConnecting = () => {};
+        connection = new Connection(session, this.address, this.#options);
+        this.#connections.add(connection);
+        if (!session.closed) this.#connection = connection;
+        resolve(connection);
       });
     });
   }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
 }

@@ -14,6 +14,9 @@ export function framed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
+/** Bytes of a part that is put together with its neighbour. */
+const SMALL = 4096;
+
 /** Cuts what arrives into messages. A message that arrives in one piece is not copied. */
 export class FrameReader {
   readonly #maxBytes: number;
@@ -35,10 +38,10 @@ export class FrameReader {
 
   /** @returns why the stream cannot be read any further, where it cannot */
   push(bytes: Uint8Array): string | undefined {
-    this.#parts.push(bytes);
+    this.#add(bytes);
     this.#have += bytes.length;
     if (this.#have < this.#want) return undefined;
-    const all = this.#parts.length === 1 ? bytes : joined(this.#parts, this.#have);
+    const all = this.#parts.length === 1 ? (this.#parts[0] as Uint8Array) : joined(this.#parts, this.#have);
     let at = 0;
     for (;;) {
       const left = all.length - at;
@@ -57,6 +60,16 @@ export class FrameReader {
     this.#parts = at === all.length ? [] : [at === 0 ? all : all.subarray(at)];
     this.#have = all.length - at;
     return undefined;
+  }
+
+  /** Small parts are put together on the way, as often as their number doubles: a byte in an array of its own would take a hundred. */
+  #add(bytes: Uint8Array): void {
+    let last = bytes;
+    for (let before = this.#parts.at(-1); before !== undefined && last.length < SMALL && before.length <= last.length; before = this.#parts.at(-1)) {
+      this.#parts.pop();
+      last = joined([before, last], before.length + last.length);
+    }
+    this.#parts.push(last);
   }
 }
 

@@ -16,8 +16,6 @@ export interface Http2Stream extends Emitter {
   /** @param code of HTTP/2's errors */
   close(code?: number): void;
   destroy(): void;
-  pause(): void;
-  resume(): void;
 }
 
 export interface Http2Session extends Emitter {
@@ -25,6 +23,8 @@ export interface Http2Session extends Emitter {
   readonly destroyed: boolean;
   request(headers: { readonly [name: string]: string }, options?: { readonly endStream?: boolean }): Http2Stream;
   setLocalWindowSize?(bytes: number): void;
+  /** @returns whether it was sent */
+  ping?(answered: (error: Error | null) => void): boolean;
   ref?(): void;
   unref?(): void;
   close(): void;

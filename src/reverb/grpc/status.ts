@@ -12,21 +12,21 @@ export const UNAVAILABLE = 14;
 
 /** By the number: gRPC's name, our code, what to do. */
 const STATUSES: { readonly [status: number]: readonly [name: string, code: ReplayErrorCode, remedy?: string] } = {
-  1: ["CANCELLED", "IO"],
-  2: ["UNKNOWN", "IO"],
+  1: ["CANCELLED", "IO", "the server, or something between, has stopped it: call again"],
+  2: ["UNKNOWN", "IO", "the log of the server says more"],
   3: ["INVALID_ARGUMENT", "INVALID_DATA"],
   4: ["DEADLINE_EXCEEDED", "TIMEOUT"],
   5: ["NOT_FOUND", "NOT_FOUND"],
   6: ["ALREADY_EXISTS", "IO"],
-  7: ["PERMISSION_DENIED", "IO"],
-  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY"],
+  7: ["PERMISSION_DENIED", "IO", "give the credentials that it asks for"],
+  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "give the client a greater maxMessageBytes where that was the limit, else the server more memory"],
   9: ["FAILED_PRECONDITION", "OUT_OF_TURN"],
   10: ["ABORTED", "IO"],
   11: ["OUT_OF_RANGE", "INVALID_DATA"],
   12: ["UNIMPLEMENTED", "UNSUPPORTED", "is it a Reverb server, of version 0.14 or about?"],
-  13: ["INTERNAL", "IO"],
+  13: ["INTERNAL", "IO", "the log of the server says more"],
   14: ["UNAVAILABLE", "IO", "is the server running, and is this its address?"],
-  15: ["DATA_LOSS", "CORRUPT"],
+  15: ["DATA_LOSS", "CORRUPT", "restart it from a checkpoint"],
   16: ["UNAUTHENTICATED", "IO", "give the credentials that it asks for"],
 };
 
