@@ -1,4 +1,4 @@
-/** Speaks to a server of Reverb's: what `LocalClient` is for tables of this process. */
+/** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
@@ -14,11 +14,15 @@ import { measured, type PlacedLeaf } from "../spec/layout.ts";
 import { leaves, pack } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions, within } from "../wait.ts";
+import { type Logger, loggerOf, toConsole } from "../warnings.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
+import { type Route, Servers } from "./servers.ts";
+import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
@@ -49,32 +53,37 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly maxInFlightItems?: number;
   /** Bytes that one answer, or one sample, may have. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
+  /** What is told, of several servers, which one is gone, and that it is back. Default: `console.warn`; null for nothing. */
+  readonly logger?: Logger | null;
 }
 
-const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes";
+const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
 export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
-  /** `HOST:PORT`. */
+  /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
-  readonly #channel: Channel;
+  readonly #servers: Servers;
   readonly #tables: KnownTables;
   readonly #spec: S | undefined;
   readonly #fields: Fields<S> | undefined;
   readonly #maxInFlight: number;
   readonly #reconnectMs: number;
-  #inserts: InsertStream | undefined;
+  readonly #inserts: InsertRound;
   /** Those that are open, or have items on their way. */
   readonly #writers = new Map<StreamWriter<S>, InsertStream>();
 
   /**
    * Nothing is sent before the first call.
-   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`
+   *
+   * Several servers share the load, as Reverb's do behind a load balancer: they have the same tables and do not know of each other. Writers and inserts take them in turn, an
+   * item is on one of them; samples come from each in turn; `mutatePriorities`, `reset`, `checkpoint` and `serverInfo` go to all. A server that is gone is told to the
+   * `logger`, the others go on, also with what a writer has sent to it without a confirmation; once it is back it takes its turns again.
+   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`; a list of them for several servers
    * @throws TypeError, RangeError
    */
-  constructor(address: string, options: ReverbClientOptions<S> = {}) {
+  constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
     pointAtCallersOf(new.target);
-    if (typeof address !== "string") throw mustBe(TypeError, "address", "a string such as localhost:8000", address);
-    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(address)) throw mustBe(RangeError, "address", "HOST:PORT, such as localhost:8000", address);
+    const addresses = addressesOf(address);
     const {
       spec,
       credentials,
@@ -84,20 +93,24 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
       keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
       maxInFlightItems = 1000,
       maxMessageBytes = 2 ** 30,
+      logger = toConsole,
     } = onlyKeys("options", options, OPTIONS);
     if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
       throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
-    this.address = address;
     this.#reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
     this.#maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
-    this.#channel = new Channel(address, SERVICE, {
+    const channel = {
       credentials,
       connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
       keepAliveMs: finite("keepAliveMs", keepAliveMs, 1, MAX_TIMEOUT_MS),
       keepAliveTimeoutMs: finite("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS),
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
-    });
-    this.#tables = new KnownTables(this.#channel);
+    };
+    const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
+    this.#servers = new Servers(channels, loggerOf(logger));
+    this.address = this.#servers.address;
+    this.#tables = new KnownTables(this.#servers);
+    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
     const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
@@ -110,7 +123,12 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     return this.#spec;
   }
 
-  /** Every table by its name. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
+  /** Addresses of the servers that did not answer the last time. Of one server alone: none, its errors are those of the calls. */
+  get goneServers(): readonly string[] {
+    return this.#servers.gone;
+  }
+
+  /** Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
   async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
     const { timeout } = onlyKeys("options", options, "timeout");
     if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);
@@ -197,18 +215,15 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
       }),
     );
     signal?.throwIfAborted();
-    this.#inserts ??= this.#stream(() => []);
-    const stream = this.#inserts;
+    const stream = this.#inserts.next();
     try {
       for (const item of items) stream.insert(item, [chunk]);
       await stream.confirmed(
         items.map(({ key }) => key),
         options,
       );
-    } catch (error) {
-      // The next insert tries a new one.
-      if (stream.isOver && this.#inserts === stream) this.#inserts = undefined;
-      throw error;
+    } finally {
+      this.#inserts.done(stream);
     }
   }
 
@@ -249,7 +264,10 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
     mustBeName(table);
-    return new StreamSampler(this.#channel, table, options, this.#reconnectMs, async () => (await this.#tables.get(table)).signature);
+    const signature = async () => (await this.#tables.get(table)).signature;
+    const [channel, ...others] = this.#servers.channels;
+    if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
+    return new ShardedSampler(this.#servers, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
   }
 
   /**
@@ -264,26 +282,27 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
       return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
     });
     const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
-    await this.#channel.ask("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
+    await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
     mustBeName(table);
-    await this.#channel.ask("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
+    await this.#servers.all("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
-  /** Saves all tables on the server's disk. @returns the path there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
+  /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    return await this.#channel.ask("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
+    const answers = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
+    return answers.map(({ address, answer }) => (this.#servers.channels.length === 1 ? answer : `${address} ${answer}`)).join("\n");
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
     for (const stream of this.#writers.values()) stream.close(reason);
-    this.#inserts?.close(reason);
-    this.#channel.close();
+    this.#inserts.close(reason);
+    this.#servers.close();
   }
 
   /** Waits until every writer's items are confirmed, then closes. */
@@ -295,13 +314,25 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     }
   }
 
-  #stream(kept: () => Iterable<bigint>): InsertStream {
-    return new InsertStream(this.#channel, this.#maxInFlight, this.#reconnectMs, kept);
+  #stream(kept: () => Iterable<bigint>, route: Route = this.#servers.route()): InsertStream {
+    return new InsertStream(route, this.#maxInFlight, this.#reconnectMs, kept);
   }
 }
 
 function mustBeName(table: unknown): void {
   if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+}
+
+function addressesOf(given: unknown): readonly string[] {
+  const addresses: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", given);
+  addresses.forEach((one, i) => {
+    const name = Array.isArray(given) ? `address[${i}]` : "address";
+    if (typeof one !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", one);
+    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(one)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", one);
+    if (addresses.indexOf(one) < i) throw mustBe(RangeError, name, "another server than those before", one);
+  });
+  return addresses as readonly string[];
 }
 
 /** A key as a server has them. */

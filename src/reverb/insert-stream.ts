@@ -3,7 +3,7 @@ import { integer, ReplayError } from "../error.ts";
 import { Waiters, type WaitOptions } from "../wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import type { Call } from "./grpc/call.ts";
-import type { Channel } from "./grpc/channel.ts";
+import type { Way } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { RpcError, UNAVAILABLE } from "./grpc/status.ts";
 import type { ItemMessage } from "./wire/item.ts";
@@ -28,7 +28,7 @@ interface Sent {
 }
 
 export class InsertStream {
-  readonly #channel: Channel;
+  readonly #channel: Way;
   readonly #maxInFlight: number;
   readonly #backOff: BackOff;
   readonly #waiters = new Waiters();
@@ -55,7 +55,7 @@ export class InsertStream {
    * @param maxInFlight items that may be without a confirmation
    * @param kept keys of the chunks that items to come may refer to
    */
-  constructor(channel: Channel, maxInFlight: number, reconnectTimeoutMs: number, kept: () => Iterable<bigint>) {
+  constructor(channel: Way, maxInFlight: number, reconnectTimeoutMs: number, kept: () => Iterable<bigint>) {
     this.#channel = channel;
     this.#maxInFlight = maxInFlight;
     this.#backOff = new BackOff(reconnectTimeoutMs);
@@ -103,6 +103,11 @@ export class InsertStream {
   /** Whether it ended, by an error or by `close`. */
   get isOver(): boolean {
     return this.#error !== undefined;
+  }
+
+  /** Whether every item is confirmed. */
+  get isIdle(): boolean {
+    return this.#unconfirmed.size === 0;
   }
 
   /** @throws ReplayError CLOSED, or what ended the stream */

@@ -1,28 +1,28 @@
-/** What a client knows of a server's tables: asked once, and again for a table that was not there. */
+/** What a client knows of its servers' tables: asked once, and again for a table that was not there. */
 import type { Shaped } from "../agents/signature.ts";
 import { mustFit } from "../agents/signature.ts";
 import { mustBe } from "../error.ts";
 import type { WaitOptions } from "../wait.ts";
-import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
-import { type KnownTable, knownTable } from "./table-info.ts";
+import type { Servers } from "./servers.ts";
+import { type KnownTable, knownTable, together } from "./table-info.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest } from "./wire/requests.ts";
 import { readServerInfo } from "./wire/server-info.ts";
 
 export class KnownTables {
-  readonly #channel: Channel;
+  readonly #servers: Servers;
   #tables: ReadonlyMap<string, KnownTable> | undefined;
   #asking: Promise<ReadonlyMap<string, KnownTable>> | undefined;
 
-  constructor(channel: Channel) {
-    this.#channel = channel;
+  constructor(servers: Servers) {
+    this.#servers = servers;
   }
 
-  /** Asks the server. @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
+  /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
-    const message = await this.#channel.ask("ServerInfo", emptyRequest(HEAD), readServerInfo, options);
-    this.#tables = new Map(message.tables.map((table) => [table.name, knownTable(table)]));
+    const answers = await this.#servers.all("ServerInfo", emptyRequest(HEAD), tablesOf, options);
+    this.#tables = together(answers.map(({ answer }) => answer));
     return this.#tables;
   }
 
@@ -35,15 +35,23 @@ export class KnownTables {
   async get(name: string): Promise<KnownTable> {
     const known = this.now(name);
     if (known !== undefined) return known;
-    this.#asking ??= this.ask().finally(() => {
-      this.#asking = undefined;
-    });
-    const tables = await this.#asking;
-    const found = tables.get(name);
+    // One server tells what a table is.
+    this.#asking ??= this.#servers.ask("ServerInfo", emptyRequest(HEAD), tablesOf);
+    const asking = this.#asking;
+    try {
+      this.#tables = await asking;
+    } finally {
+      if (this.#asking === asking) this.#asking = undefined;
+    }
+    const found = this.now(name);
     if (found === undefined)
-      throw mustBe("NOT_FOUND", "table", `one of ${[...tables.keys()].join(", ")}, the tables of the Reverb server at ${this.#channel.address}`, name);
+      throw mustBe("NOT_FOUND", "table", `one of ${[...this.#tables.keys()].join(", ")}, the tables of the Reverb server at ${this.#servers.address}`, name);
     return found;
   }
+}
+
+function tablesOf(bytes: Uint8Array): ReadonlyMap<string, KnownTable> {
+  return new Map(readServerInfo(bytes).tables.map((table) => [table.name, knownTable(table)]));
 }
 
 /**

@@ -40,6 +40,33 @@ export function knownTable(message: TableMessage): KnownTable {
   return { info, signature };
 }
 
+/** Tables of several servers as if they were of one: counts and sizes are sums, all else is as on the first server that has the table. */
+export function together(servers: readonly ReadonlyMap<string, KnownTable>[]): ReadonlyMap<string, KnownTable> {
+  const all = new Map<string, KnownTable>();
+  for (const tables of servers)
+    for (const [name, table] of tables) {
+      const before = all.get(name);
+      all.set(name, before === undefined ? table : { ...before, info: sum(before.info, table.info) });
+    }
+  return all;
+}
+
+function sum(a: TableInfo, b: TableInfo): TableInfo {
+  return {
+    ...a,
+    maxSize: a.maxSize + b.maxSize,
+    currentSize: a.currentSize + b.currentSize,
+    numEpisodes: a.numEpisodes + b.numEpisodes,
+    numDeletedEpisodes: a.numDeletedEpisodes + b.numDeletedEpisodes,
+    numUniqueSamples: a.numUniqueSamples + b.numUniqueSamples,
+    rateLimiterInfo: {
+      ...a.rateLimiterInfo,
+      insertStats: { completed: a.rateLimiterInfo.insertStats.completed + b.rateLimiterInfo.insertStats.completed },
+      sampleStats: { completed: a.rateLimiterInfo.sampleStats.completed + b.rateLimiterInfo.sampleStats.completed },
+    },
+  };
+}
+
 /** Undefined where a column may have any number of dimensions, or has a data type that is none of ours: then nothing of it is compared. */
 function ownSignature({ nest }: WireSignature): Signature | undefined {
   const isOwn = leaves(nest).every(({ leaf: { dtype, shape } }) => shape !== null && (dtype === "string" || isDtype(dtype)));

@@ -28,6 +28,9 @@ export interface ChannelOptions extends Partial<ConnectionOptions> {
   readonly connectTimeoutMs: number;
 }
 
+/** What streams need of a channel, or of what stands for several. */
+export type Way = Pick<Channel, "address" | "call">;
+
 export class Channel {
   /** `HOST:PORT`. */
   readonly address: string;

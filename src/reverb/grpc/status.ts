@@ -32,6 +32,8 @@ const STATUSES: { readonly [status: number]: readonly [name: string, code: Repla
 
 /** A call that ended with another status than OK. */
 export class RpcError extends ReplayError {
+  /** Of the server. */
+  readonly address: string;
   readonly status: number;
   /** What the server said. */
   readonly details: string;
@@ -39,6 +41,7 @@ export class RpcError extends ReplayError {
   constructor(address: string, method: string, status: number, details: string, cause?: unknown) {
     const [name, code, remedy] = STATUSES[status] ?? [`status ${status}`, "IO"];
     super(code, `the Reverb server at ${address} ended ${method} with ${name}: ${details || "it says no more"}${remedy === undefined ? "" : `; ${remedy}`}`);
+    this.address = address;
     this.status = status;
     this.details = details;
     if (cause !== undefined) this.cause = cause;

@@ -1,0 +1,50 @@
+/** What single steps are inserted by: a stream to each server, in turn. */
+
+import type { Channel } from "./grpc/channel.ts";
+import type { InsertStream } from "./insert-stream.ts";
+import type { Route, Servers } from "./servers.ts";
+
+interface Opened {
+  readonly stream: InsertStream;
+  readonly route: Route;
+}
+
+export class InsertRound {
+  readonly #servers: Servers;
+  readonly #open: (route: Route) => InsertStream;
+  readonly #opened = new Map<Channel, Opened>();
+  /** Streams that went on with another server and have items there: the next insert for their own server gets a new one. */
+  readonly #away = new Set<InsertStream>();
+
+  constructor(servers: Servers, open: (route: Route) => InsertStream) {
+    this.#servers = servers;
+    this.#open = open;
+  }
+
+  /** The stream for the next insert. */
+  next(): InsertStream {
+    const channel = this.#servers.next();
+    const known = this.#opened.get(channel);
+    if (known?.route.isHome && !known.stream.isOver) return known.stream;
+    if (known !== undefined && !known.stream.isOver) {
+      this.#away.add(known.stream);
+      this.done(known.stream);
+    }
+    const route = this.#servers.route(channel);
+    const stream = this.#open(route);
+    this.#opened.set(channel, { stream, route });
+    return stream;
+  }
+
+  /** An insert by this stream has ended. */
+  done(stream: InsertStream): void {
+    if (!this.#away.has(stream) || !stream.isIdle) return;
+    this.#away.delete(stream);
+    stream.close(undefined);
+  }
+
+  close(reason: unknown): void {
+    for (const { stream } of this.#opened.values()) stream.close(reason);
+    for (const stream of this.#away) stream.close(reason);
+  }
+}

@@ -1,0 +1,209 @@
+/** The servers behind one client: one, or several that do not know of each other. A server that is gone is reported, and the others go on. */
+
+import type { WaitOptions } from "../wait.ts";
+import type { FullLogger } from "../warnings.ts";
+import type { Call, CallHandlers } from "./grpc/call.ts";
+import type { Channel } from "./grpc/channel.ts";
+import { HEAD } from "./grpc/frames.ts";
+import { DEADLINE_EXCEEDED, RpcError } from "./grpc/status.ts";
+import { randomKey } from "./keys.ts";
+import { emptyRequest } from "./wire/requests.ts";
+
+/** A server that is gone is asked so often, at most, whether it is back. */
+const PROBE_MS = 1000;
+const PROBE_TIMEOUT_MS = 10_000;
+/** Calls that a server ended without a message, one after the other, before a stream goes on with another server. */
+const VAIN = 2;
+
+export interface Answer<T> {
+  readonly address: string;
+  readonly answer: T;
+}
+
+export class Servers {
+  /** Of all of them, for messages. */
+  readonly address: string;
+  readonly channels: readonly Channel[];
+  readonly #logger: FullLogger;
+  /** When each that is gone was asked last. */
+  readonly #gone = new Map<Channel, number>();
+  #turn: number;
+
+  constructor(channels: readonly Channel[], logger: FullLogger) {
+    this.channels = channels;
+    this.address = channels.map(({ address }) => address).join(", ");
+    this.#logger = logger;
+    // Programs that have a writer each do not all begin with the same server.
+    this.#turn = Number(randomKey() % BigInt(channels.length));
+  }
+
+  /** Addresses of those that did not answer the last time. */
+  get gone(): readonly string[] {
+    return [...this.#gone.keys()].map(({ address }) => address);
+  }
+
+  /** The next in the round, without those that are gone. Where all are, any. */
+  next(): Channel {
+    this.#probe();
+    const { channels } = this;
+    for (let k = 0; k < channels.length; k++) {
+      const channel = channels[this.#turn++ % channels.length] as Channel;
+      if (!this.#gone.has(channel)) return channel;
+    }
+    return channels[this.#turn++ % channels.length] as Channel;
+  }
+
+  /** The way of a stream. @param home its server; the next in the round where it is left out */
+  route(home = this.next()): Route {
+    return new Route(this, home);
+  }
+
+  /** An answer of any of them. @throws RpcError that names all, where none answers */
+  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
+    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read, options));
+  }
+
+  /** The answers of all that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */
+  async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
+    const { channels } = this;
+    this.#probe();
+    const here = channels.filter((channel) => !this.#gone.has(channel));
+    const errors: unknown[] = [];
+    const ask = async (channel: Channel): Promise<Answer<T>[]> => {
+      const once = async () => [{ address: channel.address, answer: await channel.ask(method, request, read, options) }];
+      try {
+        // The connection may have been lost since the last call, and the server be there.
+        const answer = await once().catch((error) => (channels.length > 1 && error instanceof RpcError && error.isLost ? once() : Promise.reject(error)));
+        this.isBack(channel);
+        return answer;
+      } catch (error) {
+        this.lost(channel, error);
+        errors.push(error);
+        return [];
+      }
+    };
+    const answers = (await Promise.all((here.length === 0 ? channels : here).map(ask))).flat();
+    const refused = errors.find((error) => !isGone(error));
+    if (refused !== undefined) throw refused;
+    if (answers.length === 0) throw this.none(method, errors);
+    return answers;
+  }
+
+  /**
+   * Tries one after another until one can be reached; those that are gone come last.
+   * @throws what an attempt threw for another reason; else an error that names all
+   */
+  async reach<T>(first: Channel, method: string, attempt: (channel: Channel) => Promise<T>): Promise<T> {
+    const { channels } = this;
+    const at = channels.indexOf(first);
+    const round = [...channels.slice(at), ...channels.slice(0, at)];
+    const order = [...round.filter((channel) => !this.#gone.has(channel)), ...round.filter((channel) => this.#gone.has(channel))];
+    const errors: unknown[] = [];
+    for (const channel of order) {
+      try {
+        const reached = await attempt(channel);
+        this.isBack(channel);
+        return reached;
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        this.lost(channel, error);
+        errors.push(error);
+      }
+    }
+    throw this.none(method, errors);
+  }
+
+  /** Takes a server out of the round, where the error says that it is gone. */
+  lost(channel: Channel, error: unknown): void {
+    if (this.channels.length === 1 || !isGone(error)) return;
+    const isNews = !this.#gone.has(channel);
+    this.#gone.set(channel, performance.now());
+    if (!isNews) return;
+    const others = this.channels.length - this.#gone.size;
+    this.#logger.warn(
+      `reprise: ${(error as Error).message}; ${others === 0 ? "no other server is left" : `${others} of ${this.channels.length} servers go on`}`,
+    );
+  }
+
+  /** Takes it into the round again. */
+  isBack(channel: Channel): void {
+    if (this.#gone.delete(channel)) this.#logger.info(`reprise: the Reverb server at ${channel.address} is back`);
+  }
+
+  /** The error for a call that no server has answered. */
+  none(method: string, errors: readonly unknown[]): unknown {
+    const [first] = errors;
+    if (errors.length < 2 || !(first instanceof RpcError)) return first;
+    const each = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error)));
+    return new RpcError(this.address, method, first.status, `none of them is left (${each.join("; ")})`, new AggregateError(errors));
+  }
+
+  close(): void {
+    for (const channel of this.channels) channel.close();
+  }
+
+  /** Asks those that are gone whether they are back. Nobody waits for it. */
+  #probe(): void {
+    for (const [channel, asked] of this.#gone) {
+      if (performance.now() - asked < PROBE_MS) continue;
+      this.#gone.set(channel, performance.now());
+      channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS }).then(
+        () => this.isBack(channel),
+        () => {},
+      );
+    }
+  }
+}
+
+/** How a stream gets to a server: to its own, and where that cannot be reached to the next one, with which it goes on. */
+export class Route {
+  readonly #servers: Servers;
+  readonly #home: Channel;
+  #channel: Channel;
+  #vain = 0;
+
+  constructor(servers: Servers, home: Channel) {
+    this.#servers = servers;
+    this.#home = home;
+    this.#channel = home;
+  }
+
+  get address(): string {
+    return this.#channel.address;
+  }
+
+  /** Whether it goes to the server that it was made for. */
+  get isHome(): boolean {
+    return this.#channel === this.#home;
+  }
+
+  /** As `Channel.call`. @throws RpcError that names all, where none can be reached */
+  async call(method: string, handlers: CallHandlers): Promise<Call> {
+    const { channels } = this.#servers;
+    if (this.#vain >= VAIN) {
+      this.#channel = channels[(channels.indexOf(this.#channel) + 1) % channels.length] as Channel;
+      this.#vain = 0;
+    }
+    const heard: CallHandlers = {
+      ...handlers,
+      message: (bytes) => {
+        this.#vain = 0;
+        handlers.message(bytes);
+      },
+      end: (error) => {
+        if (isGone(error)) this.#vain++;
+        handlers.end(error);
+      },
+    };
+    return await this.#servers.reach(this.#channel, method, async (channel) => {
+      const call = await channel.call(method, heard);
+      this.#channel = channel;
+      return call;
+    });
+  }
+}
+
+/** Whether an error says that a server is gone, or does not answer any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof RpcError && (error.isLost || error.status === DEADLINE_EXCEEDED);
+}

@@ -1,0 +1,202 @@
+/** Draws items of the same table on several servers, from each in turn. A server that is gone or has none to give does not hold up the others. */
+import type { DrawnItem } from "../agents/sampling/sample.ts";
+import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
+import { codeOf, ReplayError } from "../error.ts";
+import { Waiters, type WaitOptions } from "../wait.ts";
+import { BackOff } from "./back-off.ts";
+import type { Channel } from "./grpc/channel.ts";
+import { isGone, type Servers } from "./servers.ts";
+
+/** Items of a server that wait here, at most. */
+const READY = 16;
+/** So long a server may keep others from its share of a limited number of samples, where its rate limiter lets none pass. */
+const SHARE_MS = 200;
+/** Before a server that had none to give is asked again. The others take its share meanwhile. */
+const PAUSE_MS = 50;
+/** How often a server is tried that was gone for too long. */
+const RETRY_MS = 5000;
+
+/** One server's part of it. */
+interface Source {
+  readonly channel: Channel;
+  readonly ready: DrawnItem[];
+  readonly backOff: BackOff;
+  sampler: Sampler | undefined;
+  /** Whether its rate limiter has let none pass for so long, since any server gave one. */
+  isLate: boolean;
+  /** What it was lost by, once it was tried for too long. */
+  error: unknown;
+}
+
+export class ShardedSampler implements Sampler {
+  readonly #servers: Servers;
+  readonly #options: SamplerOptions;
+  readonly #make: (channel: Channel, options: SamplerOptions) => Sampler;
+  readonly #sources: readonly Source[];
+  readonly #waiters = new Waiters();
+  /** What one server is asked for at a time. */
+  readonly #share: number;
+  readonly #timeoutMs: number;
+  readonly #askMs: number;
+  readonly #room: number;
+  /** Samples to be asked for, and to be given. */
+  #unasked: number;
+  #left: number;
+  #turn = 0;
+  /** When the last item came. */
+  #since = 0;
+  #begun = false;
+  #error: unknown;
+
+  /**
+   * @param make a sampler of one server's table, which gives up at once where the connection is lost
+   * @throws RangeError, TypeError
+   */
+  constructor(servers: Servers, options: SamplerOptions, reconnectTimeoutMs: number, make: (channel: Channel, options: SamplerOptions) => Sampler) {
+    const { maxSamples = -1, rateLimiterTimeoutMs = -1, maxInFlightSamplesPerWorker = READY } = checkSampler(options);
+    const count = servers.channels.length;
+    const all = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
+    this.#servers = servers;
+    this.#options = options;
+    this.#make = make;
+    this.#unasked = all;
+    this.#left = all;
+    this.#share = Math.ceil(all / count);
+    this.#timeoutMs = rateLimiterTimeoutMs;
+    // With shares nobody may keep one for ever; else each waits for its own samples alone.
+    if (maxSamples < 0) this.#askMs = rateLimiterTimeoutMs;
+    else this.#askMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
+    this.#room = Math.min(READY, maxInFlightSamplesPerWorker);
+    const first = servers.channels.indexOf(servers.next());
+    const round = [...servers.channels.slice(first), ...servers.channels.slice(0, first)];
+    this.#sources = round.map((channel) => ({
+      channel,
+      ready: [],
+      backOff: new BackOff(reconnectTimeoutMs),
+      sampler: undefined,
+      isLate: false,
+      error: undefined,
+    }));
+  }
+
+  /**
+   * The next item, of the next server that has one.
+   * @throws ReplayError TIMEOUT where no server's rate limiter lets one pass in time · IO where all servers are gone, with what each was lost by · NOT_FOUND, CLOSED, CORRUPT, or
+   * the signal's reason
+   */
+  async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
+    signal?.throwIfAborted();
+    if (this.#left === 0) return undefined;
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#since = performance.now();
+      for (const source of this.#sources) void this.#run(source);
+    }
+    const what = () => "items of any server";
+    const { item } = await this.#waiters.until(() => this.#take(), what, signal === undefined ? {} : { signal });
+    return item;
+  }
+
+  close(): void {
+    this.#error ??= new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+    for (const { sampler, ready } of this.#sources) {
+      sampler?.close();
+      ready.length = 0;
+    }
+    this.#waiters.wake();
+  }
+
+  get #isOver(): boolean {
+    return this.#left === 0 || this.#error !== undefined;
+  }
+
+  /** Undefined where none is there yet. */
+  #take(): { readonly item: DrawnItem | undefined } | undefined {
+    if (this.#left === 0) return { item: undefined };
+    const { length } = this.#sources;
+    for (let k = 0; k < length; k++) {
+      const { ready } = this.#sources[(this.#turn + k) % length] as Source;
+      const item = ready.shift();
+      if (item === undefined) continue;
+      this.#turn += k + 1;
+      this.#left--;
+      if (this.#left === 0 || ready.length === this.#room - 1) this.#waiters.wake();
+      return { item };
+    }
+    if (this.#error !== undefined) throw this.#error;
+    return undefined;
+  }
+
+  /** Asks one server for share after share, for as long as there is any. */
+  async #run(source: Source): Promise<void> {
+    while (!this.#isOver) {
+      await this.#waiters.until(
+        () => this.#unasked > 0 || this.#isOver || undefined,
+        () => "a share",
+      );
+      const share = Math.min(this.#share, this.#unasked);
+      if (this.#isOver || share === 0) continue;
+      const isLimited = share !== Number.POSITIVE_INFINITY;
+      if (isLimited) this.#unasked -= share;
+      const maxSamples = isLimited ? share : -1;
+      let got = 0;
+      source.sampler = this.#make(source.channel, { ...this.#options, maxSamples, rateLimiterTimeoutMs: this.#askMs });
+      let pauseMs = 0;
+      try {
+        for (let item = await source.sampler.next(); item !== undefined; item = await source.sampler.next()) {
+          got++;
+          this.#came(source, item);
+          if (source.ready.length >= this.#room)
+            await this.#waiters.until(
+              () => source.ready.length < this.#room || this.#isOver || undefined,
+              () => "room",
+            );
+        }
+      } catch (error) {
+        pauseMs = this.#failed(source, error);
+      } finally {
+        source.sampler.close();
+        source.sampler = undefined;
+      }
+      if (isLimited) this.#unasked += share - got;
+      this.#waiters.wake();
+      if (pauseMs > 0 && !this.#isOver) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+
+  #came(source: Source, item: DrawnItem): void {
+    this.#since = performance.now();
+    for (const each of this.#sources) each.isLate = false;
+    source.error = undefined;
+    source.backOff.reset();
+    this.#servers.isBack(source.channel);
+    source.ready.push(item);
+    this.#waiters.wake();
+  }
+
+  /** @returns how long to leave that server alone */
+  #failed(source: Source, error: unknown): number {
+    if (this.#isOver) return 0;
+    if (codeOf(error) === "TIMEOUT" && !isGone(error)) {
+      source.isLate = true;
+      const waited = performance.now() - this.#since;
+      const all = this.#sources.every(({ isLate, error: lost }) => isLate || lost !== undefined);
+      if (this.#timeoutMs >= 0 && all && waited >= this.#timeoutMs - this.#askMs / 2) this.#error = error;
+      return PAUSE_MS;
+    }
+    if (!isGone(error)) {
+      this.#error = error;
+      return 0;
+    }
+    this.#servers.lost(source.channel, error);
+    const wait = source.backOff.after(error);
+    if (wait !== undefined) return wait;
+    source.error = error;
+    if (this.#sources.every(({ error: lost }) => lost !== undefined))
+      this.#error = this.#servers.none(
+        "SampleStream",
+        this.#sources.map(({ error: lost }) => lost),
+      );
+    return RETRY_MS;
+  }
+}
