@@ -1,4 +1,4 @@
-/** The programs of docs/reverb.md, in JavaScript and Python, run in their order on the server of that page, and print what their comments say. */
+/** The programs of docs/reverb.md, in JavaScript and Python, run in their order on the server of that page, and on a second one, and print what their comments say. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -21,17 +21,21 @@ it("the page shows examples/reverb/server.py as it stands, and has programs of b
 });
 
 describe.skipIf(python === undefined)("on its server", () => {
-  let child: ChildProcess;
-  let address: string;
+  const children: ChildProcess[] = [];
+  let ports: string[];
 
   beforeAll(async () => {
-    child = spawn(python as string, [script], { stdio: ["pipe", "pipe", "ignore"] });
-    const [port] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), "line");
-    address = `127.0.0.1:${port}`;
+    const started = [8000, 8001].map(async () => {
+      const child = spawn(python as string, [script], { stdio: ["pipe", "pipe", "ignore"] });
+      children.push(child);
+      const [port] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), "line");
+      return String(port);
+    });
+    ports = await Promise.all(started);
   });
   afterAll(async () => {
-    child.stdin?.end();
-    if (child.exitCode === null) await once(child, "exit");
+    for (const child of children) child.stdin?.end();
+    await Promise.all(children.map(async (child) => child.exitCode ?? (await once(child, "exit"))));
   });
 
   it.each(programs.map(({ language, code }, i) => ({ name: `${i + 1}, ${language}`, language, code })))(
@@ -39,7 +43,7 @@ describe.skipIf(python === undefined)("on its server", () => {
     { timeout: 120_000 },
     ({ language, code }) => {
       const said = code.split("\n").flatMap((line) => line.split(/ {1,2}(?:\/\/|#) → /).slice(1));
-      const text = code.replaceAll("localhost:8000", address);
+      const text = code.replace(/localhost:800([01])/g, (_, i) => `127.0.0.1:${ports[i]}`);
       expect(text).not.toBe(code);
       const [command, args] = language === "js" ? [process.execPath, ["--input-type=module", "-e", text]] : [python as string, ["-c", text]];
       const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: "utf8", timeout: 100_000 });
