@@ -56,7 +56,7 @@ const picture = () => [
   `CartPole-v1   ${stop.signal.reason ?? "Learning"}: Reverb server at ${address}, ${Math.round(performance.now() / 1000)} s`,
   `  return      ${bars(returns.slice(-50), 500)} ${mean().toFixed(1)}, mean of 20 episodes`,
   `  actors      ${actors}, ${returns.length} episodes of ${steps} steps`,
-  `  learner     ${updates} updates until the newest weights that an actor has`,
+  `  learner     ${updates} updates, by the newest weights that an actor has`,
 ];
 
 function told(line) {
