@@ -14,24 +14,26 @@ program.option("--python <path>", "a Python with the packages of requirements.tx
 const { actors, target, seconds, python } = program.parse().opts();
 if (![actors, target, seconds].every((n) => Number.isSafeInteger(n) && n > 0)) program.error("--actors, --target and --seconds take whole numbers above 0");
 
+const start = performance.now(); // of this program: what set it up does not count
 const stop = new AbortController();
 const stopped = once(stop.signal, "abort");
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stop.abort("Stopped"));
 const timer = setTimeout(() => stop.abort("Not solved"), 1000 * seconds);
 
-const cwd = fileURLToPath(new URL(".", import.meta.url));
+const REMEDY = "--python names a Python with the packages of examples/reverb/requirements.txt";
 const env = { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env };
 const children = [];
 
 /** Starts a program, and reads its lines. It ends with its input, which ends with this process however that ends; a terminal's Ctrl-C is for this process alone. */
-function start(...[command, ...args]) {
-  const child = spawn(command, args, { cwd, env, detached: true });
+function launch(command, name, ...args) {
+  const file = fileURLToPath(new URL(name, import.meta.url));
+  const child = spawn(command, [file, ...args], { env, detached: true });
   let said = "";
   child.stderr.on("data", (bytes) => {
     said = (said + bytes).slice(-2000);
   });
-  child.on("error", ({ message }) => fail(`${message}: --python names a Python with the packages of examples/reverb/requirements.txt`));
-  child.on("exit", (status, signal) => fail(`${args[0]} has ended (${status ?? signal}):\n${said}`));
+  child.on("error", ({ message }) => fail(`${message}: ${REMEDY}`));
+  child.on("close", (status, signal) => fail(`${name} has ended (${status ?? signal}):\n${said}${/ModuleNotFoundError/.test(said) ? REMEDY : ""}`));
   children.push(child);
   return createInterface({ input: child.stdout });
 }
@@ -53,7 +55,7 @@ const returns = [];
 let [steps, updates, address] = [0, 0, "…"];
 const mean = () => returns.slice(-20).reduce((sum, value) => sum + value, 0) / Math.max(1, Math.min(20, returns.length));
 const picture = () => [
-  `CartPole-v1   ${stop.signal.reason ?? "Learning"}: Reverb server at ${address}, ${Math.round(performance.now() / 1000)} s`,
+  `CartPole-v1   ${stop.signal.reason ?? "Learning"}: Reverb server at ${address}, ${Math.round((performance.now() - start) / 1000)} s`,
   `  return      ${bars(returns.slice(-50), 500)} ${mean().toFixed(1)}, mean of 20 episodes`,
   `  actors      ${actors}, ${returns.length} episodes of ${steps} steps`,
   `  learner     ${updates} updates, by the newest weights that an actor has`,
@@ -69,13 +71,13 @@ function told(line) {
 }
 
 console.log("Starts a Reverb server and TensorFlow, which takes some seconds …");
-const listening = once(start(python, "server.py"), "line").then(([port]) => {
+const listening = once(launch(python, "server.py"), "line").then(([port]) => {
   address = `127.0.0.1:${port}`;
 });
 await Promise.race([listening, stopped]);
 if (!stop.signal.aborted) {
-  start(python, "learner.py", address);
-  for (let i = 1; i <= actors; i++) start(process.execPath, "actor.js", address, i).on("line", told);
+  launch(python, "learner.py", address);
+  for (let i = 1; i <= actors; i++) launch(process.execPath, "actor.js", address, i).on("line", told);
   await stopped;
 }
 clearTimeout(timer);
