@@ -4,16 +4,20 @@ import { root } from "./step.mjs";
 import { test } from "./test.mjs";
 import { venv } from "./venv.mjs";
 
-/** @returns an exit code */
-export async function interop(args) {
-  return withPython("the tests of test/interop") ? await test(["interop", ...args], "all") : 1;
+/** A Python with the real packages: its program, or why there is none. REPRISE_REVERB_PYTHON names one that is there already. */
+export function python() {
+  if (process.env.REPRISE_REVERB_PYTHON !== undefined) return { program: process.env.REPRISE_REVERB_PYTHON };
+  // tensorflow 2.15 has no wheels for others.
+  return venv(join(root, "build/interop"), join(root, "examples/reverb/requirements.txt"), ["3.11", "3.10", "3.9"]);
 }
 
-/** Sees to a Python with Reverb: REPRISE_REVERB_PYTHON names it. @param what cannot run without */
-export function withPython(what) {
-  // tensorflow 2.15 has no wheels for others.
-  const { program, missing } = venv(join(root, "build/interop"), join(root, "examples/reverb/requirements.txt"), ["3.11", "3.10", "3.9"]);
-  if (missing === undefined) process.env.REPRISE_REVERB_PYTHON = program;
-  else console.error(`${what} cannot run: ${missing}`);
-  return missing === undefined;
+/** @returns an exit code */
+export async function interop(args) {
+  const { program, missing } = python();
+  if (missing !== undefined) {
+    console.error(`the tests of test/interop cannot run: ${missing}`);
+    return 1;
+  }
+  process.env.REPRISE_REVERB_PYTHON = program;
+  return await test(["interop", ...args], "all");
 }

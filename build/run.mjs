@@ -19,9 +19,11 @@ const verbs = {
   async "example:reverb"() {
     await core();
     await bundle();
-    const { withPython } = await import("./interop.mjs");
-    if (args.includes("--python") || withPython("examples/reverb")) await example("reverb");
-    else process.exitCode = 1;
+    const { python } = await import("./interop.mjs");
+    const { program, missing } = args.includes("--python") ? {} : python();
+    if (missing !== undefined) throw new Error(`examples/reverb cannot run: ${missing}`);
+    if (program !== undefined) process.env.REPRISE_REVERB_PYTHON = program;
+    await example("reverb");
   },
   build: built,
   async "build:c"() {
