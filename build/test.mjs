@@ -9,27 +9,31 @@ import { root } from "./steps.mjs";
 const REPORT = join(root, "dist/vitest.json");
 const SLOWEST = 8;
 
-/** @param size "quick" or "all": test/support/size.ts reads it */
+/**
+ * @param args of vitest; --rest takes the suites alone of which "quick" tries a part
+ * @param size "quick" or "all": test/support/size.ts reads it
+ */
 export async function test(args, size) {
   const start = performance.now();
+  const rest = args.includes("--rest");
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
   rmSync(REPORT, { force: true });
   const vitest = [
     "node_modules/vitest/vitest.mjs",
-    "run",
+    ...(rest ? ["related", join(root, "test/support/size.ts"), "--run"] : ["run"]),
     "--config",
     "test/vitest.config.ts",
     // A log names what fails; only a terminal shows how far it is.
     `--reporter=${process.stdout.isTTY ? "dot" : "minimal"}`,
     "--reporter=json",
     `--outputFile=${REPORT}`,
-    ...args,
+    ...args.filter((arg) => arg !== "--rest"),
   ];
   const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env: { ...process.env, REPRISE_TESTS: size } });
   const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] };
   const passed = kernels.passed + report.numPassedTests;
-  // A file that could not even be loaded has no tests that fail.
-  const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 ? 0 : 1);
+  // A file that could not even be loaded has no tests that fail, and what ran nothing has not passed.
+  const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 && passed > 0 ? 0 : 1);
   console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${slowest(report.testResults)}`);
   if (size === "quick") console.log('QUICK: of what takes long this was a part. "npm run test:all" runs everything.');
   if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests, size));

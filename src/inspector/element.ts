@@ -47,6 +47,8 @@ export class InspectorElement extends Base {
   #paused = false;
   /** Until when it goes on though it is paused. */
   #until = 0;
+  /** Whether it asks once more in any case: where frames come late, that time is over before the next one. */
+  #isOwed = false;
   #isAsking = false;
   /** Whether nobody answers any more: what is shown is how it was. */
   #isOver = false;
@@ -273,17 +275,19 @@ export class InspectorElement extends Base {
     const now = performance.now();
     if (this.#wrongUntil !== 0 && now > this.#wrongUntil) this.#sayState();
     if (this.#next < this.#plots.length) this.#drawNext();
-    else if (!this.#isAsking && !this.#isOver && now - this.#last >= EVERY_MS && (!this.#paused || now < this.#until)) this.#askSurvey();
+    else if (!this.#isAsking && !this.#isOver && now - this.#last >= EVERY_MS && (!this.#paused || this.#isOwed || now < this.#until)) this.#askSurvey();
   }
 
   /** Shows what comes of a command, though it is paused. */
   #goOn(): void {
     this.#until = performance.now() + SETTLED_MS;
+    this.#isOwed = true;
   }
 
   #askSurvey(): void {
     this.#last = performance.now();
     this.#isAsking = true;
+    this.#isOwed = false;
     this.#ask({ kind: "survey", table: this.#table }, (survey) => {
       this.#isAsking = false;
       this.#take(survey);

@@ -76,9 +76,14 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       expect(await text(page.locator(".status"))).toBe("Paused.");
       await settled(page);
       expect(await inserted(page)).toBe(paused);
-      await page.getByRole("button", { name: "Step" }).click();
-      await until(async () => (await inserted(page)) > paused);
-      const stepped = await inserted(page);
+      // Each turn is one step in the worker, and an episode's first two steps end no item.
+      let stepped = paused;
+      for (let turns = 0; turns < 3 && stepped === paused; turns++) {
+        await page.getByRole("button", { name: "Step" }).click();
+        await settled(page);
+        stepped = await inserted(page);
+      }
+      expect(stepped - paused).toBeGreaterThan(0);
       expect(stepped - paused).toBeLessThanOrEqual(4);
       await settled(page);
       expect(await inserted(page)).toBe(stepped);
@@ -127,6 +132,20 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
       expect(back).toBe(isDark ? "rgb(20, 23, 28)" : "rgb(255, 255, 255)");
       if (name === "chromium") expect(isDark).toBe(true);
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
+    it("shows what came of a step, also where no frame comes for longer than it takes", async () => {
+      const { page, said } = await opened(name, "page");
+      await page.getByRole("button", { name: "Pause" }).click();
+      await settled(page);
+      const paused = await inserted(page);
+      await page.evaluate(() => {
+        (globalThis as unknown as { inspector: { step(): void } }).inspector.step();
+        for (const end = performance.now() + 1500; performance.now() < end; );
+      });
+      await until(async () => (await inserted(page)) > paused);
       expect(said).toEqual([]);
       await page.close();
     });

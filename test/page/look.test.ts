@@ -154,7 +154,11 @@ inBrowsers((open, name) => {
         .locator(".u-over")
         .first()
         .click({ position: { x: (place?.width ?? 0) / 2, y: 10 } });
-      expect(await step(page)).toBe("12");
+      await until(
+        () => step(page),
+        (at) => at === "12",
+        "the step that was clicked",
+      );
       // The film is the episode's image: not all of one colour.
       const colours = await player(page)
         .locator("figure canvas")
