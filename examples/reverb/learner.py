@@ -18,8 +18,10 @@ tempfile.tempdir = folder.name  # TensorFlow writes the functions there that it 
 
 def end_with_input():
     sys.stdin.read()
-    folder.cleanup()
-    os._exit(0)
+    try:
+        folder.cleanup()
+    finally:
+        os._exit(0)
 
 threading.Thread(target=end_with_input, daemon=True).start()
 

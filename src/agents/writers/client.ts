@@ -1,4 +1,4 @@
-/** What observers, buffers and datasets speak to: the tables of this process, or of a server. */
+/** What observers, buffers and datasets speak to: the tables of this process today, of a server as well once there is one. */
 import type { Column } from "../../column.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
