@@ -267,7 +267,7 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     const signature = async () => (await this.#tables.get(table)).signature;
     const [channel, ...others] = this.#servers.channels;
     if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
-    return new ShardedSampler(this.#servers, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
+    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
   }
 
   /**
@@ -293,8 +293,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
 
   /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
   async checkpoint(): Promise<string> {
-    const answers = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
-    return answers.map(({ address, answer }) => (this.#servers.channels.length === 1 ? answer : `${address} ${answer}`)).join("\n");
+    const paths = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
+    return this.#servers.channels.length === 1 ? (paths[0]?.value as string) : paths.map(({ address, value }) => `${address} ${value}`).join("\n");
   }
 
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */

@@ -22,7 +22,7 @@ export class KnownTables {
   /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
     const answers = await this.#servers.all("ServerInfo", emptyRequest(HEAD), tablesOf, options);
-    this.#tables = together(answers.map(({ answer }) => answer));
+    this.#tables = together(answers.map(({ value }) => value));
     return this.#tables;
   }
 

@@ -17,7 +17,7 @@ const VAIN = 2;
 
 export interface Answer<T> {
   readonly address: string;
-  readonly answer: T;
+  readonly value: T;
 }
 
 export class Servers {
@@ -58,19 +58,19 @@ export class Servers {
     return new Route(this, home);
   }
 
-  /** An answer of any of them. @throws RpcError that names all, where none answers */
-  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
-    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read, options));
+  /** What any of them answers. @throws RpcError that names all, where none does; what `read` throws */
+  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T): Promise<T> {
+    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read));
   }
 
-  /** The answers of all that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */
+  /** What all answer that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */
   async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
     const { channels } = this;
     this.#probe();
     const here = channels.filter((channel) => !this.#gone.has(channel));
     const errors: unknown[] = [];
     const ask = async (channel: Channel): Promise<Answer<T>[]> => {
-      const once = async () => [{ address: channel.address, answer: await channel.ask(method, request, read, options) }];
+      const once = async () => [{ address: channel.address, value: await channel.ask(method, request, read, options) }];
       try {
         // The connection may have been lost since the last call, and the server be there.
         const answer = await once().catch((error) => (channels.length > 1 && error instanceof RpcError && error.isLost ? once() : Promise.reject(error)));
@@ -82,7 +82,10 @@ export class Servers {
         return [];
       }
     };
-    const answers = (await Promise.all((here.length === 0 ? channels : here).map(ask))).flat();
+    const answers = (await Promise.all(here.map(ask))).flat();
+    // The others may be back.
+    if (answers.length === 0 && errors.every(isGone))
+      answers.push(...(await Promise.all(channels.filter((channel) => !here.includes(channel)).map(ask))).flat());
     const refused = errors.find((error) => !isGone(error));
     if (refused !== undefined) throw refused;
     if (answers.length === 0) throw this.none(method, errors);
@@ -134,7 +137,7 @@ export class Servers {
   none(method: string, errors: readonly unknown[]): unknown {
     const [first] = errors;
     if (errors.length < 2 || !(first instanceof RpcError)) return first;
-    const each = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error)));
+    const each = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error))).sort();
     return new RpcError(this.address, method, first.status, `none of them is left (${each.join("; ")})`, new AggregateError(errors));
   }
 

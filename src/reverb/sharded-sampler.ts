@@ -30,6 +30,7 @@ interface Source {
 
 export class ShardedSampler implements Sampler {
   readonly #servers: Servers;
+  readonly #table: string;
   readonly #options: SamplerOptions;
   readonly #make: (channel: Channel, options: SamplerOptions) => Sampler;
   readonly #sources: readonly Source[];
@@ -52,11 +53,18 @@ export class ShardedSampler implements Sampler {
    * @param make a sampler of one server's table, which gives up at once where the connection is lost
    * @throws RangeError, TypeError
    */
-  constructor(servers: Servers, options: SamplerOptions, reconnectTimeoutMs: number, make: (channel: Channel, options: SamplerOptions) => Sampler) {
+  constructor(
+    servers: Servers,
+    table: string,
+    options: SamplerOptions,
+    reconnectTimeoutMs: number,
+    make: (channel: Channel, options: SamplerOptions) => Sampler,
+  ) {
     const { maxSamples = -1, rateLimiterTimeoutMs = -1, maxInFlightSamplesPerWorker = READY } = checkSampler(options);
     const count = servers.channels.length;
     const all = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
     this.#servers = servers;
+    this.#table = table;
     this.#options = options;
     this.#make = make;
     this.#unasked = all;
@@ -181,7 +189,8 @@ export class ShardedSampler implements Sampler {
       source.isLate = true;
       const waited = performance.now() - this.#since;
       const all = this.#sources.every(({ isLate, error: lost }) => isLate || lost !== undefined);
-      if (this.#timeoutMs >= 0 && all && waited >= this.#timeoutMs - this.#askMs / 2) this.#error = error;
+      if (this.#timeoutMs >= 0 && all && waited >= this.#timeoutMs - this.#askMs / 2)
+        this.#error = new ReplayError("TIMEOUT", `no server's rate limiter has let a sample of table ${this.#table} pass for ${this.#timeoutMs} ms`);
       return PAUSE_MS;
     }
     if (!isGone(error)) {

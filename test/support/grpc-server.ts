@@ -1,5 +1,13 @@
 /** A server of HTTP/2 that answers calls as a test says. */
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { FrameReader, framed, HEAD } from "../../src/reverb/grpc/frames.ts";
 
@@ -22,18 +30,21 @@ export interface Handler {
 export class GrpcServer {
   readonly address: string;
   readonly port: number;
-  readonly #server: Http2Server;
+  readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions: Set<ServerHttp2Session>;
 
-  private constructor(server: Http2Server, sessions: Set<ServerHttp2Session>) {
+  private constructor(server: Http2Server | Http2SecureServer, sessions: Set<ServerHttp2Session>) {
     this.#server = server;
     this.#sessions = sessions;
     this.port = (server.address() as AddressInfo).port;
     this.address = `127.0.0.1:${this.port}`;
   }
 
-  static async start(handler: Handler, port = 0): Promise<GrpcServer> {
-    const server = createServer();
+  /** @param secure for TLS */
+  static async start(handler: Handler, port = 0, secure?: SecureServerOptions): Promise<GrpcServer> {
+    const server = secure === undefined ? createServer() : createSecureServer(secure);
+    // Clients that do not trust it say so, and go.
+    server.on("sessionError", () => {});
     const sessions = new Set<ServerHttp2Session>();
     server.on("session", (session) => {
       sessions.add(session);

@@ -1,11 +1,11 @@
 /** A connection to a gRPC server, made when a call needs it and anew when it was lost. Calls do not wait for each other. */
-import { finite, ReplayError } from "../../error.ts";
+import { codeOf, finite, ReplayError } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { type Call, type CallHandlers, unreadable } from "./call.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Http2, http2 } from "./http2.ts";
-import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAVAILABLE } from "./status.ts";
+import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } from "./status.ts";
 
 /** How much the server may send ahead: 64 KiB, the default, would let it wait for each answer. */
 const WINDOW = 16 * 1024 * 1024;
@@ -17,6 +17,7 @@ export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 
 interface Socket {
   setKeepAlive?(on: boolean, initialDelay: number): unknown;
+  on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
 export interface ChannelOptions extends Partial<ConnectionOptions> {
@@ -143,7 +144,14 @@ export class Channel {
     const { credentials, connectTimeoutMs } = this.#options;
     const settings = { enablePush: false, initialWindowSize: WINDOW };
     const scheme = credentials === undefined ? "http" : "https";
-    const session = connect(`${scheme}://${this.address}`, { ...credentials, settings, maxSessionMemory: SESSION_MEMORY });
+    const begin = () => {
+      try {
+        return connect(`${scheme}://${this.address}`, { ...credentials, settings, maxSessionMemory: SESSION_MEMORY });
+      } catch (error) {
+        throw new RpcError(this.address, method, UNAUTHENTICATED, `these credentials cannot be used: ${(error as Error).message}`, error);
+      }
+    };
+    const session = begin();
     return await new Promise<Connection>((resolve, reject) => {
       let connection: Connection | undefined;
       let isThere = false;
@@ -153,7 +161,11 @@ export class Channel {
           this.#connections.delete(connection);
           if (this.#connection === connection) this.#connection = undefined;
         }
-        reject(this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, error?.message || "the connection was lost", error));
+        if (this.#closed) reject(closed());
+        else {
+          const [status, why] = whyLost(error, credentials !== undefined, isThere);
+          reject(new RpcError(this.address, method, status, why, error));
+        }
       };
       const timer = setTimeout(() => {
         const what = isThere ? "it took the connection, and has not said a word of HTTP/2" : "no connection";
@@ -177,6 +189,8 @@ export class Channel {
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
         // Not by the session's own socket, which refuses it.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
+        // A server that refuses a certificate is heard by the socket alone.
+        socket?.on?.("error", (error) => connection === undefined && lost(error));
       });
       // The first word of a server; what only takes connections has none.
       session.on("remoteSettings", () => {
@@ -190,6 +204,18 @@ export class Channel {
       });
     });
   }
+}
+
+/** Why there is no connection, and the status for it: what another attempt does not change is not UNAVAILABLE. */
+function whyLost(error: Error | undefined, isSecure: boolean, isThere: boolean): readonly [status: number, why: string] {
+  const code = String(codeOf(error));
+  if (isSecure && error !== undefined) {
+    if (code.includes("WRONG_VERSION_NUMBER")) return [INTERNAL, `its answer is no TLS (${code}): leave credentials out, where it has none`];
+    if (/ALERT/.test(code)) return [UNAUTHENTICATED, `it refuses this client's credentials (${code})`];
+    if (/CERT|UNABLE_TO|INVALID_CA|HOSTNAME/.test(code)) return [UNAUTHENTICATED, `its certificate cannot be trusted: ${error.message} (${code})`];
+  }
+  if (error === undefined && isThere && !isSecure) return [UNAVAILABLE, "it ended the connection without a word of HTTP/2; if it has TLS, give credentials"];
+  return [UNAVAILABLE, error?.message || "the connection was lost"];
 }
 
 function closed(): ReplayError {

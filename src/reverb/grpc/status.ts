@@ -9,6 +9,7 @@ export const DEADLINE_EXCEEDED = 4;
 export const RESOURCE_EXHAUSTED = 8;
 export const INTERNAL = 13;
 export const UNAVAILABLE = 14;
+export const UNAUTHENTICATED = 16;
 
 /** By the number: gRPC's name, our code, what to do. */
 const STATUSES: { readonly [status: number]: readonly [name: string, code: ReplayErrorCode, remedy?: string] } = {
@@ -18,7 +19,7 @@ const STATUSES: { readonly [status: number]: readonly [name: string, code: Repla
   4: ["DEADLINE_EXCEEDED", "TIMEOUT"],
   5: ["NOT_FOUND", "NOT_FOUND"],
   6: ["ALREADY_EXISTS", "IO"],
-  7: ["PERMISSION_DENIED", "IO", "give the credentials that it asks for"],
+  7: ["PERMISSION_DENIED", "IO", "give credentials that fit, such as { ca } with the authority of its certificate"],
   8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "give the client a greater maxMessageBytes where that was the limit, else the server more memory"],
   9: ["FAILED_PRECONDITION", "OUT_OF_TURN"],
   10: ["ABORTED", "IO"],
@@ -27,7 +28,7 @@ const STATUSES: { readonly [status: number]: readonly [name: string, code: Repla
   13: ["INTERNAL", "IO", "the log of the server says more"],
   14: ["UNAVAILABLE", "IO", "is the server running, and is this its address?"],
   15: ["DATA_LOSS", "CORRUPT", "restart it from a checkpoint"],
-  16: ["UNAUTHENTICATED", "IO", "give the credentials that it asks for"],
+  16: ["UNAUTHENTICATED", "IO", "give credentials that fit, such as { ca } with the authority of its certificate"],
 };
 
 /** A call that ended with another status than OK. */
@@ -56,7 +57,7 @@ export class RpcError extends ReplayError {
 /** gRPC's status of an answer without one, by its HTTP status. */
 export function statusOfHttp(status: number): number {
   if (status === 400) return INTERNAL;
-  if (status === 401) return 16;
+  if (status === 401) return UNAUTHENTICATED;
   if (status === 403) return 7;
   if (status === 404) return 12;
   return [429, 502, 503, 504].includes(status) ? UNAVAILABLE : UNKNOWN;

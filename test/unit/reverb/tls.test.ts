@@ -1,0 +1,78 @@
+/** Servers behind TLS: the runtime's, by `credentials`. */
+import type { SecureServerOptions } from "node:http2";
+import { afterEach, describe, expect, it } from "vitest";
+import { ReverbClient } from "../../../src/reverb/index.ts";
+import { authority, certificate, key, otherAuthority } from "../../support/certificates.ts";
+import { GrpcServer } from "../../support/grpc-server.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function serve(secure?: SecureServerOptions): Promise<GrpcServer> {
+  const answer = { message: (call: { send(bytes: Uint8Array): void }) => call.send(new Uint8Array()), finish: (call: { end(): void }) => call.end() };
+  const server = await GrpcServer.start(answer, 0, secure);
+  open.push({ close: () => server.stop() });
+  return server;
+}
+
+async function reset(address: string, credentials?: object): Promise<unknown> {
+  const client = new ReverbClient(address, { connectTimeoutMs: 5000, ...(credentials && { credentials }) });
+  open.push(client);
+  return await client.reset("t").catch((error) => error);
+}
+
+describe("a server behind TLS", () => {
+  it("answers who trusts its authority, by name and by number; also who trusts anybody", async () => {
+    const { address, port } = await serve({ key, cert: certificate });
+    expect(await reset(address, { ca: authority })).toBeUndefined();
+    expect(await reset(`localhost:${port}`, { ca: authority })).toBeUndefined();
+    expect(await reset(address, { rejectUnauthorized: false })).toBeUndefined();
+  });
+
+  it.each([
+    [
+      "another authority",
+      { ca: otherAuthority },
+      "its certificate cannot be trusted: unable to verify the first certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)",
+    ],
+    ["none but the system's", {}, "its certificate cannot be trusted"],
+    ["another name", { ca: authority, servername: "elsewhere.example" }, "Host: elsewhere.example. is not in the cert's altnames"],
+    ["what is no certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials cannot be used: "],
+  ])("is not spoken to with %s: an error at once, with the address and what to do", async (_, credentials, why) => {
+    const { address } = await serve({ key, cert: certificate });
+    const error = (await reset(address, credentials)) as Error;
+    expect(error).toMatchObject({ code: "IO", isLost: false });
+    expect(error.message).toContain(`the Reverb server at ${address} ended Reset with UNAUTHENTICATED: `);
+    expect(error.message).toContain(why);
+    expect(error.message).toMatch(/; give credentials that fit, such as \{ ca \} with the authority of its certificate$/);
+  });
+
+  it("may ask who the client is", async () => {
+    const { address } = await serve({ key, cert: certificate, ca: authority, requestCert: true, rejectUnauthorized: true });
+    expect(await reset(address, { ca: authority, cert: certificate, key })).toBeUndefined();
+    const refused = {
+      code: "IO",
+      isLost: false,
+      message: expect.stringContaining(`${address} ended Reset with UNAUTHENTICATED: it refuses this client's credentials`),
+    };
+    expect(await reset(address, { ca: authority })).toMatchObject(refused);
+  });
+});
+
+it("a server without TLS, asked for it; one with it, asked without", async () => {
+  const plain = await serve();
+  const error = (await reset(plain.address, { ca: authority })) as Error;
+  expect(error).toMatchObject({
+    code: "IO",
+    isLost: false,
+    message: expect.stringContaining("its answer is no TLS (ERR_SSL_WRONG_VERSION_NUMBER): leave credentials out"),
+  });
+  const secure = await serve({ key, cert: certificate });
+  expect(await reset(secure.address)).toMatchObject({ code: "IO", message: expect.stringContaining("if it has TLS, give credentials") });
+});
+
+it("credentials that are no object", () => {
+  expect(() => new ReverbClient("localhost:1", { credentials: "secret" as never })).toThrow("credentials must be an object of options for TLS, {} for none");
+});
