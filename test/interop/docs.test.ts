@@ -32,7 +32,7 @@ describe.skipIf(python === undefined)("on its server", () => {
       return String(port);
     });
     ports = await Promise.all(started);
-  });
+  }, 120_000);
   afterAll(async () => {
     for (const child of children) child.stdin?.end();
     await Promise.all(children.map(async (child) => child.exitCode ?? (await once(child, "exit"))));
