@@ -1,4 +1,4 @@
-/** The tests of reprise/reverb against a real server and Python's client, in a Python of their own: build/interop, made once from requirements.txt. */
+/** The tests of reprise/reverb against a real server and Python's client, in a Python of their own: build/interop, made once from examples/reverb/requirements.txt. */
 import { join } from "node:path";
 import { root } from "./step.mjs";
 import { test } from "./test.mjs";
@@ -8,7 +8,7 @@ import { venv } from "./venv.mjs";
 export function python() {
   if (process.env.REPRISE_REVERB_PYTHON !== undefined) return { program: process.env.REPRISE_REVERB_PYTHON };
   // tensorflow 2.15 has no wheels for others.
-  return venv(join(root, "build/interop"), join(root, "test/interop/requirements.txt"), ["3.11", "3.10", "3.9"]);
+  return venv(join(root, "build/interop"), join(root, "examples/reverb/requirements.txt"), ["3.11", "3.10", "3.9"]);
 }
 
 /** @returns an exit code */

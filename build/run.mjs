@@ -14,9 +14,16 @@ const verbs = {
     await core();
     await bundle();
     if (args.includes("--web")) return servePage(8124);
-    // In this process: the clock of the example began with the set-up, and Ctrl-C is its own.
-    process.argv.splice(1, 2, join(root, "examples/cartpole/main.js"));
-    await import(pathToFileURL(process.argv[1]));
+    await example("cartpole");
+  },
+  async "example:reverb"() {
+    await core();
+    await bundle();
+    const { python } = await import("./interop.mjs");
+    const { program, missing } = args.includes("--python") ? {} : python();
+    if (missing !== undefined) throw new Error(`examples/reverb cannot run: ${missing}`);
+    if (program !== undefined) process.env.REPRISE_REVERB_PYTHON = program;
+    await example("reverb");
   },
   build: built,
   async "build:c"() {
@@ -197,6 +204,12 @@ const verbs = {
     run("dist/conformance.mjs", args);
   },
 };
+
+/** In this process: the clock of the example began with the set-up, and Ctrl-C is its own. */
+async function example(folder) {
+  process.argv.splice(1, 2, join(root, "examples", folder, "main.js"));
+  await import(pathToFileURL(process.argv[1]));
+}
 
 /** All that is built. */
 async function built() {

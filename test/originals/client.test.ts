@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { LocalClient, Table } from "../../src/agents/index.ts";
 import { f32, f64, fifo, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
+import { ReverbClient } from "../../src/reverb/index.ts";
+import { GrpcServer } from "../support/grpc-server.ts";
 import { contents, frequencies, plain, type Sampled, samples } from "./support.ts";
 
 const DIST = "dist";
@@ -234,6 +236,14 @@ test("columns of a legacy writer's item have all its steps", async () => {
   const { data, info } = await one(client, QUEUE);
   expect(plain(data)).toEqual([[0n, 1n, 2n], ONES.b]);
   expect(info).toEqual(NUMBERS);
+});
+
+test("serverInfo ends by its timeout where a server says nothing", async () => {
+  const server = await GrpcServer.start({});
+  const client = new ReverbClient(server.address);
+  await expect(client.serverInfo({ timeout: 0.2 })).rejects.toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("within 200 ms") });
+  client.close();
+  await server.stop();
 });
 
 test("many writers at once, each flushed, lose nothing", async () => {

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { ReplaySample } from "../../src/agents/index.ts";
 import type { Column } from "../../src/index.ts";
+import { GrpcServer } from "../support/grpc-server.ts";
 
 /** Columns as plain arrays, in whatever they are nested. */
 export function plain(data: unknown): unknown {
@@ -71,3 +72,10 @@ export const REFUSED = [
   { maxInFlightSamplesPerWorker: 0 },
   { maxInFlightSamplesPerWorker: -1 },
 ].map((options) => ({ options }));
+
+/** An address where nobody listens: somebody did just now. */
+export async function nowhere(): Promise<string> {
+  const server = await GrpcServer.start({});
+  await server.stop();
+  return server.address;
+}

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { LocalClient, type SampleBatch, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
-import { code, INFO, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
+import { ReverbClient } from "../../src/reverb/index.ts";
+import { code, INFO, nowhere, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
 
 const SIGNED: Signature = { dtype: "f32", shape: [null, null] };
 const BOUNDED = { ...SIGNED, minimum: [0, 0], maximum: [10, 10] } as Signature;
@@ -208,6 +209,12 @@ test("a table that is not there has no dataset", () => {
   const make = () => TimestepDataset.fromTableSignature(client, "not_found");
   expect(make).toThrow(code("NOT_FOUND"));
   for (const part of ["not_found", "table_a", "table_b", "table_c"]) expect(make).toThrow(part);
+});
+
+test("a server that is not there has no dataset", async () => {
+  const client = new ReverbClient(await nowhere());
+  const made = TimestepDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 1 });
+  await expect(made).rejects.toMatchObject({ code: "IO", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
 });
 
 test("a table without a signature needs a spec", () => {

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { LocalClient, type ReplaySample, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
-import { code, INFO, REFUSED, TAKEN, taken } from "./support.ts";
+import { ReverbClient } from "../../src/reverb/index.ts";
+import { code, INFO, nowhere, REFUSED, TAKEN, taken } from "./support.ts";
 
 const TABLE = "prioritized";
 const prioritizedTable = () => new Table({ name: TABLE, sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(1) });
@@ -79,6 +80,12 @@ test("a table that is not there has no dataset", () => {
   const make = () => TrajectoryDataset.fromTableSignature(client, "not_found");
   expect(make).toThrow(code("NOT_FOUND"));
   for (const part of ["not_found", "table_a", "table_b", "table_c"]) expect(make).toThrow(part);
+});
+
+test("a server that is not there has no dataset", async () => {
+  const client = new ReverbClient(await nowhere());
+  const made = TrajectoryDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 1 });
+  await expect(made).rejects.toMatchObject({ code: "IO", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
 });
 
 test("a table without a signature needs a spec", () => {

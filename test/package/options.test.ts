@@ -1,4 +1,4 @@
-/** docs/options.md has every option of the main entry and of reprise/remote, and no other. */
+/** docs/options.md has every option of the main entry, of reprise/remote and of reprise/reverb, and no other. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -11,7 +11,7 @@ const IS_OPTIONS = /(Options|Rule|Ends|Roles|SampleTransitions)$/;
 /** The options that each exported type has, by its name. */
 function options(): Map<string, Set<string>> {
   const program = ts.createProgram(
-    ["src/index.ts", "src/remote/index.ts"].map((file) => join(root, file)),
+    ["src/index.ts", "src/remote/index.ts", "src/reverb/index.ts"].map((file) => join(root, file)),
     { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, allowImportingTsExtensions: true, noEmit: true, strict: true, types: [] },
   );
   const checker = program.getTypeChecker();

@@ -9,6 +9,9 @@ export const pages = texts.filter(({ path }) => path.endsWith(".md"));
 /** Programs that are files. */
 export const recipes = texts.filter(({ path }) => path.endsWith(".js"));
 
+/** The page whose programs speak to a Reverb server, in Python as well: test/interop runs them. */
+export const SERVER_PAGE = "docs/reverb.md";
+
 /** Each fenced program, under the page and heading that it follows. */
 export function programs(language: "js" | "ts"): { readonly path: string; readonly heading: string; readonly code: string }[] {
   return pages.flatMap(({ path, text }) =>

@@ -5,9 +5,10 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { some } from "../support/size.ts";
-import { pages, programs } from "./programs.ts";
+import { pages, programs, SERVER_PAGE } from "./programs.ts";
 
-const examples = programs("js").map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
+const all = programs("js");
+const examples = all.filter(({ path }) => path !== SERVER_PAGE).map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
 
 /** What follows each `// →`, a line each. */
 function said(code: string): string[] {
@@ -16,7 +17,7 @@ function said(code: string): string[] {
 
 test("there is an example in each part that shows the API", () => {
   expect(examples.length).toBeGreaterThanOrEqual(13);
-  expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(examples.length);
+  expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(all.length);
 });
 
 test.each(some(examples, 7))("%s", (_, code) => {
@@ -28,7 +29,7 @@ test.each(some(examples, 7))("%s", (_, code) => {
 
 test.each(pages)("what $path names is there", ({ path, text }) => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|soak:port|pages)\b/g)].map(
+  const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|soak:port|pages|interop|example:reverb)\b/g)].map(
     (match) => match[1] as string,
   );
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));

@@ -1,0 +1,108 @@
+/** examples/reverb as its users call it: the actors play by the learner's weights, it learns, and nothing is left behind, however it ends. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as after } from "node:timers/promises";
+import { afterAll, describe, expect, it } from "vitest";
+import { root } from "../support/core.ts";
+import { python } from "./peer.ts";
+
+const folder = join(root, "examples/reverb");
+const program = join(folder, "main.js");
+const temporary = mkdtempSync(join(tmpdir(), "reprise-"));
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+/** The processes that were started with this folder for temporary files. */
+function living(): string[] {
+  return readdirSync("/proc").filter((id) => {
+    try {
+      return (
+        /^\d+$/.test(id) &&
+        readFileSync(`/proc/${id}/environ`, "utf8").includes(`TMPDIR=${temporary}\0`) &&
+        !/\) Z /.test(readFileSync(`/proc/${id}/stat`, "utf8"))
+      );
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const how = await Promise.race([once(socket, "connect").then(() => true), once(socket, "error").then(() => false)]).catch(() => false);
+  socket.destroy();
+  return how;
+}
+
+interface Begun {
+  readonly child: ChildProcess;
+  readonly port: number;
+  said(): string;
+}
+
+/** Begins it, as a terminal does: in a group of its own. Ready when actors have played by weights that the learner has changed. */
+async function begun(...args: string[]): Promise<Begun> {
+  const child = spawn(process.execPath, [program, ...args], { detached: true, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TMPDIR: temporary } });
+  let out = "";
+  await new Promise<void>((resolve, reject) => {
+    const told = (bytes: Buffer) => {
+      out += bytes;
+      const [, updates] = [...out.matchAll(/learner +(\d+) updates/g)].at(-1) ?? [];
+      if (Number(updates) >= 50) resolve();
+    };
+    child.stdout.on("data", told);
+    child.stderr.on("data", told);
+    child.on("exit", () => reject(new Error(out)));
+  });
+  return { child, port: Number(/127\.0\.0\.1:(\d+)/.exec(out)?.[1]), said: () => out };
+}
+
+async function nothingIsLeft(port: number): Promise<void> {
+  for (let tries = 0; tries < 100 && living().length > 0; tries++) await after(100);
+  expect({ living: living(), temporary: readdirSync(temporary), listens: await listens(port) }).toEqual({ living: [], temporary: [], listens: false });
+}
+
+it("its actors and its learner are programs to be read, by the package's own names", () => {
+  const text = (name: string) => readFileSync(join(folder, name), "utf8");
+  for (const name of readdirSync(folder)) expect(text(name).split("\n").length, name).toBeLessThan(120);
+  const imported = [...text("actor.js").matchAll(/from "([^".][^"]*)"/g)].map(([, name]) => name);
+  expect(imported).toEqual(["reprise", "reprise/agents", "reprise/reverb"]);
+});
+
+it("says what is missing where there is no such Python", () => {
+  const { status, stderr } = spawnSync(process.execPath, [program, "--python", "no-such-python"], { encoding: "utf8" });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/ENOENT.*--python names a Python with the packages of examples\/reverb\/requirements\.txt/)]);
+  expect(spawnSync(process.execPath, [program, "--actors", "0"], { encoding: "utf8" }).stderr).toContain("take whole numbers above 0");
+});
+
+describe.skipIf(python === undefined)("with a server", { timeout: 300_000 }, () => {
+  it("Ctrl-C ends everything, and leaves nothing behind", async () => {
+    const { child, port, said } = await begun("--target", "500");
+    expect(await listens(port)).toBe(true);
+    expect(living().length).toBe(5);
+    // A terminal sends it to the whole group.
+    process.kill(-(child.pid as number), "SIGINT");
+    const [status] = await once(child, "close");
+    expect(status).toBe(130);
+    expect(said()).toMatch(/Stopped: .*\d+ episodes of \d+ steps/);
+    expect(said()).not.toMatch(/Traceback|has ended/);
+    await nothingIsLeft(port);
+  });
+
+  it("killed, it leaves nothing behind either", async () => {
+    const { child, port } = await begun("--target", "500", "--actors", "1");
+    child.kill("SIGKILL");
+    await nothingIsLeft(port);
+  });
+
+  it("learns: what acts by chance has a mean return of 22", async () => {
+    const { child, port, said } = await begun("--target", "100", "--seconds", "240");
+    const [status] = await once(child, "close");
+    expect(status, said().slice(-2000)).toBe(0);
+    expect(said()).toMatch(/Solved: .* [12345]\d\d\.\d, mean of 20 episodes/);
+    await nothingIsLeft(port);
+  });
+});
