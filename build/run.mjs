@@ -161,6 +161,11 @@ const verbs = {
     await bundle();
     run("bench/peers/run.mjs", args);
   },
+  async "bench:reverb"() {
+    await core();
+    await bundle();
+    run("bench/reverb/run.mjs", args);
+  },
   async "bench:frames"() {
     await core();
     await bundle();

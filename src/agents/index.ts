@@ -13,13 +13,14 @@ export {
   type AsDatasetOptions,
   type BufferInfo,
   type ClearOptions,
+  type DatasetElement,
   type Element,
   type GetNextOptions,
   list,
   type ReplayBuffer,
   type StoreOptions,
 } from "./buffers/replay-buffer.ts";
-export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./buffers/reverb-replay-buffer.ts";
+export { type BufferClient, type KeyDtype, type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer, type Told } from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
 export {
@@ -100,12 +101,15 @@ export {
   toTransitionSpec,
 } from "./transitions/transition.ts";
 export type {
+  AnyLegacyWriter,
+  AnyStructuredWriter,
   Checkpoint,
   Client,
   ClientLike,
   PriorityChanges,
   Public,
   SampleCallOptions,
+  SampleClient,
   SampleOf,
   ServerInfoOptions,
   TableClient,

@@ -19,6 +19,13 @@ export function positive(text: string): number {
   return value;
 }
 
+/** A number of at least 0. */
+export function notNegative(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError("It must be a number >= 0.");
+  return value;
+}
+
 /** An option that may be given several times. */
 export function several(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text];

@@ -1,25 +1,26 @@
-/** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
+/** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`, or of a Reverb server. */
 import type { Command } from "commander";
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { MAX_LENGTH } from "../limits.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
+  type ImportedRlds,
   type ImportReport,
   mapSteps,
   type PushedEpisodes,
-  pushRldsToReverb,
   type RldsDataset,
   type StepSpec,
 } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
-import { selector, several, whole } from "./arguments.ts";
+import { notNegative, selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
-import { Interrupted, UsageError } from "./failure.ts";
+import { UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
+import { pushToServer, type Sent } from "./push-server.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
+import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 import { pushTransitions, transitionsText } from "./transitions.ts";
 
 const EXAMPLES = `
@@ -28,32 +29,39 @@ A push that fails leaves no new journal; in an existing one the items before the
 Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
 With --n-step, every step but an episode's last one begins a transition of n steps, or of fewer where the episode ends before.
 A program draws these from table.transitions({ gamma }).
+With --server, items go into tables of a Reverb server (dm-reverb), which must be there already, with the dataset's signature or none. Its rate limiters
+decide when: a full queue makes the push wait until somebody samples. What was pushed before a fault stays.
 
 Examples:
   $ npx reprise push tensorflow_datasets/half_cheetah --dir runs/a --table transitions
   $ npx reprise push cartpole.parquet --dir runs/b --table replay --sampler prioritized:0.6 --sequence-length 8 --stride 4
   $ npx reprise push half_cheetah.hdf5 --dir runs/c --table episodes --episodes --max-length 1001 --mode repair
   $ npx reprise push half_cheetah.hdf5 --dir runs/d --table memory --n-step 3 --sampler prioritized:0.6
+  $ npx reprise push tensorflow_datasets/half_cheetah --server localhost:8000 --table uniform_table --sequence-length 2
 `;
 
 export function addPush(command: Command): Command {
   command
-    .description("Pushes a dataset, as trajectories or transitions, into the tables of a journal. A program opens it with Replay.open({ dir }).")
+    .description(
+      "Pushes a dataset, as trajectories or transitions, into the tables of a journal, which a program opens with Replay.open({ dir }), or of a Reverb server.",
+    )
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
-    .requiredOption("--dir <journal>", "the folder of the journal; created if it does not exist")
+    .option("--dir <journal>", "the folder of the journal; created if it does not exist")
+    .option("--server <host:port>", "a Reverb server, in the place of a journal")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", several)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", whole(1))
     .option("--stride <n>", "number of steps between the starts of two items (default: 1)", whole(1))
     .option("--episodes", "make an item of each whole episode")
     .option("--n-step <n>", "make transitions of n steps, instead of trajectories", whole(1, MAX_LENGTH - 1))
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
+    .option("--priority <p>", "priority of every item (default: 1)", notNegative)
     .option("--sampler <sampler>", `for new tables: ${SELECTORS.join(", ")} or prioritized:EXPONENT (default: uniform)`, selector)
     .option(
       "--max-size <n>",
       "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
       whole(1),
     )
-    .option("--max-text-bytes <n>", "for a new journal: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
+    .option("--max-text-bytes <n>", "for a new journal, or a server: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
     .option("--append", "add to tables that have items already")
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
@@ -62,14 +70,10 @@ export function addPush(command: Command): Command {
   return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
 }
 
-export interface PushVerbOptions extends ModeOption, OpenOptions {
-  readonly dir: string;
-  readonly table: readonly string[];
-  readonly sequenceLength?: number;
-  readonly stride?: number;
-  readonly episodes?: true;
+export interface PushVerbOptions extends ModeOption, OpenOptions, TrajectoryOptions {
+  readonly dir?: string;
+  readonly server?: string;
   readonly nStep?: number;
-  readonly maxLength?: number;
   readonly sampler?: Selector;
   readonly maxSize?: number;
   readonly maxTextBytes?: number;
@@ -81,38 +85,49 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
 
 const MAX_SIZE = 1_000_000;
 const MAX_BYTES = 2 ** 32 - 2 ** 16;
-const MAX_EPISODE_LENGTH = 10_000;
+
+/** Options of a push into a journal. */
+type JournalOptions = PushVerbOptions & { readonly dir: string };
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
   checkUsage(options);
   return withDataset(path, options, host, async (reader) => {
     const judged = imported(reader, options, host);
     const data = without(judged, reader.stepSpec, options.without ?? []);
-    const isNew = !isJournal(options.dir);
-    const replay = await opened(data, options, host);
-    try {
-      const before = replay.stats().tables;
-      const { nStep } = options;
-      const transitions = nStep === undefined ? nStep : await pushTransitions(replay, data, { ...options, nStep }, host, reader.steps);
-      const pushed = transitions?.steps ?? (await pushedInto(replay, data, options, host, reader.steps));
-      await replay.flush();
-      const { tables } = replay.stats();
-      const made = options.table.map((name) => ({
-        name,
-        inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
-        size: tables[name]?.size ?? 0,
-      }));
-      if (made.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
-      return answer(options.dir, { pushed, transitions }, made, replay.journal.stats, judged.report);
-    } catch (error) {
-      replay.dispose();
-      // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
-      if (isNew && !host.signal.aborted) removeJournal(options.dir);
-      throw error;
-    } finally {
-      replay.dispose();
-    }
+    const { server, dir } = options;
+    if (server === undefined) return await pushToJournal(data, { ...options, dir: dir as string }, host, reader.steps, judged);
+    const { pushed, tables } = await pushToServer(server, data, options, host, reader.steps);
+    if (tables.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
+    return serverAnswer(server, pushed, tables, judged.report);
   });
+}
+
+async function pushToJournal(data: RldsDataset, options: JournalOptions, host: Host, steps: number | undefined, judged: ImportedRlds): Promise<Answer> {
+  const isNew = !isJournal(options.dir);
+  const replay = await opened(data, options, host);
+  try {
+    const before = replay.stats().tables;
+    const { nStep } = options;
+    const transitions = nStep === undefined ? nStep : await pushTransitions(replay, data, { ...options, nStep }, host, steps);
+    const interrupted = (pushed: number) => `${counted(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`;
+    const pushed = transitions?.steps ?? (await pushTrajectories(replay, data, options, host, steps, interrupted));
+    await replay.flush();
+    const { tables } = replay.stats();
+    const made = options.table.map((name) => ({
+      name,
+      inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
+      size: tables[name]?.size ?? 0,
+    }));
+    if (made.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
+    return answer(options.dir, { pushed, transitions }, made, replay.journal.stats, judged.report);
+  } catch (error) {
+    replay.dispose();
+    // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
+    if (isNew && !host.signal.aborted) removeJournal(options.dir);
+    throw error;
+  } finally {
+    replay.dispose();
+  }
 }
 
 function nothingMade({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, { kept }: ImportReport): ReplayError {
@@ -122,7 +137,22 @@ function nothingMade({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, {
   return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${counted(long, "step")} that can be an item${remedy}`);
 }
 
-function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep }: PushVerbOptions): void {
+/** What only a journal has. */
+const OF_JOURNALS = {
+  nStep: "--n-step",
+  sampler: "--sampler",
+  maxSize: "--max-size",
+  seed: "--seed",
+  append: "--append",
+  takeOver: "--take-over",
+} as const;
+
+function checkUsage(options: PushVerbOptions): void {
+  const { dir, server, table, episodes, sequenceLength, stride, maxLength, nStep, priority } = options;
+  if ((dir === undefined) === (server === undefined)) throw new UsageError("push takes either --dir, for a journal, or --server, for a Reverb server");
+  const alien = server === undefined ? undefined : (Object.keys(OF_JOURNALS) as (keyof typeof OF_JOURNALS)[]).find((name) => options[name] !== undefined);
+  if (alien !== undefined) throw new UsageError(`${OF_JOURNALS[alien]} works only with --dir: the server has its tables already`);
+  if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories: leave it out, or --n-step");
   if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
     throw new UsageError("--n-step makes one transition of each step: leave --sequence-length, --stride and --episodes out");
@@ -132,7 +162,7 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep 
 }
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
-async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
+async function opened(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, takeOver, logger: null, signal });
@@ -180,53 +210,13 @@ function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOption
     throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${there.sampler?.kind}: leave --sampler out, or use another journal`);
 }
 
-/** @returns the number of trajectories. Closes the observer, so that the journal keeps no writer with an open episode. */
-async function pushedInto(
-  replay: OpenReplay,
-  data: RldsDataset,
-  options: PushVerbOptions,
-  { signal, progress }: Host,
-  of: number | undefined,
-): Promise<number> {
-  const { table, episodes, maxLength = MAX_EPISODE_LENGTH, sequenceLength = 2, stride = 1 } = options;
-  const observer = episodes
-    ? new ReverbAddEpisodeObserver(replay, { tableName: table, maxSequenceLength: maxLength })
-    : new ReverbAddTrajectoryObserver(replay, { tableName: table, sequenceLength, strideLength: stride });
-  const bar = progress("pushing");
-  let pushed = 0;
-  const onProgress = (count: number) => {
-    pushed = count;
-    bar.at(count, of);
-  };
-  try {
-    // A full table may refuse new items forever.
-    return await Promise.race([pushRldsToReverb(data, observer, undefined, { signal, onProgress }), aborted(signal)]);
-  } catch (error) {
-    if (signal.aborted) throw new Interrupted(`${counted(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`);
-    throw error;
-  } finally {
-    bar.end();
-    observer.close();
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
-}
-
 interface Pushed {
   /** Trajectories or transitions. */
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
 }
 
-interface Filled {
-  readonly name: string;
-  readonly inserted: number;
-  readonly size: number;
-}
-
-function answer(dir: string, what: Pushed, tables: readonly Filled[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Answer {
+function answer(dir: string, what: Pushed, tables: readonly Sent[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Answer {
   const { pushed, transitions } = what;
   const trajectories = () => `${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed`;
   const { bytes: size, segments } = journal;
@@ -234,6 +224,13 @@ function answer(dir: string, what: Pushed, tables: readonly Filled[], journal: O
   const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${counted(segments, "segment")}
 ${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
   return { value: { dir, pushed, transitions, tables, journal: { bytes: size, segments }, report }, text };
+}
+
+function serverAnswer(server: string, pushed: number, tables: readonly Sent[], report: ImportReport): Answer {
+  const rows = tables.map(({ name, inserted, size }) => [name, inserted, size]);
+  const text = `${server}: ${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed
+${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
+  return { value: { server, pushed, tables, report }, text };
 }
 
 interface Nested {

@@ -15,6 +15,8 @@ export interface ElementSource<E> {
   later?(options: WaitOptions): Promise<E | undefined>;
   /** The loop has gone on, or ended: it is done with this element. */
   done?(element: E): void;
+  /** An async loop was left: nothing more is asked for. */
+  close?(): void;
 }
 
 interface Ahead {
@@ -109,6 +111,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     this.#left = true;
     this.#stop.abort();
     this.#goOn();
+    this.#source.close?.();
     return Promise.resolve(resultOf<E>(undefined));
   }
 

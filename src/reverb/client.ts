@@ -1,32 +1,37 @@
 /** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
+import type { Config } from "../agents/patterns/config.ts";
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
-import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
+import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
-import type { StepClient, StepWriterOptions } from "../agents/writers/step-client.ts";
+import type { LegacyWriterOptions } from "../agents/writers/legacy-writer.ts";
+import type { StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
-import { leaves, pack } from "../spec/nest.ts";
+import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
 import { checkSignal, type WaitOptions, within } from "../wait.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import type { ChunkOptions } from "./held-steps.ts";
 import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
+import { checkLegacy, LegacyStreamWriter } from "./legacy-stream-writer.ts";
 import { type Route, Servers } from "./servers.ts";
 import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { StreamSampler } from "./stream-sampler.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 import { insideOf, StreamWriter } from "./stream-writer.ts";
+import { compiledConfigs, StructuredStreamWriter } from "./structured-stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -59,9 +64,11 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
 
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
-export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> {
+export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
+  /** Keys of its items are bigints. */
+  readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: KnownTables;
   readonly #spec: S | undefined;
@@ -110,7 +117,7 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     this.#servers = new Servers(channels, loggerOf(logger));
     this.address = this.#servers.address;
     this.#tables = new KnownTables(this.#servers);
-    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], route));
+    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], undefined, route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
     const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
@@ -144,6 +151,28 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     return this.#open(options);
   }
 
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredStreamWriter<S> {
+    this.spec;
+    const found = compiledConfigs(configs, (this.#fields as Fields<S>).leaves);
+    const numKeepAliveRefs = Math.max(...found.map(({ reach }) => reach));
+    const writer = this.#open({ numKeepAliveRefs });
+    try {
+      return new StructuredStreamWriter<S>(configs, found, writer);
+    } catch (error) {
+      writer.close();
+      throw error;
+    }
+  }
+
+  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
+  legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
+    const checked = checkLegacy(options);
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checked;
+    const numKeepAliveRefs = maxSequenceLength + chunkLength - 1;
+    return new LegacyStreamWriter<S>(checked, this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems));
+  }
+
   /**
    * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
    * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
@@ -169,17 +198,27 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     const { info } = await this.#tables.get(table);
     if (info.signature === undefined) return signatureOf(spec);
     const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
-    return given.length === leavesOf(spec).length ? (pack(spec, given) as Signature) : info.signature;
+    if (given.length !== leavesOf(spec).length) return info.signature;
+    const packed = pack(spec, given);
+    return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
-  #open(options: TrajectoryWriterOptions): StreamWriter<S> {
+  #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
     const { spec } = this;
     let stream: InsertStream | undefined;
     const opened = (kept: () => Iterable<bigint>) => {
-      stream = this.#stream(kept);
+      stream = this.#stream(kept, maxInFlight);
       return stream;
     };
-    const writer: StreamWriter<S> = new StreamWriter<S>(spec, this.#fields as Fields<S>, options, this.#tables, opened, () => this.#writers.delete(writer));
+    const writer: StreamWriter<S> = new StreamWriter<S>(
+      spec,
+      this.#fields as Fields<S>,
+      options,
+      this.#tables,
+      opened,
+      () => this.#writers.delete(writer),
+      chunks,
+    );
     this.#writers.set(writer, stream as unknown as InsertStream);
     return writer;
   }
@@ -314,8 +353,8 @@ export class ReverbClient<const S extends Spec = Spec> implements StepClient<S> 
     }
   }
 
-  #stream(kept: () => Iterable<bigint>, route: Route = this.#servers.route()): InsertStream {
-    return new InsertStream(route, this.#maxInFlight, this.#reconnectMs, kept);
+  #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
+    return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
   }
 }
 

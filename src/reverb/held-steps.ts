@@ -20,19 +20,29 @@ interface Held {
 interface HeldLeaf {
   readonly leaf: PlacedLeaf;
   readonly steps: Map<number, Held>;
-  /** Steps from this one on are in no chunk. */
+  /** Steps from this one on are in no chunk; the newest one. */
   unplaced: number;
+  newest: number;
   keep: number;
   maxChunk: number;
 }
 
+export interface ChunkOptions {
+  /** Steps of a chunk at most; by default what is about a quarter of a megabyte. */
+  readonly maxChunk?: number | undefined;
+  /** Whether integers are kept as differences of consecutive steps. */
+  readonly deltaEncoded?: boolean | undefined;
+}
+
 export class HeldSteps {
   readonly #leaves: HeldLeaf[];
+  readonly #deltaEncoded: boolean;
   #episodeId = randomKey();
   #episodeStart = 0;
 
-  constructor(leaves: readonly PlacedLeaf[], keep: number) {
-    this.#leaves = leaves.map((leaf) => ({ leaf, steps: new Map(), unplaced: 0, keep, maxChunk: chunkSteps(leaf) }));
+  constructor(leaves: readonly PlacedLeaf[], keep: number, { maxChunk, deltaEncoded = false }: ChunkOptions = {}) {
+    this.#leaves = leaves.map((leaf) => ({ leaf, steps: new Map(), unplaced: 0, newest: -1, keep, maxChunk: maxChunk ?? chunkSteps(leaf) }));
+    this.#deltaEncoded = deltaEncoded;
   }
 
   configure(leaf: number, keep: number, maxChunk: number | undefined): void {
@@ -52,13 +62,21 @@ export class HeldSteps {
     for (let i = 0; i < values.length; i++) {
       const value = values[i];
       const held = this.#leaves[i] as HeldLeaf;
-      if (value !== undefined) held.steps.set(step, { value, place: undefined });
+      if (value !== undefined) {
+        held.steps.set(step, { value, place: undefined });
+        held.newest = step;
+      }
       held.steps.delete(step - held.keep);
     }
   }
 
   value({ index }: PlacedLeaf, step: number): StepValue {
     return ((this.#leaves[index] as HeldLeaf).steps.get(step) as Held).value;
+  }
+
+  /** A value a leaf; undefined where the step has none. */
+  values(step: number): (StepValue | undefined)[] {
+    return this.#leaves.map(({ steps }) => steps.get(step)?.value);
   }
 
   /** Where a step is, in a chunk that may be made for it. @param chunks notes that chunk */
@@ -81,9 +99,14 @@ export class HeldSteps {
   /** @param total steps that there were */
   endEpisode(total: number): void {
     // A chunk has steps of one episode.
-    for (const leaf of this.#leaves) this.#chunk(leaf);
+    this.chunkAll();
     this.#episodeId = randomKey();
     this.#episodeStart = total;
+  }
+
+  /** Puts all steps that are in no chunk into some. */
+  chunkAll(): void {
+    for (const leaf of this.#leaves) this.#chunk(leaf);
   }
 
   clear(): void {
@@ -95,18 +118,21 @@ export class HeldSteps {
     const waiting = unplacedOf(asked);
     if (waiting.length === 0) return;
     const isWide = (leaf: HeldLeaf) => leaf.leaf.bytes >= WIDE_BYTES;
-    const together = isWide(asked)
-      ? [asked]
-      : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && sameSteps(unplacedOf(leaf), waiting));
+    const together = isWide(asked) ? [asked] : this.#leaves.filter((leaf) => !isWide(leaf) && leaf.maxChunk === asked.maxChunk && isUnplaced(leaf, waiting));
     for (let from = 0; from < waiting.length; ) {
       const first = waiting[from] as number;
       let to = from + 1;
       while (to < waiting.length && to - from < asked.maxChunk && waiting[to] === first + (to - from)) to++;
-      const steps = waiting.slice(from, to);
-      const held = together.map((leaf) => steps.map((step) => leaf.steps.get(step) as Held));
-      const columns = together.map(({ leaf }, i) => ({ leaf, values: (held[i] as Held[]).map(({ value }) => value) }));
-      const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns);
-      for (const [index, each] of held.entries()) for (const [offset, one] of each.entries()) one.place = { chunkKey: chunk.key, offset, index, chunk };
+      const columns = together.map(({ leaf, steps }) => {
+        const values = new Array<StepValue>(to - from);
+        for (let k = 0; k < values.length; k++) values[k] = (steps.get(first + k) as Held).value;
+        return { leaf, values };
+      });
+      const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns, this.#deltaEncoded);
+      for (let index = 0; index < together.length; index++) {
+        const { steps } = together[index] as HeldLeaf;
+        for (let offset = 0; offset < to - from; offset++) (steps.get(first + offset) as Held).place = { chunkKey: chunk.key, offset, index, chunk };
+      }
       from = to;
     }
     for (const leaf of together) leaf.unplaced = (waiting.at(-1) as number) + 1;
@@ -118,12 +144,21 @@ function chunkSteps({ bytes }: PlacedLeaf): number {
 }
 
 /** The steps of a leaf that are in no chunk, oldest first. */
-function unplacedOf({ steps, unplaced }: HeldLeaf): number[] {
+function unplacedOf({ steps, unplaced, newest, keep }: HeldLeaf): number[] {
   const found: number[] = [];
-  for (const [step, { place }] of steps) if (step >= unplaced && place === undefined) found.push(step);
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined) found.push(step);
+  }
   return found;
 }
 
-function sameSteps(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((step, i) => step === b[i]);
+/** Whether these are the steps of a leaf that are in no chunk. */
+function isUnplaced({ steps, unplaced, newest, keep }: HeldLeaf, waiting: readonly number[]): boolean {
+  let found = 0;
+  for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
+    const held = steps.get(step);
+    if (held !== undefined && held.place === undefined && waiting[found++] !== step) return false;
+  }
+  return found === waiting.length;
 }

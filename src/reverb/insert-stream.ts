@@ -43,6 +43,7 @@ export class InsertStream {
   #known = new Set<bigint>();
   /** Chunks that later items may refer to. */
   readonly #kept: () => Iterable<bigint>;
+  #room: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
   /** Until the next attempt, after the connection was lost by this. */
@@ -63,10 +64,10 @@ export class InsertStream {
   }
 
   /**
-   * Sends an item, soon. @returns undefined, or where too many are on their way a promise of room
+   * Sends an item, soon. @param options of the wait for room @returns undefined, or where too many are on their way a promise of room
    * @throws what ended the stream
    */
-  insert(item: ItemMessage, chunks: readonly ChunkMessage[]): Promise<void> | undefined {
+  insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
     this.check();
     let bytes = 0;
     for (const chunk of chunks) if (!this.#known.has(chunk.key)) bytes += chunk.uncompressedSize;
@@ -83,7 +84,7 @@ export class InsertStream {
         this.#send();
       }, 0);
     }
-    return this.#hasRoom ? undefined : this.#untilFew(() => Number(!this.#hasRoom), 0, {});
+    return this.#hasRoom ? undefined : this.#untilRoom(options);
   }
 
   /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
@@ -124,6 +125,19 @@ export class InsertStream {
 
   get #hasRoom(): boolean {
     return this.#unconfirmed.size < this.#maxInFlight && this.#unconfirmedBytes < IN_FLIGHT_BYTES;
+  }
+
+  /** One wait for all that wait for it. */
+  #untilRoom(options: WaitOptions): Promise<void> | undefined {
+    if (this.#room !== undefined) return this.#room;
+    const room = this.#untilFew(() => Number(!this.#hasRoom), 0, options);
+    if (room === undefined) return undefined;
+    this.#room = room;
+    const over = () => {
+      this.#room = undefined;
+    };
+    room.then(over, over);
+    return room;
   }
 
   #until(max: number, options: WaitOptions): Promise<void> | undefined {
@@ -247,7 +261,7 @@ export class InsertStream {
     } else if (!isLost(ended)) this.#fail(ended);
     else {
       const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation`;
-      this.#fail(new RpcError(address, "InsertStream", ended.status, why, ended));
+      this.#fail(new RpcError(ended.address, "InsertStream", ended.status, why, ended));
     }
   }
 

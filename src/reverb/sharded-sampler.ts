@@ -105,8 +105,8 @@ export class ShardedSampler implements Sampler {
     return item;
   }
 
-  close(): void {
-    this.#error ??= new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+  close(reason?: unknown): void {
+    this.#error ??= reason ?? new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
     for (const { sampler, ready } of this.#sources) {
       sampler?.close();
       ready.length = 0;

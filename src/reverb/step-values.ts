@@ -45,13 +45,13 @@ export interface ChunkColumn {
 }
 
 /** A chunk of some leaves, all of the same steps. @param at the first step's number in its episode */
-export function chunkOf(key: bigint, episodeId: bigint, at: number, columns: readonly ChunkColumn[]): ChunkMessage {
+export function chunkOf(key: bigint, episodeId: bigint, at: number, columns: readonly ChunkColumn[], deltaEncoded = false): ChunkMessage {
   let uncompressedSize = 0;
   const [{ values: first }] = columns as readonly [ChunkColumn];
   const tensors = columns.map(({ leaf, values }): TensorMessage => {
     const data = stepsValue(values);
     uncompressedSize += sizeOfData(data);
-    return writeTensor(leaf.leaf.dtype, [values.length, ...leaf.shape], data);
+    return writeTensor(leaf.leaf.dtype, [values.length, ...leaf.shape], data, deltaEncoded);
   });
-  return { key, episodeId, start: at, end: at + first.length - 1, sparse: false, deltaEncoded: false, tensors, uncompressedSize };
+  return { key, episodeId, start: at, end: at + first.length - 1, sparse: false, deltaEncoded, tensors, uncompressedSize };
 }

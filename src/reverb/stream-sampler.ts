@@ -3,53 +3,27 @@ import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
 import { type WaitOptions, within } from "../wait.ts";
-import { BackOff } from "./back-off.ts";
-import { type Call, unreadable } from "./grpc/call.ts";
+import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
-import { HEAD } from "./grpc/frames.ts";
-import { DEADLINE_EXCEEDED, INTERNAL, RESOURCE_EXHAUSTED, RpcError, UNAVAILABLE } from "./grpc/status.ts";
+import { METHOD, SampleStream, type Shared, type Stored } from "./sample-stream.ts";
 import { Chunks } from "./tensors/columns.ts";
 import type { WireSignature } from "./tensors/signature.ts";
-import type { SampleInfoMessage } from "./wire/item.ts";
-import { sampleRequest } from "./wire/requests.ts";
-import { readSampleResponse } from "./wire/responses.ts";
-import type { ChunkMessage } from "./wire/tensor.ts";
 
 /** As Reverb's client has it. */
 const IN_FLIGHT = 100;
-/** What the server says where the rate limiter lets nothing pass in time. */
-const TIMED_OUT = "Timeout exceeded before the right to";
-
-interface Stored {
-  readonly info: SampleInfoMessage;
-  readonly chunks: readonly ChunkMessage[];
-  readonly stream: SampleStream;
-}
 
 interface Waiting {
   resolve(item: DrawnItem | undefined): void;
   reject(reason: unknown): void;
 }
 
-/** What all streams of a sampler share. */
-interface Shared {
-  readonly channel: Channel;
-  readonly table: string;
-  readonly timeoutMs: number;
-  readonly inFlight: number;
-  readonly perStream: number;
-  readonly reconnectTimeoutMs: number;
-  /** Takes at most so many of the samples that are still to be asked for. */
-  grant(most: number): number;
-  came(stored: Stored): void;
-  failed(error: unknown): void;
-}
-
+/** Of a server. No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
 export class StreamSampler implements Sampler {
   readonly #signature: () => Promise<WireSignature | undefined>;
   readonly #shared: Shared;
-  readonly #streams: SampleStream[];
-  /** Samples that came and were not asked for yet, as they came: still compressed. */
+  readonly #workers: number;
+  #streams: readonly SampleStream[];
+  /** Samples that came and were not asked for yet. */
   readonly #stored: Stored[] = [];
   readonly #waiting: Waiting[] = [];
   #order: readonly number[] | undefined;
@@ -58,7 +32,6 @@ export class StreamSampler implements Sampler {
   #unasked: number;
   #left: number;
   #error: unknown;
-  #begun = false;
   #closed = false;
 
   /** @throws RangeError, TypeError */
@@ -89,31 +62,37 @@ export class StreamSampler implements Sampler {
       came: (stored) => {
         this.#stored.push(stored);
         this.#serve();
+        // The rate limiter lets samples pass again, also for streams whose time was up.
+        this.#ask();
       },
+      late: () => this.#late(),
       failed: (error) => {
         this.#error ??= error;
+        // What has come is given first, and then the error; who asks again has other streams.
+        for (const stream of this.#streams) stream.close();
+        this.#streams = this.#begun();
         this.#serve();
       },
     };
-    this.#streams = Array.from({ length: Math.max(1, numWorkersPerIterator) }, () => new SampleStream(this.#shared));
+    this.#workers = Math.max(1, numWorkersPerIterator);
+    this.#streams = this.#begun();
   }
 
   /**
-   * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it.
-   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, CLOSED, IO, CORRUPT, or the signal's reason
+   * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then
+   * a server of version 0.14 still gives what passes next, unless that is later than `rateLimiterTimeoutMs`.
+   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts: the next call tries
+   * again · CLOSED, or the signal's reason
    */
   async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
     signal?.throwIfAborted();
     if (this.#left === 0) return undefined;
-    if (this.#closed) throw closed();
+    this.#mustBeOpen();
     if (!this.#knowsOrder) {
-      this.#order = (await within(this.#signature(), "", { signal }))?.order;
+      const signature = this.#signature();
+      this.#order = (await (signal === undefined ? signature : within(signature, "the table's signature", { signal })))?.order;
       this.#knowsOrder = true;
-    }
-    if (this.#closed) throw closed();
-    if (!this.#begun) {
-      this.#begun = true;
-      for (const stream of this.#streams) stream.ask();
+      this.#mustBeOpen();
     }
     return await new Promise<DrawnItem | undefined>((resolve, reject) => {
       const aborted = () => {
@@ -133,14 +112,39 @@ export class StreamSampler implements Sampler {
       signal?.addEventListener("abort", aborted);
       this.#waiting.push(waiting);
       this.#serve();
+      if (this.#waiting.length > 0) this.#ask();
     });
   }
 
-  close(): void {
+  /** @param reason what who waits is told */
+  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
     this.#closed = true;
     for (const stream of this.#streams) stream.close();
     this.#stored.length = 0;
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(new ReplayError("CLOSED", "this sampler was closed while it waited for an item"));
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+  }
+
+  #begun(): readonly SampleStream[] {
+    return Array.from({ length: this.#workers }, () => new SampleStream(this.#shared));
+  }
+
+  #ask(): void {
+    for (const stream of this.#streams) stream.ask();
+  }
+
+  /** A stream's time was up. The limiter has let nothing pass for so long when that of all is. */
+  #late(): void {
+    const { channel, table, timeoutMs } = this.#shared;
+    if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;
+    const error = new ReplayError(
+      "TIMEOUT",
+      `the rate limiter of table ${table} of the Reverb server at ${channel.address} has let no sample pass for ${timeoutMs} ms`,
+    );
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }
 
   #serve(): void {
@@ -150,19 +154,21 @@ export class StreamSampler implements Sampler {
         continue;
       }
       const stored = this.#stored.shift();
-      if (stored === undefined && this.#error === undefined) return;
-      const waiting = this.#waiting.shift() as Waiting;
       if (stored === undefined) {
-        waiting.reject(this.#error);
-        continue;
+        const error = this.#error;
+        if (error === undefined) return;
+        this.#error = undefined;
+        for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
+        return;
       }
+      const waiting = this.#waiting.shift() as Waiting;
       this.#left--;
       if (this.#left === 0) for (const stream of this.#streams) stream.finish();
       else stored.stream.given();
       try {
         waiting.resolve(this.#item(stored));
       } catch (error) {
-        waiting.reject(unreadable(this.#shared.channel.address, "SampleStream", error));
+        waiting.reject(unreadable(this.#shared.channel.address, METHOD, error));
       }
     }
   }
@@ -177,146 +183,4 @@ export class StreamSampler implements Sampler {
     for (let i = 0; i < order.length; i++) sorted[order[i] as number] = columns[i] as DrawnColumn;
     return { info, columns: sorted };
   }
-}
-
-/** One stream: asks for some samples, then for more as they are given on. A lost connection is made anew. */
-class SampleStream {
-  readonly #shared: Shared;
-  readonly #backOff: BackOff;
-  #call: Call | undefined;
-  #opening = false;
-  /** Until the next attempt, after the connection was lost. */
-  #retry: ReturnType<typeof setTimeout> | undefined;
-  #over = false;
-  /** Samples that were asked for and have not come; those that came and were not given on; those that this call may still ask for. */
-  #asked = 0;
-  #held = 0;
-  #room: number;
-  /** The sample whose parts are coming. */
-  #info: SampleInfoMessage | undefined;
-  #chunks: ChunkMessage[] = [];
-  /** Bytes of the messages that it is in. */
-  #bytes = 0;
-
-  constructor(shared: Shared) {
-    this.#shared = shared;
-    this.#room = shared.perStream;
-    this.#backOff = new BackOff(shared.reconnectTimeoutMs);
-  }
-
-  /** Asks for more, once half of what may be on its way is gone. */
-  ask(): void {
-    if (this.#over || this.#opening || this.#retry !== undefined) return;
-    const free = this.#shared.inFlight - this.#asked - this.#held;
-    if (free < this.#shared.inFlight / 2) return;
-    if (this.#room === 0) {
-      // Another stream takes the place of one that has had its share.
-      if (this.#asked > 0) return;
-      this.#call?.finish();
-      this.#call = undefined;
-      this.#room = this.#shared.perStream;
-    }
-    const samples = this.#shared.grant(Math.min(free, this.#room));
-    if (samples === 0) return;
-    this.#asked += samples;
-    if (this.#call !== undefined) this.#send(this.#call, samples);
-    else this.#open();
-  }
-
-  /** One of its samples was given on. */
-  given(): void {
-    this.#held--;
-    this.ask();
-  }
-
-  /** All samples were given. */
-  finish(): void {
-    this.#over = true;
-    clearTimeout(this.#retry);
-    this.#call?.finish();
-  }
-
-  close(): void {
-    this.#over = true;
-    clearTimeout(this.#retry);
-    this.#call?.cancel();
-  }
-
-  #send(call: Call, samples: number): void {
-    this.#room -= samples;
-    call.send(sampleRequest({ table: this.#shared.table, samples, timeout: this.#shared.timeoutMs }, HEAD));
-  }
-
-  #open(): void {
-    this.#opening = true;
-    this.#info = undefined;
-    this.#chunks = [];
-    this.#bytes = 0;
-    let own: Call | undefined;
-    const end = (error: unknown) => {
-      if (own !== undefined && this.#call !== own) return;
-      this.#call = undefined;
-      this.#opening = false;
-      if (!this.#over) this.#lost(error);
-    };
-    this.#shared.channel.call("SampleStream", { message: (bytes) => this.#came(bytes, own as Call), end }).then((call) => {
-      own = call;
-      this.#opening = false;
-      if (this.#over) {
-        call.cancel();
-        return;
-      }
-      this.#backOff.opened();
-      this.#call = call;
-      this.#send(call, this.#asked);
-    }, end);
-  }
-
-  #came(bytes: Uint8Array, { maxMessageBytes }: Call): void {
-    this.#bytes += bytes.length;
-    if (this.#bytes > maxMessageBytes) throw this.#wrong(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
-    for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
-      this.#info ??= info;
-      if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
-      else this.#chunks.push(...chunks);
-      if (!isLast) continue;
-      const whole = this.#info;
-      const all = this.#chunks;
-      this.#info = undefined;
-      this.#chunks = [];
-      this.#bytes = 0;
-      if (this.#asked === 0) throw this.#wrong(INTERNAL, "it sends more samples than it was asked for");
-      if (whole === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
-      this.#backOff.reset();
-      this.#asked--;
-      this.#held++;
-      this.#shared.came({ info: whole, chunks: all, stream: this });
-    }
-  }
-
-  #wrong(status: number, why: string): RpcError {
-    return new RpcError(this.#shared.channel.address, "SampleStream", status, why);
-  }
-
-  #lost(error: unknown): void {
-    const { table, timeoutMs } = this.#shared;
-    if (error === undefined && this.#asked === 0) return;
-    const ended = error ?? this.#wrong(UNAVAILABLE, `it ended the stream with ${this.#asked} samples to come`);
-    const wait = this.#backOff.after(ended);
-    if (wait === undefined) {
-      const late = ended instanceof RpcError && ended.status === DEADLINE_EXCEEDED && ended.details.includes(TIMED_OUT);
-      this.#shared.failed(late ? new ReplayError("TIMEOUT", `the rate limiter of table ${table} has let no sample pass for ${timeoutMs} ms`) : ended);
-      return;
-    }
-    this.#room = this.#shared.perStream;
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
-      if (this.#asked > 0) this.#open();
-      else this.ask();
-    }, wait);
-  }
-}
-
-function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
 }

@@ -47,12 +47,17 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   /** What `createItem` gave since the last append: the next one waits for it, since who asked for the item need not. */
   #rooms: Promise<void>[] = [];
 
+  /** Items that were made so far, by table. */
+  readonly itemsMade: ReadonlyMap<string, number>;
+  readonly #made = new Map<string, number>();
+
   /** Made by `client.writer`. @param writer is closed with this */
   constructor(writer: StreamWriter<S>, keep: number, rules: readonly Rule[]) {
     this.#writer = writer;
     this.#inside = insideOf(writer);
     this.#keep = keep;
     this.#rules = rules;
+    this.itemsMade = this.#made;
   }
 
   /**
@@ -107,6 +112,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
       priority,
       fields.leaves.map((leaf) => ({ leaf, steps, isSqueezed: false })),
     );
+    this.#made.set(table, (this.#made.get(table) ?? 0) + 1);
     if (room !== undefined) this.#rooms.push(room);
     return room;
   }

@@ -11,7 +11,7 @@ import type { PlacedLeaf } from "../spec/layout.ts";
 import { leaves, type Nest } from "../spec/nest.ts";
 import type { Spec, StepOf } from "../spec/spec.ts";
 import { type WaitOptions, within } from "../wait.ts";
-import { HeldSteps } from "./held-steps.ts";
+import { type ChunkOptions, HeldSteps } from "./held-steps.ts";
 import type { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, type KnownTables } from "./known-tables.ts";
@@ -31,14 +31,27 @@ export interface HeldColumn {
   readonly isSqueezed: boolean;
 }
 
+/** As it is compared with a signature. */
+export function shapeOf({ leaf, steps, isSqueezed }: HeldColumn): Shaped {
+  return { dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] };
+}
+
 /** What other writers do with one: steps that are taken apart already, items whose steps they have chosen themselves. */
 export interface Inside<S extends Spec> {
   readonly fields: Fields<S>;
   /** Steps that there were, also one that is open. */
   readonly total: number;
+  /** What the newest step has. */
+  readonly newest: Values;
   append(values: Values, partial: boolean): void;
-  /** @param columns of steps that are at hand, in the order of their names @throws ReplayError SPEC_MISMATCH, CLOSED, as `createItem` */
+  /** Whether the table is known by now; then items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
+  fits(table: string, columns: readonly Shaped[]): boolean;
+  /** @param columns of steps that are at hand, in the order of their names @throws ReplayError SPEC_MISMATCH, as `createItem` */
   insert(table: string, priority: number, columns: readonly HeldColumn[]): Promise<void> | undefined;
+  /** The same with the next `complete`, or whatever waits for items. */
+  hold(insert: () => Promise<void> | undefined): void;
+  /** Puts all steps into chunks, and sends the items that are held back. @returns as `insert` */
+  complete(): Promise<void> | undefined;
   /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
   settled(): Promise<void>;
   /** @throws ReplayError CLOSED, or what ended the stream */
@@ -58,11 +71,18 @@ export class StreamWriter<S extends Spec = Spec> {
   readonly #closes: () => void;
   #isOpen = false;
   #episodeSteps = 0;
+  /** The names of the last item's columns, as they came and in their order. */
+  #names: readonly string[] = [];
+  #sorted: readonly string[] = [];
   /** Items that wait until their table is known, in the order of their calls. */
   #line: Promise<void> | undefined;
-  /** What refused one of these, until `flush` has told of it. */
+  /** Items that wait until their steps fill a chunk. */
+  #heldBack: (() => Promise<void> | undefined)[] = [];
+  /** What refused one of those that waited, until `flush` has told of it. */
   #refused: { readonly reason: unknown } | undefined;
   #closed = false;
+  /** Ends what waits for room. */
+  readonly #closing = new AbortController();
 
   static {
     insideOf = (writer) => ({
@@ -70,7 +90,17 @@ export class StreamWriter<S extends Spec = Spec> {
       get total() {
         return writer.#history.total;
       },
+      get newest() {
+        return writer.#steps.values(writer.#history.total - 1);
+      },
       append: (values, partial) => writer.#append(values, partial),
+      fits: (table, columns) => {
+        const known = writer.#tables.now(table);
+        if (known !== undefined) writer.#fit(table, known, [], columns);
+        return known !== undefined;
+      },
+      hold: (insert) => void writer.#heldBack.push(insert),
+      complete: () => writer.#complete(),
       insert: (table, priority, columns) => writer.#insert(table, priority, columns),
       settled: () => writer.#settled(0, {}),
       check: () => writer.#check(),
@@ -85,6 +115,7 @@ export class StreamWriter<S extends Spec = Spec> {
     tables: KnownTables,
     stream: (kept: () => Iterable<bigint>) => InsertStream,
     closes: () => void,
+    chunks: ChunkOptions = {},
   ) {
     const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
     integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
@@ -93,7 +124,7 @@ export class StreamWriter<S extends Spec = Spec> {
     this.#tables = tables;
     this.#validates = validateItems;
     this.#closes = closes;
-    this.#steps = new HeldSteps(fields.leaves, numKeepAliveRefs);
+    this.#steps = new HeldSteps(fields.leaves, numKeepAliveRefs, chunks);
     this.#stream = stream(() => this.#steps.chunkKeys());
     const read = (leaf: PlacedLeaf, steps: readonly number[]) => stepsValue(steps.map((step) => this.#steps.value(leaf, step))).slice() as Column["data"];
     this.#history = new History(spec, fields.leaves, numKeepAliveRefs, read);
@@ -158,22 +189,47 @@ export class StreamWriter<S extends Spec = Spec> {
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();
     if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    return this.#insert(table, priority, this.#flat(trajectory) ?? this.#nested(trajectory));
+  }
+
+  /** The columns of a trajectory by name, without nests; undefined of any other. Names that are those of the last item are not sorted again. */
+  #flat(trajectory: ItemColumns): HeldColumn[] | undefined {
+    if (typeof trajectory !== "object" || trajectory === null || Array.isArray(trajectory)) return undefined;
+    const names = Object.keys(trajectory);
+    if (names.length === 0) return undefined;
+    if (!sameNames(names, this.#names)) {
+      this.#names = names;
+      this.#sorted = names.slice().sort();
+    }
+    const sorted = this.#sorted;
+    const held = new Array<HeldColumn>(sorted.length);
+    for (let i = 0; i < held.length; i++) {
+      const name = sorted[i] as string;
+      const column = (trajectory as { readonly [name: string]: unknown })[name];
+      if (!(column instanceof TrajectoryColumn)) return undefined;
+      held[i] = this.#held(column, `trajectory.${name}`);
+    }
+    return held;
+  }
+
+  #nested(trajectory: ItemColumns): HeldColumn[] {
     const given = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
     if (given.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
-    const held = given.map(({ keys, leaf: column }) => {
+    return given.map(({ keys, leaf: column }) => {
       const subject = ["trajectory", ...keys].join(".");
       if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
-      return { leaf: leafOf(column), steps: column.held(subject, this.#history), isSqueezed: column.isSqueezed };
+      return this.#held(column, subject);
     });
-    return this.#insert(table, priority, held);
+  }
+
+  #held(column: TrajectoryColumn, subject: string): HeldColumn {
+    return { leaf: leafOf(column), steps: column.held(subject, this.#history), isSqueezed: column.isSqueezed };
   }
 
   #insert(table: string, priority: number, held: readonly HeldColumn[]): Promise<void> | undefined {
     // One negative priority would end a table of the server's for good.
     finite("priority", priority, 0);
-    const shapes = held.map(
-      ({ leaf, steps, isSqueezed }): Shaped => ({ dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] }),
-    );
+    const shapes = held.map(shapeOf);
     const known = this.#tables.now(table);
     // What does not fit is refused before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
@@ -183,7 +239,9 @@ export class StreamWriter<S extends Spec = Spec> {
       return { slices: slicesOf(places), squeeze: isSqueezed };
     });
     const send = (found: KnownTable) =>
-      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks]);
+      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, columns, shapes) }, [...chunks], {
+        signal: this.#closing.signal,
+      });
     if (known !== undefined && this.#line === undefined) return send(known);
     const sent = (this.#line ?? Promise.resolve()).then(async () => {
       await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
@@ -230,7 +288,23 @@ export class StreamWriter<S extends Spec = Spec> {
     await this.#settled(blockUntilNumItems, wait);
   }
 
+  #complete(): Promise<void> | undefined {
+    this.#steps.chunkAll();
+    const inserts = this.#heldBack;
+    this.#heldBack = [];
+    let room: Promise<void> | undefined;
+    for (const insert of inserts) {
+      try {
+        room = insert() ?? room;
+      } catch (reason) {
+        this.#refused ??= { reason };
+      }
+    }
+    return room;
+  }
+
   async #settled(max: number, wait: WaitOptions): Promise<void> {
+    if (this.#heldBack.length > 0) this.#complete();
     if (this.#line !== undefined) await within(this.#line, "asking the server for its tables", wait);
     await this.#stream.flush(max, wait);
     const refused = this.#refused;
@@ -245,13 +319,14 @@ export class StreamWriter<S extends Spec = Spec> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#history.clear();
-    this.#steps.clear();
     const end = () => {
       this.#closes();
       this.#stream.close(closed());
     };
     this.#settled(0, {}).then(end, end);
+    this.#closing.abort(closed());
+    this.#history.clear();
+    this.#steps.clear();
   }
 
   [Symbol.dispose](): void {
@@ -288,6 +363,12 @@ export class StreamWriter<S extends Spec = Spec> {
   }
 }
 
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with the client");
 }

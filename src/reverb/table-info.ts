@@ -22,7 +22,8 @@ export function knownTable(message: TableMessage): KnownTable {
     sampler: selector(name, "sampler", message.sampler),
     remover: selector(name, "remover", message.remover),
     maxSize,
-    maxTimesSampled,
+    // A server has no limit from 0 down.
+    maxTimesSampled: Math.max(maxTimesSampled, 0),
     rateLimiterInfo: {
       samplesPerInsert: rateLimiter.samplesPerInsert,
       minSizeToSample: rateLimiter.minSize,

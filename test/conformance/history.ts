@@ -4,7 +4,7 @@ import { ReplayError } from "../../src/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
 /** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested as the item is to be. */
-export function pick(writer: TrajectoryWriter, how: unknown): ItemColumns {
+export function pick(writer: Pick<TrajectoryWriter, "history">, how: unknown): ItemColumns {
   if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
   const { history } = writer;
   return Object.fromEntries(Object.entries(how).map(([name, column]) => [name, Array.isArray(column) ? columnOf(history, column) : pick(writer, column)]));

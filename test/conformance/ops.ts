@@ -1,36 +1,34 @@
 /** The ops of the tables' family, each a call of the public API. */
-import type { HistoryColumn, TrajectoryColumn } from "../../src/agents/index.ts";
-import { Malformed, numberOf, type Op, type Result } from "./case.ts";
+import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/agents/index.ts";
+import { Malformed, numberOf, type Op, type Result, type TableArgs } from "./case.ts";
 import { map, pick, shapeText } from "./history.ts";
 import { nestedColumn } from "./nested.ts";
 import { appendSpec, branchOf, build } from "./step-spec.ts";
-import { DEFAULT_WRITER, WAIT_MS, type World } from "./world.ts";
+import { DEFAULT_WRITER, type Sampled, type TableWorld } from "./world.ts";
 
 type Args = { readonly [name: string]: unknown };
-type Run = (world: World, args: Args, op: Op) => Result | Promise<Result>;
+type Run = (world: TableWorld, args: Args, op: Op) => Result | Promise<Result>;
 
-/** Every table's `samples` and `inserts` under the names of Reverb's info. */
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-
+/** The same for tables of this process and of a server. */
 export const OPS: { readonly [kind: string]: Run } = {
   // tables
   insert: async (world, args) => {
     const name = world.nameOf(args);
     const known = world.test.tables.some((table) => table.name === name);
-    if (known && args.force !== true && !world.table(name).canInsert(1)) return { blocked: true };
+    if (known && args.force !== true && !(await world.canInsert(name, 1))) return { blocked: true };
     const priorities = (args.priorities ?? { [name]: args.priority ?? 1 }) as { [table: string]: unknown };
     const numbers = Object.fromEntries(Object.entries(priorities).map(([table, priority]) => [table, numberOf(priority) as number]));
-    await world.client.insert({ insert: numberOf(args.value) as number }, numbers, { timeoutMs: WAIT_MS });
+    await world.client.insert({ insert: numberOf(args.value) as number }, numbers, { timeoutMs: world.waitMs });
     return {};
   },
-  sample: (world, args) => ({ ...(world.sample(world.nameOf(args)) ?? { blocked: true }) }),
-  sample_many: async (world, args) => ({ samples: await sampleMany(world, world.nameOf(args), args.n as number) }),
+  sample: async (world, args) => ({ ...((await world.sample(world.nameOf(args))) ?? { blocked: true }) }),
+  sample_many: async (world, args) => ({ samples: await world.sampleMany(world.nameOf(args), args.n as number) }),
   drain: async (world, args) => {
     const name = world.nameOf(args);
-    return { samples: await sampleMany(world, name, world.table(name).size) };
+    return { samples: await world.sampleMany(name, (await infoOf(world, name)).currentSize) };
   },
   sample_tally: async (world, args) => {
-    const samples = await sampleMany(world, world.nameOf(args), args.n as number);
+    const samples = await world.sampleMany(world.nameOf(args), args.n as number);
     const outcomes = new Map<unknown, { value: unknown; priority: number; probability: number; count: number }>();
     for (const { value, priority, probability } of samples) {
       const outcome = outcomes.get(value) ?? { value, priority, probability, count: 0 };
@@ -41,59 +39,55 @@ export const OPS: { readonly [kind: string]: Run } = {
   },
   sample_timeout: async (world, args) => {
     try {
-      const { value } = await world.mustSample(world.nameOf(args));
+      const [{ value }] = (await world.sampleMany(world.nameOf(args), 1)) as [Sampled];
       return { value: Array.isArray(value) ? value : [value] };
     } catch (error) {
       if ((error as { code?: unknown }).code === "TIMEOUT") return { timed_out: true };
       throw error;
     }
   },
-  can_sample: (world, args) => ({ value: world.table(world.nameOf(args)).canSample(args.n as number) }),
-  can_insert: (world, args) => ({ value: world.table(world.nameOf(args)).canInsert(args.n as number) }),
-  update: (world, args) => {
-    update(world, args);
+  can_sample: async (world, args) => ({ value: await world.canSample(world.nameOf(args), args.n as number) }),
+  can_insert: async (world, args) => ({ value: await world.canInsert(world.nameOf(args), args.n as number) }),
+  update: async (world, args) => {
+    await update(world, args);
     return {};
   },
-  delete: (world, args) => {
-    remove(world, args);
+  delete: async (world, args) => {
+    await remove(world, args);
     return {};
   },
-  update_and_delete: (world, args) => {
-    update(world, args);
-    remove(world, args);
+  update_and_delete: async (world, args) => {
+    await update(world, args);
+    await remove(world, args);
     return {};
   },
-  reset: (world, args) => {
-    world.table(world.nameOf(args)).clear();
+  reset: async (world, args) => {
+    await world.client.reset(world.nameOf(args));
     return {};
   },
-  size: (world, args) => ({ value: world.table(world.nameOf(args)).size }),
-  info: (world, args) => {
-    const table = world.table(world.nameOf(args));
-    const { name, maxSize, size, episodes, deletedEpisodes, uniqueSamples, inserts, samples } = table.stats();
-    const { maxTimesSampled, rateLimiter } = table.options;
+  size: async (world, args) => ({ value: (await infoOf(world, world.nameOf(args))).currentSize }),
+  info: async (world, args) => {
+    const { rateLimiterInfo, ...info } = await infoOf(world, world.nameOf(args));
     return {
-      name,
-      max_size: maxSize,
-      max_times_sampled: maxTimesSampled === NO_LIMIT ? 0 : maxTimesSampled,
-      current_size: size,
-      num_episodes: episodes,
-      num_deleted_episodes: deletedEpisodes,
-      num_unique_samples: uniqueSamples,
+      name: info.name,
+      max_size: info.maxSize,
+      max_times_sampled: info.maxTimesSampled,
+      current_size: info.currentSize,
+      num_episodes: info.numEpisodes,
+      num_deleted_episodes: info.numDeletedEpisodes,
+      num_unique_samples: info.numUniqueSamples,
       rate_limiter: {
-        samples_per_insert: rateLimiter.samplesPerInsert,
-        min_size_to_sample: rateLimiter.minSize,
-        min_diff: rateLimiter.minDiff,
-        max_diff: rateLimiter.maxDiff,
-        inserts_completed: inserts,
-        samples_completed: samples,
+        samples_per_insert: rateLimiterInfo.samplesPerInsert,
+        min_size_to_sample: rateLimiterInfo.minSizeToSample,
+        min_diff: rateLimiterInfo.minDiff,
+        max_diff: rateLimiterInfo.maxDiff,
+        inserts_completed: rateLimiterInfo.insertStats.completed,
+        samples_completed: rateLimiterInfo.sampleStats.completed,
       },
     };
   },
-  checkpoint_restart: (world, args) => {
-    world.restart();
-    // A server that comes up asks the checkpoint for its tables.
-    for (const { name } of (args.tables as readonly { name: string }[] | undefined) ?? world.test.tables) world.table(name);
+  checkpoint_restart: async (world, args) => {
+    await world.restart(args.tables as readonly TableArgs[] | undefined);
     return {};
   },
 
@@ -131,15 +125,15 @@ export const OPS: { readonly [kind: string]: Run } = {
     world.trajectoryWriter(args).configure(["step", ...(path as readonly string[])], options as never);
     return {};
   },
-  create_item_legacy: (world, args) => {
-    world.legacyWriter(args).createItem(world.nameOf(args), args.num_timesteps as number, numberOf(args.priority ?? 1) as number);
+  create_item_legacy: async (world, args) => {
+    await world.sent(world.legacyWriter(args).createItem(world.nameOf(args), args.num_timesteps as number, numberOf(args.priority ?? 1) as number));
     return {};
   },
-  create_item: (world, args) => {
+  create_item: async (world, args) => {
     const writer = world.trajectoryWriter(args);
     const trajectory = args.trajectory === undefined ? world.held : pick(writer, args.trajectory);
     if (trajectory === undefined) throw new Malformed("create_item without a trajectory must come after hold");
-    writer.createItem(world.nameOf(args), numberOf(args.priority ?? 1) as number, trajectory);
+    await world.sent(writer.createItem(world.nameOf(args), numberOf(args.priority ?? 1) as number, trajectory));
     return { shapes: map<TrajectoryColumn>(trajectory, shapeText) };
   },
   hold: (world, args) => {
@@ -155,12 +149,12 @@ export const OPS: { readonly [kind: string]: Run } = {
     const writer = world.trajectoryWriter(args);
     const { clear_buffers = true } = (args.args ?? {}) as Args;
     writer.endEpisode({ clearBuffers: clear_buffers as boolean });
-    await writer.flush({ timeoutMs: WAIT_MS });
+    await writer.flush({ timeoutMs: world.waitMs });
     return {};
   },
   flush: async (world, args) => {
     const { block_until_num_items = 0 } = (args.args ?? {}) as Args;
-    await world.anyWriter(args).flush({ timeoutMs: WAIT_MS, blockUntilNumItems: block_until_num_items as number });
+    await world.anyWriter(args).flush({ timeoutMs: world.waitMs, blockUntilNumItems: block_until_num_items as number });
     return {};
   },
   close: (world, args) => {
@@ -173,23 +167,19 @@ function nameOf({ writer = DEFAULT_WRITER }: Args): string {
   return writer as string;
 }
 
-async function sampleMany(world: World, table: string, n: number): Promise<Awaited<ReturnType<World["mustSample"]>>[]> {
-  const samples = [];
-  for (let i = 0; i < n; i++) samples.push(await world.mustSample(table));
-  return samples;
+async function infoOf(world: TableWorld, table: string): Promise<TableInfo> {
+  const found = (await world.client.serverInfo())[table];
+  if (found === undefined) throw new Malformed(`no table ${table}`);
+  return found;
 }
 
-function update(world: World, args: Args): void {
+async function update(world: TableWorld, args: Args): Promise<void> {
   const name = world.nameOf(args);
   const to = args.to as readonly (readonly [unknown, unknown])[];
-  const priorities = to.map(([, priority]) => numberOf(priority) as number);
-  world.table(name).updatePriorities(
-    to.map(([value]) => world.key(name, value)),
-    priorities,
-  );
+  await world.client.mutatePriorities(name, { updates: to.map(([value, priority]) => [world.key(name, value), numberOf(priority) as number]) });
 }
 
-function remove(world: World, args: Args): void {
+async function remove(world: TableWorld, args: Args): Promise<void> {
   const name = world.nameOf(args);
-  world.table(name).delete((args.values as readonly unknown[]).map((value) => world.key(name, value)));
+  await world.client.mutatePriorities(name, { deletes: (args.values as readonly unknown[]).map((value) => world.key(name, value)) });
 }

@@ -1,5 +1,16 @@
 /** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
-import { type ItemColumns, type LegacyWriter, LocalClient, type NamedTable, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
+import {
+  type Client,
+  type ItemColumns,
+  type ItemKey,
+  type LegacyWriter,
+  LocalClient,
+  type NamedTable,
+  type Public,
+  type Signature,
+  type TrajectoryWriter,
+} from "../../src/agents/index.ts";
+import type { Awaitable } from "../../src/agents/writers/step-client.ts";
 import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
@@ -28,23 +39,37 @@ export interface Sampled {
   readonly times_sampled: number;
 }
 
-export class World {
+type AnyWriter = Public<TrajectoryWriter> | Public<LegacyWriter>;
+
+/** Tables of a case, wherever they are. */
+export abstract class TableWorld {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
-  client: LocalClient;
+  abstract readonly client: Pick<Client, "insert" | "legacyWriter" | "mutatePriorities" | "reset" | "serverInfo" | "trajectoryWriter">;
+  /** How long what has to wait is waited for. */
+  abstract readonly waitMs: number;
   /** Trajectory and legacy writers, by the name that the ops give them. */
-  readonly writers = new Map<string, TrajectoryWriter | LegacyWriter>();
+  readonly writers = new Map<string, AnyWriter>();
   /** By table and value. */
-  readonly #keys = new Map<string, number>();
+  readonly #keys = new Map<string, ItemKey>();
   /** What `create_item` takes where it names no steps. */
   held: ItemColumns | undefined;
 
-  constructor(test: TableCase, define: (table: TableArgs) => NamedTable = definitionOf) {
+  constructor(test: TableCase) {
     this.test = test;
     this.spec = specOf(test);
-    const tables = test.tables.map(define);
-    this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES, logger: null });
   }
+
+  abstract canInsert(table: string, n: number): Awaitable<boolean>;
+  abstract canSample(table: string, n: number): Awaitable<boolean>;
+  /** A draw of one item; undefined where the limiter has none to give. */
+  abstract sample(table: string): Awaitable<Sampled | undefined>;
+  /** Draws that must come. @throws ReplayError TIMEOUT */
+  abstract sampleMany(table: string, n: number): Promise<Sampled[]>;
+  /** An item has been made: whether it is waited for. */
+  abstract sent(waits: Promise<void> | undefined): Awaitable<void>;
+  /** Everything through a checkpoint; writers do not outlive it. */
+  abstract restart(tables?: readonly TableArgs[]): Awaitable<void>;
 
   /** The table of an op. */
   nameOf(args: { readonly table?: unknown }): string {
@@ -52,63 +77,88 @@ export class World {
     return (args.table ?? (names.includes("t") ? "t" : names[0])) as string;
   }
 
-  table(name: string): Table {
-    return this.client.table(name);
-  }
-
-  key(table: string, value: unknown): number {
+  key(table: string, value: unknown): ItemKey {
     return this.#keys.get(`${table} ${value}`) ?? NO_KEY;
   }
 
-  /** A draw of one item; undefined where the limiter has none to give. */
-  sample(table: string): Sampled | undefined {
-    const batch = this.table(table).sample(1, WHOLE);
-    return batch.count === 0 ? undefined : this.#told(table, batch);
-  }
-
-  /** A draw of one item that must come. @throws ReplayError TIMEOUT */
-  async mustSample(table: string): Promise<Sampled> {
-    return this.#told(table, await this.table(table).sampleWhenReady(1, { ...WHOLE, timeoutMs: WAIT_MS }));
-  }
-
-  #told(table: string, { steps, info }: ReturnType<Table["sample"]>): Sampled {
-    const columns = columnsOf(steps);
+  /** What a sample shows of an item. @param columns as nested plain values */
+  told(table: string, columns: readonly unknown[], key: ItemKey, info: Omit<Sampled, "value">): Sampled {
     const [lone] = columns;
     const value = columns.length > 1 ? columns : Array.isArray(lone) && lone.length === 1 ? lone[0] : lone;
-    if (!Array.isArray(value)) this.#keys.set(`${table} ${value}`, info.keys[0] as number);
-    return {
-      value,
-      probability: info.probabilities[0] as number,
-      table_size: info.tableSizes[0] as number,
-      priority: info.priorities[0] as number,
-      times_sampled: info.timesSampled[0] as number,
-    };
+    if (!Array.isArray(value)) this.#keys.set(`${table} ${value}`, key);
+    return { value, ...info };
   }
 
-  trajectoryWriter(args: Named): TrajectoryWriter {
-    const found = this.#writer(args);
-    if (!(found instanceof TrajectoryWriter)) throw new Malformed("this op is for trajectory writers");
+  trajectoryWriter(args: Named): Public<TrajectoryWriter> {
+    const found = this.anyWriter(args);
+    if (isLegacy(found)) throw new Malformed("this op is for trajectory writers");
     return found;
   }
 
-  legacyWriter(args: Named): LegacyWriter {
-    const found = this.#writer(args);
-    if (found instanceof TrajectoryWriter) throw new Malformed("this op is for legacy writers");
+  legacyWriter(args: Named): Public<LegacyWriter> {
+    const found = this.anyWriter(args);
+    if (!isLegacy(found)) throw new Malformed("this op is for legacy writers");
     return found;
   }
 
-  #writer({ writer = DEFAULT_WRITER }: Named): TrajectoryWriter | LegacyWriter {
+  anyWriter({ writer = DEFAULT_WRITER }: Named): AnyWriter {
     const found = this.writers.get(writer as string);
     if (found === undefined) throw new Malformed(`no writer ${JSON.stringify(writer)} was made`);
     return found;
   }
+}
 
-  anyWriter(args: Named): TrajectoryWriter | LegacyWriter {
-    return this.#writer(args);
+function isLegacy(writer: AnyWriter): writer is Public<LegacyWriter> {
+  return "appendSequence" in writer;
+}
+
+/** Tables of this process. */
+export class World extends TableWorld {
+  readonly waitMs = WAIT_MS;
+  client: LocalClient;
+
+  constructor(test: TableCase, define: (table: TableArgs) => NamedTable = definitionOf) {
+    super(test);
+    const tables = test.tables.map(define);
+    this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES, logger: null });
   }
 
-  /** Everything through a snapshot, as a server's restart does; writers do not outlive it. */
-  restart(): void {
+  table(name: string): Table {
+    return this.client.table(name);
+  }
+
+  canInsert(table: string, n: number): boolean {
+    return this.table(table).canInsert(n);
+  }
+
+  canSample(table: string, n: number): boolean {
+    return this.table(table).canSample(n);
+  }
+
+  sample(table: string): Sampled | undefined {
+    const batch = this.table(table).sample(1, WHOLE);
+    return batch.count === 0 ? undefined : this.#shown(table, batch);
+  }
+
+  async sampleMany(table: string, n: number): Promise<Sampled[]> {
+    const samples: Sampled[] = [];
+    for (let i = 0; i < n; i++) samples.push(this.#shown(table, await this.table(table).sampleWhenReady(1, { ...WHOLE, timeoutMs: WAIT_MS })));
+    return samples;
+  }
+
+  #shown(table: string, { steps, info }: ReturnType<Table["sample"]>): Sampled {
+    return this.told(table, columnsOf(steps), info.keys[0] as number, {
+      probability: info.probabilities[0] as number,
+      table_size: info.tableSizes[0] as number,
+      priority: info.priorities[0] as number,
+      times_sampled: info.timesSampled[0] as number,
+    });
+  }
+
+  /** Nobody waits: an item that the limiter holds back would never come. */
+  sent(): void {}
+
+  restart(wanted: readonly TableArgs[] = this.test.tables): void {
     const { replay } = this.client;
     for (const writer of replay.writers) writer.close();
     this.writers.clear();
@@ -116,6 +166,8 @@ export class World {
     replay.dispose();
     const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
     this.client = new LocalClient<Spec, string>(Replay.restore(chunks, { logger: null }), { signatures });
+    // A server that comes up asks the checkpoint for its tables.
+    for (const { name } of wanted) this.table(name);
   }
 
   end(): void {

@@ -1,8 +1,23 @@
 /** What programs may rely on with tables of this process and with those of a real server. The half with a server runs by `npm run interop`. */
 import { describe, expect, it, vi } from "vitest";
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../src/agents/index.ts";
+import {
+  createConfig,
+  type ItemColumns,
+  type Pattern,
+  patternFromTransform,
+  type ReferenceStep,
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+} from "../../src/agents/index.ts";
 import { signatureOf } from "../../src/agents/signature.ts";
-import { f32, fifo, i32, maxHeap, minSize } from "../../src/index.ts";
+import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
+import { ourSpec } from "../conformance/step-spec.ts";
+import { configOf } from "../conformance/structured/configs.ts";
+import { leavesOfCase } from "../conformance/structured/departures.ts";
+import { TestRandom } from "../support/random.ts";
+import { some } from "../support/size.ts";
+import { config, given, pattern, randomStep, SPEC as SHAPES, TABLES } from "../support/structured-random.ts";
+import { StructuredTwin, type TwinItem } from "../support/structured-twin.ts";
 import { episode, SPEC, step } from "../unit/agents/support.ts";
 import { begun, kinds, taken } from "./clients.ts";
 
@@ -52,7 +67,8 @@ describe.each(kinds)("$name", (kind) => {
 
   describe.skipIf(kind.missing)("observers", () => {
     const signed = { name: "signed", maxSize: 1000, sampler: fifo(), maxTimesSampled: 1, signature: signatureOf(SPEC) };
-    const on = begun(kind, { spec: SPEC, tables: [...tables, signed] });
+    const queue = { name: "queue", maxSize: 10, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(10) };
+    const on = begun(kind, { spec: SPEC, tables: [...tables, signed, queue] });
 
     /** The items of a table, by their rewards. */
     const rewards = async (table: string) => (await taken(on.client, table)).map((columns) => (columns as number[][])[4]?.join(" "));
@@ -120,6 +136,33 @@ describe.each(kinds)("$name", (kind) => {
       expect((await rewards("signed")).sort()).toEqual(["0 1", "1 2", "10 11", "2 3", "3 4"]);
     });
 
+    it("waits where too many items are on their way, goes on when somebody samples, and stops waiting when it is closed", async () => {
+      const observer = new ReverbAddTrajectoryObserver(on.client, { tableName: "queue", sequenceLength: 1 });
+      const count = 1500;
+      let given = 0;
+      const pushed = (async () => {
+        for (; given < count; given++) await observer(step(given));
+      })();
+      // Nobody takes any: a thousand or so are in the queue or on their way.
+      await vi.waitFor(() => expect(given).toBeGreaterThan(990), { timeout: 20_000 });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(given).toBeLessThan(1100);
+      await expect((async () => await observer.flush({ timeoutMs: 50 }))()).rejects.toMatchObject({ code: "TIMEOUT" });
+      let next = 0;
+      for await (const { data } of on.client.sample("queue", count, { emitTimesteps: false })) expect(data[4]?.data[0]).toBe(next++);
+      await pushed;
+      await observer.flush();
+      expect(next).toBe(count);
+      const waiting: unknown[] = [];
+      for (let n = 0; n < 1100; n++) {
+        const wait = observer(step(n));
+        if (wait !== undefined) waiting.push(wait);
+      }
+      observer.close();
+      await expect(waiting.at(-1)).rejects.toMatchObject({ code: "CLOSED" });
+      await on.client.reset("queue");
+    });
+
     it("the signature of the tables is nested as the spec", async () => {
       for (const tableName of ["t", "signed"]) {
         const observer = new ReverbAddTrajectoryObserver(on.client, { tableName, sequenceLength: 2 });
@@ -146,6 +189,180 @@ describe.each(kinds)("$name", (kind) => {
       await observer.flush();
       expect(await rewards("signed")).toEqual(["1"]);
       observer.close();
+    });
+  });
+
+  describe.skipIf(kind.missing)("writers", () => {
+    const deep = { a: i32(), b: f32(2), deep: { text: text({ maxBytes: 20 }), long: i64() } };
+    const signed = {
+      name: "signed",
+      maxSize: 1000,
+      sampler: fifo(),
+      maxTimesSampled: 1,
+      signature: { x: { dtype: "i32", shape: [null] }, y: { dtype: "f32", shape: [2] } },
+    } as const;
+    const on = begun(kind, { spec: deep, tables: [...tables, signed] });
+    const step = (n: number) => ({ a: n, b: [n, n / 4], deep: { text: `n${n}`, long: BigInt(n) } });
+
+    it("a trajectory writer's items name any steps at hand, nested, single, strided, in any order, more than once", async () => {
+      const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 8 });
+      for (let n = 0; n < 8; n++) writer.append(step(n));
+      const { a, b, deep } = writer.history;
+      await writer.createItem("t", 1, {
+        z: [a.at(-1), b.slice(-3)],
+        d: { text: deep.text.slice(0, null, 3), long: deep.long.list([7, 0, 0, 6]) },
+        back: a.slice(4, 0, -2),
+      });
+      await writer.createItem("t", 1, a.slice(1, 4));
+      await writer.flush();
+      const one = [[4, 2], [7n, 0n, 0n, 6n], ["n0", "n3", "n6"], 7, [5, 6, 7].map((n) => [n, n / 4])];
+      expect(await taken(on.client, "t")).toEqual([one, [[1, 2, 3]]]);
+      writer.close();
+    });
+
+    it("steps made of parts, a field that steps leave out, steps before the end of an episode", async () => {
+      const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 5 });
+      writer.append({ a: 1 });
+      writer.append({ b: [2, 2] }, { partialStep: true });
+      await writer.createItem("t", 1, { b: writer.history.b.slice(-1) });
+      writer.append({ a: 2 });
+      expect(() => writer.append({ a: 3.5 })).toThrow("a must be");
+      expect(writer.episodeSteps).toBe(2);
+      await writer.createItem("t", 1, { a: writer.history.a.slice(-2), b: writer.history.b.at(-1) });
+      expect(() => writer.history.b.slice(-2)).toThrow(RangeError);
+      await writer.endEpisode({ clearBuffers: false });
+      writer.append({ a: 3 });
+      await writer.createItem("t", 1, writer.history.a.slice(-3));
+      await writer.endEpisode({ timeoutMs: 10_000 });
+      writer.append({ a: 4 });
+      expect(() => writer.history.a.at(-2)).toThrow(RangeError);
+      writer.close();
+      expect(await taken(on.client, "t")).toEqual([
+        [[[2, 2]]],
+        [
+          [1, 2],
+          [2, 2],
+        ],
+        [[1, 2, 3]],
+      ]);
+    });
+
+    it("what does not fit the signature of a table is refused, and the writer goes on", async () => {
+      const writer = on.client.trajectoryWriter({ numKeepAliveRefs: 2 });
+      writer.append(step(1));
+      const { a, b } = writer.history;
+      const make = async (table: string, priority: number, x: ItemColumns, y: ItemColumns) => await writer.createItem(table, priority, { x, y });
+      await make("signed", 1, a.slice(-1), b.at(-1));
+      await expect(make("signed", 1, a.slice(-1), b.slice(-1))).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("signed") });
+      await expect(make("signed", -1, a.slice(-1), b.at(-1))).rejects.toThrow("priority");
+      await expect(make("nowhere", 1, a.slice(-1), b.at(-1))).rejects.toMatchObject({ code: "NOT_FOUND" });
+      // Who did not await that promise hears of it here, once.
+      const flushed = async () => await writer.flush();
+      if (on.address !== undefined) await expect(flushed()).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await make("signed", 1, a.slice(-1), b.at(-1));
+      await writer.flush();
+      expect(await taken(on.client, "signed")).toEqual([
+        [[1], [1, 0.25]],
+        [[1], [1, 0.25]],
+      ]);
+      writer.close();
+    });
+
+    it("a legacy writer: items of the last steps, of sequences too, longer than a chunk, and shorter", async () => {
+      for (const options of [{}, { chunkLength: 1 }, { chunkLength: 3, deltaEncoded: true }]) {
+        const writer = on.client.legacyWriter({ maxSequenceLength: 4, ...options });
+        for (let n = 0; n < 7; n++) {
+          await writer.append({ a: n, b: [n, n / 4] });
+          if (n === 0 || n === 5) await writer.createItem("t", n === 0 ? 1 : 4, 1);
+        }
+        await writer.appendSequence({ a: [7, 8, 9], b: Float32Array.of(7, 7, 8, 8, 9, 9) });
+        expect(() => writer.append({ a: 1 })).toThrow("given in every step or in none");
+        expect(() => writer.appendSequence({ a: [1, 2], b: [[1, 2]] })).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" }));
+        expect(() => writer.createItem("t", 5, 1)).toThrow("numTimesteps");
+        await writer.createItem("t", 4, 1);
+        await writer.flush();
+        writer.close();
+        const items = [
+          [[0], [[0, 0]]],
+          [[2, 3, 4, 5], [2, 3, 4, 5].map((n) => [n, n / 4])],
+          [
+            [6, 7, 8, 9],
+            [
+              [6, 1.5],
+              [7, 7],
+              [8, 8],
+              [9, 9],
+            ],
+          ],
+        ];
+        expect(await taken(on.client, "t")).toEqual(items);
+      }
+    });
+
+    it("a structured writer refuses what no writer takes, another form of step, and what fits no signature", async () => {
+      const of = (last: (ref: ReferenceStep<typeof deep>) => Pattern, table: string) => createConfig(patternFromTransform(deep, last), table);
+      expect(() => on.client.structuredWriter([])).toThrow("configs must be an array of at least one config");
+      const wrong = async () => {
+        const writer = on.client.structuredWriter([of((ref) => ({ y: ref.b.slice(-1) }), "signed")]);
+        try {
+          await writer.append(step(1));
+        } finally {
+          writer.close();
+        }
+      };
+      await expect(wrong()).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
+      const writer = on.client.structuredWriter([of((ref) => ({ x: ref.a.slice(-2), y: ref.b.at(-1) }), "signed")]);
+      await writer.append(step(1));
+      const { a: _, ...less } = step(2);
+      expect(() => writer.append(less)).toThrow("with a, like this writer's first step");
+      await writer.append(step(3));
+      await writer.flush();
+      expect(await taken(on.client, "signed")).toEqual([
+        [
+          [1, 3],
+          [3, 0.75],
+        ],
+      ]);
+      writer.close();
+      expect(() => writer.append(step(4))).toThrow("this writer was closed");
+    });
+  });
+
+  describe.skipIf(kind.missing)("structured writers beside a naive one", () => {
+    const spec = ourSpec(SHAPES);
+    const on = begun(kind, { spec, tables: TABLES.map((name) => ({ name, maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 })) });
+    const plain = (value: unknown): unknown => (Array.isArray(value) ? value.map(plain) : Math.fround(Number(value)));
+
+    it.each(some(Array.from({ length: 60 }, (_, seed) => [seed] as const)))("random configs and steps, seed %i", async (seed) => {
+      const random = new TestRandom(9000 + seed);
+      const theirs = Array.from({ length: 1 + random.below(4) }, () => config(random, pattern(random)));
+      const writer = on.client.structuredWriter(theirs.map((one) => configOf(one, spec)));
+      const twin = new StructuredTwin(leavesOfCase(SHAPES), theirs);
+      const expected: TwinItem[] = [];
+      const chance = random.pick([1, 0.95, 0.7]);
+      for (let i = 0; i < 60; i++) {
+        if (random.below(8) === 0) {
+          const clearBuffers = random.below(2) === 0;
+          expected.push(...twin.ending());
+          twin.end(clearBuffers);
+          await writer.endEpisode({ clearBuffers });
+        } else {
+          const partialStep = random.below(3) === 0;
+          const values = randomStep(random, partialStep || twin.stepIsOpen ? 0.4 : chance);
+          const items = twin.append(values, partialStep);
+          if (items === undefined)
+            expect(() => writer.append(given(values) as never, { partialStep })).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" }));
+          else await writer.append(given(values) as never, { partialStep });
+          expected.push(...(items ?? []));
+        }
+      }
+      await writer.flush();
+      writer.close();
+      for (const table of TABLES) {
+        const items = expected.filter((item) => item.table === table).map(({ columns, priority }) => [Math.fround(priority), columns.map(plain)]);
+        const found = await taken(on.client, table, ({ info, data }) => [Math.fround(info.priority), data.map((column) => plain(column.toArray()))]);
+        expect(found).toEqual(items);
+      }
     });
   });
 });

@@ -1,7 +1,7 @@
 /** The same tables behind both kinds of client: in this process, and on a real server. For tests that hold for either. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { type Client, LocalClient, type NamedTable, type Signature } from "../../src/agents/index.ts";
-import { type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
+import { type Client, LocalClient, type NamedTable, type ReplaySample, type Signature } from "../../src/agents/index.ts";
+import { type Column, type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
 import { python, startServer } from "./peer.ts";
 
@@ -73,9 +73,9 @@ export const kinds: readonly Kind[] = [
         return client;
       };
       return {
-        client: another() as unknown as Client<S>,
+        client: another(),
         address: peer.address,
-        another: another as unknown as Clients<S>["another"],
+        another,
         stop: async () => {
           for (const client of made) client.close();
           await peer.stop();
@@ -85,13 +85,16 @@ export const kinds: readonly Kind[] = [
   },
 ];
 
-/** The items of a table in order, as nested numbers. They are gone then. */
-export async function taken(client: Pick<Client, "serverInfo" | "sample">, table: string): Promise<unknown[]> {
+/** The items of a table in order, as nested values or whatever `show` makes of them. They are gone then, where the table gives each once. */
+export async function taken(
+  client: Pick<Client, "serverInfo" | "sample">,
+  table: string,
+  show: (item: ReplaySample<readonly Column[]>) => unknown = ({ data }) => data.map((column) => column.toArray()),
+): Promise<unknown[]> {
   const { currentSize = 0 } = (await client.serverInfo())[table] ?? {};
   const found: unknown[] = [];
   if (currentSize === 0) return found;
-  for await (const { data } of client.sample(table, currentSize, { emitTimesteps: false }))
-    found.push(data.map((column: { toArray(): unknown }) => column.toArray()));
+  for await (const item of client.sample(table, currentSize, { emitTimesteps: false })) found.push(show(item));
   return found;
 }
 

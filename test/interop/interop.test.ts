@@ -72,7 +72,10 @@ describe.skipIf(python === undefined)("a real server", () => {
     });
     expect(await client.checkpoint()).toMatch(/\d{4}-\d\d-\d\dT/);
     const sampler = client.sampler("free", { rateLimiterTimeoutMs: 100 });
-    await expect(sampler.next()).rejects.toMatchObject({ code: "TIMEOUT", message: "the rate limiter of table free has let no sample pass for 100 ms" });
+    await expect(sampler.next()).rejects.toMatchObject({
+      code: "TIMEOUT",
+      message: `the rate limiter of table free of the Reverb server at ${peer.address} has let no sample pass for 100 ms`,
+    });
     sampler.close();
   });
 

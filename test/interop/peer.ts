@@ -6,12 +6,21 @@ export const python = process.env.REPRISE_REVERB_PYTHON;
 
 export interface Peer {
   readonly address: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Kills it, as a machine would that loses its power. */
   stop(): Promise<void>;
 }
 
-/** @param tables as server.py reads them; those that it has by itself where they are left out @throws Error where it does not start, with what it said */
-export async function startServer(port = 0, tables?: readonly object[]): Promise<Peer> {
-  const child = spawn(python as string, [join(import.meta.dirname, "server.py"), String(port), ...(tables === undefined ? [] : [JSON.stringify(tables)])]);
+/** @param tables as server.py reads them; those that it has by itself where they are left out @param checkpoints its directory for these @throws Error where it does not start, with what it said */
+export async function startServer(port = 0, tables?: readonly object[], checkpoints?: string): Promise<Peer> {
+  const given = tables === undefined ? "" : JSON.stringify(tables);
+  return await serving("server.py", String(port), given, ...(checkpoints === undefined ? [] : [checkpoints]));
+}
+
+/** The server of another program. */
+export async function serving(program: string, ...args: string[]): Promise<Peer> {
+  const child = spawn(python as string, [join(import.meta.dirname, program), ...args]);
   let said = "";
   child.stderr.on("data", (bytes) => {
     said += bytes;
@@ -25,7 +34,7 @@ export async function startServer(port = 0, tables?: readonly object[]): Promise
     child.kill("SIGKILL");
     return ended;
   };
-  return { address: `127.0.0.1:${Number(told)}`, stop };
+  return { address: `127.0.0.1:${Number(told)}`, port: Number(told), pid: child.pid as number, stop };
 }
 
 /** Runs reader.py. @returns what it printed */

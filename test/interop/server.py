@@ -1,5 +1,5 @@
-"""A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, and tables as JSON (see clients.ts)."""
-import json, sys
+"""A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, tables as JSON (see clients.ts) or "", a directory for checkpoints."""
+import collections, json, re, sys
 import reverb
 import tensorflow as tf
 
@@ -17,6 +17,9 @@ def tables():
         reverb.Table.queue("queue", 10),
     ]
 
+# As TF-Agents' tables have it: with an order of its own.
+Trajectory = collections.namedtuple("Trajectory", "step_type observation action policy_info next_step_type reward discount")
+
 def selector(given):
     return {
         "fifo": selectors.Fifo, "lifo": selectors.Lifo, "uniform": selectors.Uniform, "minHeap": selectors.MinHeap, "maxHeap": selectors.MaxHeap,
@@ -29,7 +32,9 @@ def nest(node):
         return tf.TensorSpec(shape, getattr(tf, dtype))
     if "list" in node:
         return tuple(nest(part) for part in node["list"])
-    return {name: nest(part) for name, part in node["dict"].items()}
+    parts = {name: nest(part) for name, part in node["dict"].items()}
+    named = {re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name): part for name, part in parts.items()}
+    return Trajectory(**named) if set(named) == set(Trajectory._fields) else parts
 
 def table(given):
     bounds = given["rateLimiter"]
@@ -38,7 +43,9 @@ def table(given):
         max_times_sampled=given["maxTimesSampled"], signature=nest(given["signature"]) if "signature" in given else None)
 
 port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-server = reverb.Server([table(one) for one in json.loads(sys.argv[2])] if len(sys.argv) > 2 else tables(), port=port or None)
+given = [table(one) for one in json.loads(sys.argv[2])] if len(sys.argv) > 2 and sys.argv[2] else tables()
+checkpointer = reverb.platform.checkpointers_lib.DefaultCheckpointer(sys.argv[3]) if len(sys.argv) > 3 else None
+server = reverb.Server(given, port=port or None, checkpointer=checkpointer)
 print(server.port, flush=True)
 sys.stdin.read()
 server.stop()

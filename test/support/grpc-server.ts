@@ -63,6 +63,7 @@ export class GrpcServer {
         method: String(headers[":path"]),
         stream,
         send: (bytes, pieces) => {
+          if (stream.destroyed || stream.writableEnded) return;
           respond();
           const frame = new Uint8Array(HEAD + bytes.length);
           frame.set(bytes, HEAD);
@@ -70,6 +71,7 @@ export class GrpcServer {
           for (let at = 0; at < frame.length; at += pieces ?? frame.length) stream.write(frame.slice(at, at + (pieces ?? frame.length)));
         },
         end: (status = 0, message = "") => {
+          if (stream.destroyed || stream.writableEnded) return;
           respond();
           trailers = { "grpc-status": String(status), ...(message === "" ? {} : { "grpc-message": encodeURIComponent(message) }) };
           stream.end();

@@ -23,6 +23,8 @@ export interface ApartInfo {
 
 /** What a dataset and `getNext` give: items nested as the data spec, and what is known of them. Of a tuple of steps, one nest a step. */
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
+/** The same of any buffer: the keys of a server's items are bigints. */
+export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferInfo, "ids"> & { readonly ids: Column<"f64"> | Column<"u64"> }];
 export type ApartElement<S> = readonly [items: readonly StepsOf<S>[], info: ApartInfo];
 
 export interface AsDatasetOptions<S = Spec> {
@@ -61,14 +63,14 @@ export interface ClearOptions {
 export interface ReplayBuffer<S = any> {
   /** Of one item, without dimensions of batch or time. */
   readonly dataSpec: S;
-  readonly capacity: number;
+  readonly capacity: number | Promise<number>;
   /** Whether a dataset reads what changes beside it. */
   readonly statefulDataset: boolean;
-  asDataset(options?: AsDatasetOptions<S>): Dataset<Element<S>>;
+  asDataset(options?: AsDatasetOptions<S>): Dataset<DatasetElement<S>>;
   getNext(options?: GetNextOptions): Element<S> | ApartElement<S>;
   /** Everything, oldest first: [B, T, D]. */
   gatherAll(): StepsOf<S>;
-  clear(options?: ClearOptions): void;
+  clear(options?: ClearOptions): void | Promise<void>;
   numFrames(): number | Promise<number>;
 }
 

@@ -1,127 +1,162 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
-import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch.ts";
+import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
-import { Column, isColumn } from "../../column.ts";
-import type { Draws } from "../../draws/draws.ts";
+import { Column } from "../../column.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../draws/elements.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
-import { dtypeOf } from "../../spec/dtype.ts";
-import { type BoundedText, leafText } from "../../spec/leaf.ts";
+import { MAX_TIMEOUT_MS } from "../../limits.ts";
+import type { Replay } from "../../replay.ts";
 import { pack } from "../../spec/nest.ts";
-import { type FoundLeaf, leavesOf, type Spec } from "../../spec/spec.ts";
-import { drawsOf, type Table } from "../../table.ts";
-import type { WaitOptions } from "../../wait.ts";
-import { lengthOf, numbers, slice, stack } from "../nest.ts";
+import type { Spec } from "../../spec/spec.ts";
+import { type WaitOptions, within } from "../../wait.ts";
+import { lengthOf, numbers } from "../nest.ts";
+import type { ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
-import type { ClientLike, TableClient } from "../writers/client.ts";
-import { clientOf } from "../writers/local-client.ts";
-import { tableNames } from "../writers/step-client.ts";
+import { isPromise } from "../settle.ts";
+import { mustAgree, signatureOf } from "../signature.ts";
+import type { SampleClient } from "../writers/client.ts";
+import { sampleClientOf } from "../writers/local-client.ts";
+import { Deal } from "./deal.ts";
 import { preprocessed } from "./pass.ts";
-import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
+import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
+import { type BufferTable, bufferTable, type Items, told } from "./reverb-table.ts";
 
-export interface ReverbBufferOptions<S extends Spec = Spec> {
+/** What a buffer draws from: a client, or a Replay for its own tables. */
+export type BufferClient<S extends Spec = Spec> = SampleClient | Replay<S>;
+
+export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClient<S> = BufferClient<S>> {
   /** The tables' client, or a Replay for its own. */
-  readonly client: ClientLike<S>;
+  readonly client: C;
   readonly tableName: string;
   /** Steps of every item; left out, or null, where they differ. */
   readonly sequenceLength?: number | null;
   /** So long an async dataset waits for the next item, and then ends; for ever where it is -1 (the default). */
   readonly rateLimiterTimeoutMs?: number;
-  /** TF-Agents' settings of its pipeline: integers >= 1, checked; they change no result. */
+  /**
+   * TF-Agents' settings of its pipeline, integers >= 1. In this process they are checked, and change nothing. From a server come `numWorkersPerIterator` streams (1), each of
+   * which has at most `datasetBufferSize` items ahead (three batches; 1 in a pass) and is renewed after `maxSamplesPerStream`. `maxCycleLength` changes nothing anywhere.
+   */
   readonly datasetBufferSize?: number;
   readonly maxCycleLength?: number;
   readonly numWorkersPerIterator?: number;
   readonly maxSamplesPerStream?: number;
 }
 
-/** What is known of an element: of its item, once a step. `ids` are the items' keys, for `updatePriorities`. */
-export interface ReverbInfo extends BufferInfo {
-  readonly ids: BufferInfo["probabilities"];
+/** What a client says: at once where it has the tables at hand, a promise where a server is asked. `await` does for both. */
+export type Told<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
+
+/** The dtype of a client's keys, as columns of `ids` have it. */
+export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
+type DtypeIn<D> = Extract<D, "f64" | "u64">;
+
+/**
+ * What is known of an element: of its item, once a step. `ids` are the items' keys, for `updatePriorities`: numbers in this process; of a server, whose keys have 64 bits,
+ * bigints in a `Column<"u64">`.
+ */
+export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<BufferInfo, "probabilities"> {
+  readonly ids: D extends unknown ? Column<D> : never;
   readonly tableSizes: BufferInfo["probabilities"];
   readonly priorities: BufferInfo["probabilities"];
   readonly timesSampled: BufferInfo["probabilities"];
 }
 
+type ReverbElement<S, D extends "f64" | "u64"> = readonly [items: StepsOf<S>, info: ReverbInfo<D>];
+// Of whatever client.
+type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | ReverbInfo<"u64">];
+
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
-/** An item is shown whole, also where it spans episodes. */
-const WHOLE = { cross: true };
 /** So many turns over the table without one window, and there is none. */
 const BARREN = 64;
+/** So long a pass waits for an item that the rate limiter holds back, if nobody says how long. */
+const PASS_MS = 1000;
 const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 
-export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
+type CountOf<D> = D extends "u64" ? undefined : number;
+
+/** What its table answers is a promise where the client's `serverInfo` is one: of a server. */
+export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
   readonly dataSpec: S;
   readonly statefulDataset = true;
-  readonly #client: TableClient<S>;
-  readonly #table: Table<S>;
-  readonly #leaves: readonly FoundLeaf[];
-  readonly #draws: Draws<Batch>;
+  readonly #tableName: string;
+  readonly #table: BufferTable;
   readonly #length: number | undefined;
   readonly #timeoutMs: number | undefined;
+  readonly #streams: Pick<ReverbBufferOptions, "datasetBufferSize" | "numWorkersPerIterator" | "maxSamplesPerStream">;
 
-  /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the client's steps are others */
-  constructor(dataSpec: S, options: ReverbBufferOptions<S>) {
+  /**
+   * Nothing is asked of a server: that a table is not there comes with the first answer.
+   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the steps of tables at hand are others
+   */
+  constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
     pointAtCallersOf(new.target);
-    const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...checked } = onlyKeys("options", options, OPTIONS);
+    const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...streams } = onlyKeys("options", options, OPTIONS);
     if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
-    for (const [name, value] of Object.entries(checked)) optionalCount(name, value);
-    const local = clientOf(client) as TableClient<S>;
-    if (typeof local.table !== "function") throw mustBe(TypeError, "client", "a client with tables in this process", client);
-    tableNames(local, tableName);
-    this.#leaves = leavesOf(dataSpec);
-    if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
+    for (const [name, value] of Object.entries(streams)) optionalCount(name, value);
+    const found = sampleClientOf(client as SampleClient | Replay);
+    if (typeof tableName !== "string") throw mustBe(TypeError, "tableName", "the name of a table", tableName);
     this.dataSpec = dataSpec;
-    this.#client = local;
-    this.#table = local.table(tableName);
-    this.#draws = drawsOf(this.#table);
+    this.#tableName = tableName;
+    this.#table = bufferTable(found, tableName, dataSpec);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
-    this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1) < 0 ? undefined : rateLimiterTimeoutMs;
+    this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1, MAX_TIMEOUT_MS) < 0 ? undefined : rateLimiterTimeoutMs;
+    this.#streams = streams;
   }
 
-  /** Items that the table may have. */
-  get capacity(): number {
-    return this.#table.options.maxSize;
+  /** Items that the table may have. @throws as `getTableInfo` */
+  get capacity(): Told<C, number> {
+    const capacity = told(this.#table.info(), ({ maxSize }) => maxSize);
+    // Whoever only looks at this buffer need not await it.
+    if (isPromise(capacity)) capacity.catch(() => {});
+    return capacity as Told<C, number>;
   }
 
-  /** Items in the table: their steps may overlap. */
-  numFrames(): number {
-    return this.#table.size;
+  /** Items in the table: their steps may overlap. @throws as `getTableInfo` */
+  numFrames(): Told<C, number> {
+    return this.#table.size() as Told<C, number>;
   }
 
-  /** What is known of its table: `client.serverInfo()` has the same. */
-  getTableInfo(): TableInfo {
-    return this.#client.serverInfo()[this.#table.name] as TableInfo;
+  /** What is known of its table: `client.serverInfo()` has the same. @throws of a server ReplayError NOT_FOUND, IO */
+  getTableInfo(): Told<C, TableInfo> {
+    return this.#table.info() as Told<C, TableInfo>;
   }
 
-  /** Drops every item, and sets the table's counters to 0. */
-  clear(options: ClearOptions = {}): void {
+  /** Drops every item, and sets the table's counters to 0. @throws as `getTableInfo` */
+  clear(options: ClearOptions = {}): Told<C, void> {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
-    this.#table.clear();
+    return this.#table.clear() as Told<C, void>;
   }
 
-  /** Sets priorities by key; of a key that comes twice the last one counts. @returns how many items were there */
-  updatePriorities(keys: ArrayLike<number>, priorities: ArrayLike<number>): number {
-    return this.#table.updatePriorities(keys, priorities);
+  /**
+   * Sets priorities by key; of a key that comes twice the last one counts. Keys whose items are gone are skipped.
+   * @param keys as `ids` have them
+   * @returns how many items were there, which a server does not tell: then undefined
+   * @throws RangeError for a priority that is none, or fewer of them than keys; then nothing has changed · of a server ReplayError NOT_FOUND, IO
+   */
+  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Told<C, CountOf<KeyDtype<C>>> {
+    return this.#table.updatePriorities(keys, priorities) as Told<C, CountOf<KeyDtype<C>>>;
   }
 
   /**
    * Items as the table gives them, cut into windows of numSteps: one after the other where its order is certain, else the rows of a batch are of different items.
    * `for` ends where no whole element can be had at once; `for await` waits, until `rateLimiterTimeoutMs` or the options' `timeoutMs`.
    * A deterministic pass takes what is there, each item once where it is not used up; those are then drawn at once, and need memory for all of them.
-   * @throws RangeError for numSteps that do not divide sequenceLength, more parallel calls than rows, a deterministic pass over a table that draws by chance ·
-   *   in the iteration ReplayError SPEC_MISMATCH, where an item has not sequenceLength steps
+   *
+   * A server's items have to be waited for: `for await` alone. They come some batches ahead (`datasetBufferSize`), as old as they were drawn; what came ahead when the loop is
+   * left counts as sampled. Its columns are told by their order: that of the table's signature, or of who wrote where it has none.
+   * @throws RangeError for numSteps that do not divide sequenceLength, more parallel calls than rows, a deterministic pass over a table that draws by chance: of a server's in
+   *   the iteration · in the iteration ReplayError SPEC_MISMATCH, where an item has not sequenceLength steps, or the columns of dataSpec; TOO_FEW where no item is long enough ·
+   *   of a server NOT_FOUND, IO, CORRUPT; UNSUPPORTED for `for`, and for a pass over items that are not used up
    */
-  asDataset(options: AsDatasetOptions<S> = {}): Dataset<readonly [StepsOf<S>, ReverbInfo]> {
+  asDataset(options: AsDatasetOptions<S> = {}): Dataset<ReverbElement<S, KeyDtype<C>>> {
     const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
     if (numSteps !== undefined && this.#length !== undefined && this.#length % numSteps !== 0)
       throw mustBe(RangeError, "numSteps", `a divisor of sequenceLength (${this.#length})`, numSteps);
     if (sampleBatchSize !== undefined && numParallelCalls > sampleBatchSize)
       throw mustBe(RangeError, "numParallelCalls", `at most sampleBatchSize (${sampleBatchSize})`, numParallelCalls);
-    const { sampler, remover } = this.#table.options;
-    const certain = [sampler, remover].every(({ kind }) => IN_ORDER.includes(kind));
-    if (singleDeterministicPass && !certain)
-      throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
-    return elementsOf(() => this.#source(options, singleDeterministicPass, !certain), options) as Dataset<readonly [StepsOf<S>, ReverbInfo]>;
+    const { known } = this.#table;
+    if (known !== undefined) mustBeCertain(known, singleDeterministicPass);
+    const begin = () => (known === undefined ? this.#asked(options) : this.#source(options, known));
+    return elementsOf<AnyElement<S>>(begin, options) as Dataset<ReverbElement<S, KeyDtype<C>>>;
   }
 
   /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
@@ -139,79 +174,102 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer: iterate asDataset({ singleDeterministicPass: true })");
   }
 
-  #source(options: AsDatasetOptions<S>, pass: boolean, apart: boolean): ElementSource<Element<S>> {
-    const { sampleBatchSize, numSteps, sequencePreprocessFn, timeoutMs = this.#timeoutMs } = options;
-    const table = this.#table;
+  /** What a client has to be asked first. */
+  #asked(options: AsDatasetOptions<S>): ElementSource<AnyElement<S>> {
+    let source: ElementSource<AnyElement<S>> | undefined;
+    const later = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
+      if (source === undefined) {
+        const info = await within(Promise.resolve(this.#table.info()), `what table ${this.#tableName} is`, wait);
+        mustBeCertain(info, options.singleDeterministicPass ?? false);
+        if (info.signature !== undefined) mustAgree(`dataSpec for table ${this.#tableName}`, info.signature, signatureOf(this.dataSpec));
+        source ??= this.#source(options, info);
+      }
+      return source.later?.(wait);
+    };
+    const next = () => {
+      throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server, and have to be waited for: use for await`);
+    };
+    return { next, later, close: () => source?.close?.() };
+  }
+
+  #source(options: AsDatasetOptions<S>, info: TableInfo): ElementSource<AnyElement<S>> {
+    const { sampleBatchSize, numSteps, sequencePreprocessFn, signal, singleDeterministicPass: pass = false, timeoutMs = this.#timeoutMs } = options;
+    const apart = !isCertain(info);
+    const isUsedUp = info.maxTimesSampled > 0;
     const deal = new Deal(sampleBatchSize, numSteps, apart);
     /** Whether a draw of whole items is a batch as it stands. */
     const plain = apart && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
     /** Items without a window, one after the other. */
     let barren = 0;
-    const give = (batch: Drawn<S>): Element<S> | undefined => {
-      if (plain && batch.count === sampleBatchSize && itemOf(batch, 0).isWhole) return this.#batchOf(batch);
-      for (let i = 0; i < batch.count; i++) barren = deal.give(this.#itemOf(batch, i, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
+    const give = ({ count, whole, item }: Items): AnyElement<S> | undefined => {
+      if (plain && count === sampleBatchSize && whole !== undefined) return this.#batchOf(whole);
+      let tableSize = 0;
+      for (let i = 0; i < count; i++) {
+        const { columns, info: of } = item(i);
+        tableSize = of.tableSize;
+        barren = deal.give(this.#itemOf(columns, of, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
+      }
       // So long a row by chance has less than e^-64: there is no item that is long enough.
-      if (barren > BARREN * (table.size + 16))
-        throw new ReplayError("TOO_FEW", `no item of table ${table.name} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
+      if (barren > BARREN * (tableSize + 16))
+        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
       return undefined;
     };
-    const taken = () => deal.take() as Element<S>;
-    const isUsedUp = table.options.maxTimesSampled < Number.MAX_SAFE_INTEGER;
+    const taken = () => deal.take() as AnyElement<S>;
+    const { datasetBufferSize = pass ? 1 : 3 * (sampleBatchSize ?? 1), numWorkersPerIterator = 1, maxSamplesPerStream = -1 } = this.#streams;
+    const draws = this.#table.draws({
+      signal,
+      timeoutMs: pass ? (timeoutMs ?? PASS_MS) : timeoutMs,
+      maxSamples: pass ? info.currentSize * info.maxTimesSampled : -1,
+      maxInFlightSamplesPerWorker: datasetBufferSize,
+      // The items of several streams come in no order.
+      numWorkersPerIterator: pass ? 1 : numWorkersPerIterator,
+      maxSamplesPerStream,
+    });
     if (pass && !isUsedUp) {
       // It would be drawn for ever: each once, in the sampler's order.
-      if (table.size > 0) give(table.sample(table.size, { ...WHOLE, replacement: false }) as unknown as Drawn<S>);
+      give(draws.all());
       return { next: () => (deal.missing === 0 ? taken() : undefined) };
     }
-    const next = (): Element<S> | undefined => {
+    const next = (): AnyElement<S> | undefined => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
-        const drawn = this.#draws.atOnce(n, WHOLE);
+        const drawn = draws.atOnce(n);
         if (drawn === undefined) return undefined;
-        const element = give(drawn as Drawn<S>);
+        const element = give(drawn);
         if (element !== undefined) return element;
       }
       return taken();
     };
-    if (pass) return { next };
-    const later = async ({ signal }: WaitOptions): Promise<Element<S> | undefined> => {
+    const later = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
         // There may never be as many at once as a batch has: what is drawn stays with the deal, and with this iterator.
-        const drawn = await this.#draws.some(n, WHOLE, { signal, timeoutMs } as WaitOptions);
-        const element = give(drawn as Drawn<S>);
+        const drawn = await draws.some(n, wait);
+        if (drawn === undefined) return undefined;
+        const element = give(drawn);
         if (element !== undefined) return element;
       }
       return taken();
     };
-    return { next, later };
+    // A pass over what is at hand takes what is there, and waits for nothing.
+    return pass && this.#table.known !== undefined ? { next } : { next, later, close: () => draws.close() };
   }
 
-  /** One item of a batch with what is known of it, [steps, …]. */
-  #itemOf(batch: Drawn<S>, i: number, preprocess?: (items: StepsOf<S>) => unknown): readonly [unknown, ReverbInfo] {
-    const whole = pack(this.dataSpec, this.#columnsOf(batch, i)) as StepsOf<S>;
+  /** One item with what is known of it, [steps, …]. */
+  #itemOf(
+    columns: readonly unknown[],
+    { key, probability, tableSize, priority, timesSampled }: SampleInfo,
+    preprocess?: (items: StepsOf<S>) => unknown,
+  ): AnyElement<S> {
+    const whole = pack(this.dataSpec, columns) as StepsOf<S>;
     const length = this.#checked(lengthOf(whole));
     const items = preprocess === undefined ? whole : preprocessed(preprocess, whole, length, true);
-    return [items, infoOf(batch.info, (values) => numbers(new Float64Array(length).fill(values[i] as number)))];
-  }
-
-  /** An item's columns in the order of the data spec's leaves: by their names, or where these are others one by one. @throws ReplayError SPEC_MISMATCH */
-  #columnsOf(batch: Drawn<S>, i: number): readonly unknown[] {
-    const { isWhole, names, columns } = itemOf(batch, i);
-    if (isWhole) return columns;
-    const wanted = this.#leaves;
-    const places = wanted.map(({ path }) => names.indexOf(path || "value"));
-    const ordered = places.includes(-1) ? columns : places.map((place) => columns[place]);
-    const subject = `an item of table ${this.#table.name}`;
-    if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `of ${wanted.length} columns, like dataSpec`, names);
-    wanted.forEach(({ path, leaf, shape }, k) => {
-      const column = ordered[k];
-      const fits =
-        isColumn(column) && (dtypeOf(column.data) ?? "string") === (leaf.dtype === "bool" ? "u8" : leaf.dtype) && column.shape.slice(1).join() === shape.join();
-      if (!fits) throw mustBe("SPEC_MISMATCH", `${path || "the column"} of ${subject}`, `steps of ${leafText(leaf.dtype, shape)}, like dataSpec`, column);
-    });
-    return ordered;
+    const each = (value: number) => numbers(new Float64Array(length).fill(value));
+    const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : each(key);
+    const info = { ids, probabilities: each(probability), tableSizes: each(tableSize), priorities: each(priority), timesSampled: each(timesSampled) };
+    return [items as StepsOf<S>, info as ReverbInfo];
   }
 
   /** The same of all items of a batch, [count, steps, …]. */
-  #batchOf({ count, steps, lengths, info }: Drawn<S>): Element<S> {
+  #batchOf({ count, steps, lengths, info }: Batch): AnyElement<S> {
     for (const length of lengths) this.#checked(length);
     const length = this.#length as number;
     const each = (values: ArrayLike<number>) => {
@@ -219,60 +277,24 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
       for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);
       return new Column<"f64">(data, [count, length]);
     };
-    return [steps, infoOf(info, each)];
+    return [steps as StepsOf<S>, infoOf(info, each)];
   }
 
   #checked(length: number): number {
     if (this.#length === undefined || length === this.#length) return length;
-    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#table.name}`, `of sequenceLength (${this.#length}) steps`, length);
+    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `of sequenceLength (${this.#length}) steps`, length);
   }
 }
 
-type Drawn<S> = Batch<StepsOf<S>>;
+/** Whether a table gives its items in an order that nothing but its items decides. */
+function isCertain({ sampler, remover }: TableInfo): boolean {
+  return [sampler, remover].every(({ kind }) => IN_ORDER.includes(kind));
+}
 
-/** One window and what is known of it, as a nest of columns; made only when it is dealt. */
-type Row = () => unknown;
-
-/** Deals the windows of items into batches: in order, or so that the rows of one batch come of different items. */
-class Deal {
-  readonly #rows: number | undefined;
-  readonly #hands: Row[][];
-  readonly #numSteps: number | undefined;
-
-  /**
-   * @param rows of a batch; undefined for rows alone
-   * @param numSteps of a window; undefined for whole items
-   * @param apart whether each row of a batch has items of its own
-   */
-  constructor(rows: number | undefined, numSteps: number | undefined, apart: boolean) {
-    this.#rows = rows;
-    this.#numSteps = numSteps;
-    this.#hands = Array.from({ length: apart ? (rows ?? 1) : 1 }, () => []);
-  }
-
-  /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
-  get missing(): number {
-    const each = (this.#rows ?? 1) / this.#hands.length;
-    // How many windows an item will have is not known before it is there.
-    return this.#hands.reduce((sum, { length }) => sum + (length >= each ? 0 : this.#numSteps === undefined ? each - length : 1), 0);
-  }
-
-  /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */
-  give(item: unknown): number {
-    const hand = this.#hands.reduce((min, one) => (one.length < min.length ? one : min));
-    const n = this.#numSteps;
-    if (n === undefined) return hand.push(() => item);
-    const windows = Math.floor(lengthOf(item) / n);
-    for (let i = 0; i < windows; i++) hand.push(() => slice(item, i * n, (i + 1) * n));
-    return windows;
-  }
-
-  /** The next batch, [rows, steps, …], or the next row, [steps, …]. */
-  take(): unknown {
-    const n = this.#rows ?? 1;
-    const rows = Array.from({ length: n }, (_, i) => (this.#hands[i % this.#hands.length] as Row[]).shift()?.());
-    return this.#rows === undefined ? rows[0] : stack(rows);
-  }
+/** @throws RangeError for a pass over a table that is not */
+function mustBeCertain(info: TableInfo, pass: boolean): void {
+  if (pass && !isCertain(info))
+    throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
 }
 
 function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
@@ -284,14 +306,4 @@ function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo
     priorities: each(priorities),
     timesSampled: each(timesSampled),
   };
-}
-
-/** A spec as text, the same for equal ones: keys in order. */
-function canonical(spec: Spec): string {
-  return JSON.stringify(spec, (_, node) => {
-    if (typeof node !== "object" || node === null || Array.isArray(node)) return node;
-    const { dtype, shape, shared, stack, maxBytes } = node as BoundedText;
-    if (typeof dtype === "string") return [dtype, shape, shared, stack, maxBytes];
-    return Object.fromEntries(Object.entries(node).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

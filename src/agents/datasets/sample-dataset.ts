@@ -125,14 +125,16 @@ class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   }
 }
 
-/** What is known of samples, as `elementSpec` tells it. */
-export const INFO_SPEC = {
-  key: { dtype: "f64", shape: [] },
-  probability: { dtype: "f64", shape: [] },
-  tableSize: { dtype: "u32", shape: [] },
-  priority: { dtype: "f64", shape: [] },
-  timesSampled: { dtype: "u32", shape: [] },
-} as const satisfies ElementSpec["info"];
+/** What is known of samples, as `elementSpec` tells it. @param keyDtype of the client */
+export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec["info"] {
+  return {
+    key: { dtype: keyDtype, shape: [] },
+    probability: { dtype: "f64", shape: [] },
+    tableSize: { dtype: "u32", shape: [] },
+    priority: { dtype: "f64", shape: [] },
+    timesSampled: { dtype: "u32", shape: [] },
+  };
+}
 
 /** Puts elements together. What came before an error comes before it. */
 class Batches implements Waited<SampleBatch> {

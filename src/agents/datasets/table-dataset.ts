@@ -3,14 +3,14 @@ import { mustBe, onlyKeys } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
 import { unknownTable } from "../../rules.ts";
 import { leaves, map, type Nest } from "../../spec/nest.ts";
-import { checkSignal, type WaitOptions } from "../../wait.ts";
+import { checkSignal, type WaitOptions, within } from "../../wait.ts";
 import type { DrawnItem } from "../sampling/sample.ts";
 import { checkSampler, type SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import { isPromise } from "../settle.ts";
-import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
-import type { Client, ServerInfoOptions } from "../writers/client.ts";
-import { clientOf } from "../writers/local-client.ts";
+import { type LeafSignature, mustAgree, type Signature } from "../signature.ts";
+import type { SampleClient, ServerInfoOptions } from "../writers/client.ts";
+import { sampleClientOf } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import type { Waited } from "./sample-dataset.ts";
 
@@ -27,8 +27,7 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 }
 
 /** A client, or a Replay for its own tables. */
-// biome-ignore lint/suspicious/noExplicitAny: of any spec
-export type DatasetClient = Client<any, any> | Replay;
+export type DatasetClient = SampleClient | Replay;
 
 /** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
 export interface AtOnce {
@@ -37,20 +36,13 @@ export interface AtOnce {
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
-/** The client with all of Reverb's calls. @throws TypeError */
-export function callsOf(client: DatasetClient): Client {
-  const found = clientOf(client as Client) as Client;
-  if (typeof found.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);
-  return found;
-}
-
 /** The options of a dataset, checked. @throws TypeError, RangeError */
 export function resolved(client: DatasetClient, table: string, options: TableDatasetOptions) {
   const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
   if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
   checkSignal(signal);
   checkSampler(sampler);
-  return { client: callsOf(client), spec: checkedSpec(spec), signal, sampler };
+  return { client: sampleClientOf(client), spec: checkedSpec(spec), signal, sampler };
 }
 
 function checkedSpec(spec: Signature): Signature {
@@ -65,18 +57,25 @@ function checkedSpec(spec: Signature): Signature {
 }
 
 /** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
-export function itemsOf({ client, spec, sampler }: ReturnType<typeof resolved>, table: string): Waited<DrawnItem> {
+export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolved>, table: string): Waited<DrawnItem> {
   const items = client.sampler(table, sampler);
   let isKnown = false;
   const later = async (wait: WaitOptions) => {
     if (!isKnown) {
-      const own = (await client.serverInfo())[table]?.signature;
-      if (own !== undefined) mustAgree(table, own, spec);
+      const own = (await within(Promise.resolve(client.serverInfo()), "the tables of the server", wait))[table]?.signature;
+      if (own !== undefined) mustAgree(`spec for table ${table}`, own, spec);
       isKnown = true;
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
-  return { later, close: () => items.close() };
+  // Also where nobody waits for an item: a server would go on drawing.
+  const aborted = () => items.close(signal?.reason);
+  signal?.addEventListener("abort", aborted);
+  const close = () => {
+    signal?.removeEventListener("abort", aborted);
+    items.close();
+  };
+  return { later, close };
 }
 
 /** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */
@@ -89,20 +88,6 @@ export function withSignature<D>(client: DatasetClient, table: string, options: 
     if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature of its own (or give spec to the constructor)", table);
     return make({ ...rest, spec: signature });
   };
-  const info = callsOf(client).serverInfo({ ...(timeout !== undefined && { timeout }) } satisfies ServerInfoOptions);
+  const info = sampleClientOf(client).serverInfo({ ...(timeout !== undefined && { timeout }) } satisfies ServerInfoOptions);
   return isPromise(info) ? info.then(of) : of(info);
-}
-
-/** @throws ReplayError SPEC_MISMATCH where no item could be as both say */
-function mustAgree(table: string, signature: Signature, spec: Signature): void {
-  const [own, asked] = [leaves(signature), leaves(spec)];
-  const subject = `spec for table ${table}`;
-  if (own.length !== asked.length) throw mustBe("SPEC_MISMATCH", subject, `of ${own.length} columns, like the table's signature`, `${asked.length} columns`);
-  asked.forEach(({ keys, leaf }, i) => {
-    const { leaf: wanted } = own[i] as (typeof own)[number];
-    const fits =
-      leaf.dtype === wanted.dtype && leaf.shape.length === wanted.shape.length && leaf.shape.every((n, k) => n === null || (wanted.shape[k] ?? n) === n);
-    if (!fits)
-      throw mustBe("SPEC_MISMATCH", `${keys.join(".") || "the only column"} of ${subject}`, `as its signature, ${signatureText(wanted)}`, signatureText(leaf));
-  });
 }

@@ -4,7 +4,7 @@ import type { Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { type DrawnItem, mustBeAs, nestColumns, type ReplaySample, stepColumns, stepsOf } from "../sampling/sample.ts";
 import type { Awaitable } from "../writers/step-client.ts";
-import { INFO_SPEC, SampleDataset } from "./sample-dataset.ts";
+import { infoSpec, SampleDataset } from "./sample-dataset.ts";
 import { type AtOnce, type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
 
 /**
@@ -42,7 +42,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
         },
       };
     };
-    super({ info: INFO_SPEC, data: asked.spec }, begin, asked.signal);
+    super({ info: infoSpec(asked.client.keyDtype), data: asked.spec }, begin, asked.signal);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { mustBeAs, nestColumns, type ReplaySample, wholeColumns } from "../sampling/sample.ts";
 import type { Awaitable } from "../writers/step-client.ts";
-import { INFO_SPEC, SampleDataset } from "./sample-dataset.ts";
+import { infoSpec, SampleDataset } from "./sample-dataset.ts";
 import { type AtOnce, type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
 
 /**
@@ -33,7 +33,7 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
         },
       };
     };
-    super({ info: INFO_SPEC, data: asked.spec }, begin, asked.signal);
+    super({ info: infoSpec(asked.client.keyDtype), data: asked.spec }, begin, asked.signal);
   }
 
   /**

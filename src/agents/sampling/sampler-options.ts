@@ -24,8 +24,8 @@ export interface Sampler {
    * @throws ReplayError TIMEOUT where the rate limiter lets none pass within `rateLimiterTimeoutMs` · NOT_FOUND, CLOSED, or the signal's reason
    */
   next(options?: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined>;
-  /** Ends the streams. What was not asked for in this process is still in the table. */
-  close(): void;
+  /** Ends the streams. What was not asked for in this process is still in the table. @param reason what who waits is told; CLOSED where it is left out */
+  close(reason?: unknown): void;
 }
 
 /** The options of a sampler, checked. @throws TypeError, RangeError */

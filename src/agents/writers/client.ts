@@ -1,8 +1,8 @@
-/** What observers, buffers and datasets speak to: the tables of this process today, of a server as well once there is one. */
+/** What observers, buffers and datasets speak to: the tables of this process, or those of a server (`ReverbClient` of reprise/reverb). */
 import type { Column } from "../../column.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
-import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Config } from "../patterns/config.ts";
@@ -17,6 +17,17 @@ import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-wri
 
 /** The public part of a class, which another class may have as well. */
 export type Public<T> = { [K in keyof T]: T[K] };
+
+/** A structured writer of any client: `append` may give a promise, where too many items are on their way to a server. */
+export interface AnyStructuredWriter<S extends Spec = Spec> extends Omit<Public<StructuredWriter<S>>, "append"> {
+  append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Awaitable<void> | undefined;
+}
+
+/** A legacy writer of any client: the same. */
+export interface AnyLegacyWriter<S extends Spec = Spec> extends Omit<Public<LegacyWriter<S>>, "append" | "appendSequence"> {
+  append(step: PartOf<StepOf<S>>): Awaitable<void> | undefined;
+  appendSequence(sequence: PartOf<ColumnsOf<S>>): Awaitable<void> | undefined;
+}
 
 export interface SampleCallOptions {
   /** Whether an item comes as a list of its steps. Default: true. */
@@ -47,17 +58,33 @@ export interface ServerInfoOptions {
 /** A path on a server's disk; in this process the bytes of a snapshot, for `Replay.restore`. */
 export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 
+/** What datasets and buffers ask of a client: to draw from its tables. Every call: @throws ReplayError NOT_FOUND for a table that is not there */
+export interface SampleClient {
+  /** The dtype of its items' keys: u64 on a server, where they are bigints; f64 where it is left out. */
+  readonly keyDtype?: "f64" | "u64";
+  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  sampler(table: string, options?: SamplerOptions): Sampler;
+  /** Every table by its name. @throws ReplayError TIMEOUT */
+  serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
+  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
+  mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
+  /** Drops every item of a table and sets its counts to 0. */
+  reset(table: string): Awaitable<void>;
+  /** The table itself, of a client that has it in this process: whole batches are drawn from it, at once. */
+  table?(name: string): Table;
+}
+
 /**
  * Reverb's client: all that a program does with tables, wherever they are. What a server answers is a promise, what this process answers mostly is not: `await` does for both.
  * Every call: @throws ReplayError NOT_FOUND for a table that is not there
  */
-export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S> {
+export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S>, SampleClient {
   /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
-  structuredWriter(configs: readonly Config[]): Public<StructuredWriter<S>>;
+  structuredWriter(configs: readonly Config[]): AnyStructuredWriter<S>;
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
-  legacyWriter(options: LegacyWriterOptions): Public<LegacyWriter<S>>;
+  legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
    * Inserts one step, an episode of its own, as an item of each table.
    * @returns nothing, or a promise: where it waits for a rate limiter, until it is in
@@ -70,14 +97,6 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
    * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples?: number, options?: O): AsyncIterable<SampleOf<O>>;
-  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
-  sampler(table: string, options?: SamplerOptions): Sampler;
-  /** Every table by its name. @throws ReplayError TIMEOUT */
-  serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
-  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
-  mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
-  /** Drops every item of a table and sets its counts to 0. */
-  reset(table: string): Awaitable<void>;
   /** Saves all tables. @returns what it was saved as */
   checkpoint(): Awaitable<Checkpoint>;
 }

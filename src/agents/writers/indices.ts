@@ -16,14 +16,17 @@ type Bound = number | null | undefined;
 export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, least = 0 - length): number[] {
   const by = integer("step", step ?? 1, -MAX, MAX);
   if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
-  const [min, max] = by > 0 ? [0, length] : [-1, length - 1];
-  /** Where a bound is, cut to what there is. */
-  const bound = (at: number) => Math.min(Math.max(at < 0 ? at + length : at, min), max);
-  const first = start == null ? (by > 0 ? 0 : length - 1) : bound(integer("start", start, least, MAX));
-  const end = stop == null ? (by > 0 ? length : -1) : bound(integer("stop", stop, -MAX, MAX));
-  const steps: number[] = [];
-  for (let at = first; by > 0 ? at < end : at > end; at += by) steps.push(at);
+  const first = start == null ? (by > 0 ? 0 : length - 1) : bounded(integer("start", start, least, MAX), length, by);
+  const end = stop == null ? (by > 0 ? length : -1) : bounded(integer("stop", stop, -MAX, MAX), length, by);
+  const steps = new Array<number>(Math.max(0, Math.ceil((end - first) / by)));
+  for (let i = 0; i < steps.length; i++) steps[i] = first + i * by;
   return steps;
+}
+
+/** Where a bound is, cut to what there is. */
+function bounded(at: number, length: number, by: number): number {
+  const min = by > 0 ? 0 : -1;
+  return Math.min(Math.max(at < 0 ? at + length : at, min), length + min);
 }
 
 /** The steps of a list. @throws RangeError outside of -length … length - 1 · TypeError */

@@ -4,6 +4,7 @@ import type { Engine } from "../../core/engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
+import type { PlacedLeaf } from "../../spec/layout.ts";
 import { isList } from "../../spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -16,11 +17,11 @@ import { tableNames } from "./step-client.ts";
 export interface LegacyWriterOptions {
   /** Steps that the longest item has. */
   readonly maxSequenceLength: number;
-  /** At most maxSequenceLength. Checked, and without effect: steps are not kept in chunks. */
+  /** Steps of a chunk on a server, at most maxSequenceLength, which is the default. In this process checked, and without effect. */
   readonly chunkLength?: number | null;
-  /** Checked, and without effect. */
+  /** Whether integers go to a server as differences of consecutive steps, which compress better. In this process checked, and without effect. */
   readonly deltaEncoded?: boolean;
-  /** Checked, and without effect: how many items may wait is the table's `maxPending`. */
+  /** Items that may be on their way to a server. In this process checked, and without effect: how many may wait is the table's `maxPending`. */
   readonly maxInFlightItems?: number | null;
 }
 
@@ -57,7 +58,7 @@ export class LegacyWriter<S extends Spec = Spec> {
   append(step: PartOf<StepOf<S>>): void {
     this.#check();
     const values = this.#fields.take(step);
-    const given = this.#alike(values);
+    const given = alike(this.#fields, values, this.#given);
     this.#writer.append(this.#fields.whole(values));
     this.#given = given;
   }
@@ -66,7 +67,7 @@ export class LegacyWriter<S extends Spec = Spec> {
   appendSequence(sequence: PartOf<ColumnsOf<S>>): void {
     this.#check();
     const values = this.#fields.take(sequence);
-    const given = this.#alike(values);
+    const given = alike(this.#fields, values, this.#given);
     const single = this.#fields.leaves.find((_, i) => given[i] && !isList(values[i]));
     if (single !== undefined) throw mustBe("SPEC_MISMATCH", single.path || "sequence", "a column of steps", values[single.index]);
     const leaf = given.indexOf(true);
@@ -119,13 +120,13 @@ export class LegacyWriter<S extends Spec = Spec> {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.legacyWriter()");
     this.#engine.begin();
   }
+}
 
-  /** Which fields there are: those of the steps before. */
-  #alike(values: Values): readonly boolean[] {
-    const given = values.map((value) => value !== undefined);
-    const wrong = this.#fields.leaves.find((_, i) => given[i] !== (this.#given ?? given)[i]);
-    if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-    if (!given.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
-    return given;
-  }
+/** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */
+export function alike({ leaves }: { readonly leaves: readonly PlacedLeaf[] }, values: Values, before: readonly boolean[] | undefined): readonly boolean[] {
+  const given = values.map((value) => value !== undefined);
+  const wrong = leaves.find((_, i) => given[i] !== (before ?? given)[i]);
+  if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
+  if (!given.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
+  return given;
 }

@@ -16,7 +16,7 @@ import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import { Table as Definition, inUse, type NamedTable } from "../sampling/table.ts";
 import { type TableInfo, tableInfo } from "../sampling/table-info.ts";
 import { mustFit, type Signature, signatureOf } from "../signature.ts";
-import type { ClientLike, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions, TableClient } from "./client.ts";
+import type { ClientLike, PriorityChanges, SampleCallOptions, SampleClient, SampleOf, ServerInfoOptions, TableClient } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
@@ -288,4 +288,11 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
   const local = locals.get(replay) ?? new LocalClient(replay);
   locals.set(replay, local);
   return local as unknown as LocalClient<S, N>;
+}
+
+/** The same of what is only drawn from. @throws TypeError */
+export function sampleClientOf(client: SampleClient | Replay): SampleClient {
+  if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
+  if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);
+  return client;
 }

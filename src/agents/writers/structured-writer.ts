@@ -9,9 +9,9 @@ import type { AnyTable } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
-import { Matcher, scalarOf } from "../patterns/matcher.ts";
 import { mustFit, type Signature } from "../signature.ts";
-import type { PartOf, Values } from "./fields.ts";
+import type { PartOf } from "./fields.ts";
+import { Structure, shapesOf } from "./structure.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
@@ -33,15 +33,9 @@ export class StructuredWriter<S extends Spec = Spec> {
   readonly #made: readonly Made[];
   /** Each config's layout: as long as they are here, they keep their numbers. */
   readonly #layouts: readonly number[];
-  readonly #matcher: Matcher;
+  readonly #structure: Structure<S>;
   readonly #writer: TrajectoryWriter<S>;
   readonly #steps: Steps<S>;
-  /** Fields whose values must be finite, since priorities are made of them. */
-  readonly #errors: readonly number[];
-  /** Which fields steps have a key for; the first one decides. */
-  #keyed: readonly boolean[] | undefined;
-  /** Whether a step has every field; then nothing has to be asked of the next one that has a value for each. */
-  #isWhole = false;
   #stepIsOpen = false;
   /** Whether an end waits for items. */
   #ending = false;
@@ -55,14 +49,11 @@ export class StructuredWriter<S extends Spec = Spec> {
     engine.begin();
     const { leaves } = engine.layout;
     const found = configs.map((config, i) => compiled(config, leaves, `configs[${i}]`));
-    for (const [i, { config, nodes }] of found.entries()) {
+    for (const [i, one] of found.entries()) {
+      const { config } = one;
       if (!Object.hasOwn(replay.options.tables, config.table))
         throw unknownTable(config.table, Object.keys(replay.options.tables), `the table of configs[${i}]`);
-      const shapes = nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({
-        dtype: leaf.leaf.dtype,
-        shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape],
-      }));
-      mustFit(config.table, signatures(config.table), shapes);
+      mustFit(config.table, signatures(config.table), shapesOf(one));
     }
     mustTake(replay, configs);
     const layouts: number[] = [];
@@ -71,11 +62,11 @@ export class StructuredWriter<S extends Spec = Spec> {
     this.#engine = engine;
     this.#layouts = layouts;
     this.#made = found.map((one, k) => ({ compiled: one, table: tables[one.config.table] as AnyTable, layout: layouts[k] as number }));
-    this.#errors = [...new Set(found.flatMap(({ errors }) => (errors === undefined || errors.ages.length === 0 ? [] : [errors.leaf])))];
     this.configs = Object.freeze([...configs]);
-    this.#matcher = new Matcher(found);
-    this.#writer = new TrajectoryWriter<S>(replay, { numKeepAliveRefs: this.#matcher.reach }, () => undefined);
+    const reach = Math.max(...found.map((one) => one.reach));
+    this.#writer = new TrajectoryWriter<S>(replay, { numKeepAliveRefs: reach }, () => undefined);
     this.#steps = stepsOf(this.#writer);
+    this.#structure = new Structure<S>(found, this.#steps.fields);
     engine.columnLayouts.rules.add(layouts);
   }
 
@@ -96,20 +87,12 @@ export class StructuredWriter<S extends Spec = Spec> {
     const partialStep = options === undefined ? false : isPartial(options);
     const steps = this.#steps;
     const given = steps.fields.take(step);
-    const isAlike = this.#isWhole && steps.fields.hasKeys;
-    const keyed = isAlike ? this.#keyed : this.#alike(step);
-    const values = this.#stepIsOpen ? merged(given, steps.open) : given;
-    if (this.#errors.length > 0) this.#mustBeFinite(given);
-    const matcher = this.#matcher;
-    const due = matcher.look(values, !this.#stepIsOpen, this.#writer.episodeSteps);
+    const structure = this.#structure;
+    const due = structure.look(step, given, this.#stepIsOpen ? (steps.open ?? []) : undefined, this.#writer.episodeSteps);
     if (due > 0) this.#mustHaveRoom(due);
     steps.append(step, given, partialStep);
     this.#stepIsOpen = partialStep;
-    if (!isAlike) {
-      this.#keyed = keyed;
-      this.#isWhole = keyed?.includes(false) === false;
-    }
-    matcher.note(values);
+    structure.note();
     if (due > 0) this.#apply(due);
   }
 
@@ -125,7 +108,7 @@ export class StructuredWriter<S extends Spec = Spec> {
     flag("clearBuffers", clearBuffers);
     const { signal, timeoutMs } = wait;
     signal?.throwIfAborted();
-    const due = this.#matcher.end();
+    const due = this.#structure.matcher.end();
     this.#mustHaveRoom(due);
     this.#apply(due);
     const waits = this.#writer.flush(wait);
@@ -180,33 +163,9 @@ export class StructuredWriter<S extends Spec = Spec> {
     if (this.#ending) throw new ReplayError("OUT_OF_TURN", "the episode is just ending: await what endEpisode gave first");
   }
 
-  /** Which fields a step has: those of the steps before. @throws ReplayError SPEC_MISMATCH */
-  #alike(step: unknown): readonly boolean[] {
-    const { fields } = this.#steps;
-    const keyed = fields.keyed(step);
-    const wrong = fields.leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
-    if (wrong === undefined) return keyed;
-    const has = this.#keyed?.[wrong.index] === true;
-    throw mustBe(
-      "SPEC_MISMATCH",
-      "step",
-      `${has ? "with" : "without"} ${wrong.path}, like this writer's first step${has ? " (null where it has no value)" : ""}`,
-      step,
-    );
-  }
-
-  #mustBeFinite(values: Values): void {
-    for (const leaf of this.#errors) {
-      const value = values[leaf];
-      if (value === undefined || Number.isFinite(Number(scalarOf(value)))) continue;
-      const { path } = this.#steps.fields.leaves[leaf] as { readonly path: string };
-      throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError makes priorities of it", value);
-    }
-  }
-
   /** Whether the items of the first `due` configs may come in, or wait. */
   #mustHaveRoom(due: number): void {
-    const numbers = this.#matcher.due;
+    const numbers = this.#structure.matcher.due;
     for (let i = 0; i < due; i++) {
       const { table } = this.#made[numbers[i] as number] as Made;
       let n = 1;
@@ -220,7 +179,7 @@ export class StructuredWriter<S extends Spec = Spec> {
   }
 
   #apply(due: number): void {
-    const matcher = this.#matcher;
+    const { matcher } = this.#structure;
     for (let i = 0; i < due; i++) {
       const k = matcher.due[i] as number;
       const { compiled: one, table, layout } = this.#made[k] as Made;
@@ -232,18 +191,14 @@ export class StructuredWriter<S extends Spec = Spec> {
   #end(clearBuffers: boolean): void {
     this.#writer.endEpisode({ clearBuffers });
     this.#stepIsOpen = false;
-    if (clearBuffers) this.#matcher.clear();
+    if (clearBuffers) this.#structure.matcher.clear();
   }
 }
 
-function isPartial(options: { readonly partialStep?: boolean }): boolean {
+/** Whether an append leaves its step open. */
+export function isPartial(options: { readonly partialStep?: boolean }): boolean {
   const { partialStep = false } = onlyKeys("options", options, "partialStep");
   return flag("partialStep", partialStep) === 1;
-}
-
-/** What an open step has with more of it. */
-function merged(given: Values, open: Values = []): Values {
-  return given.map((value, i) => value ?? open[i]);
 }
 
 /** @throws RangeError for a priority that its table does not take, as beside a large exponent */

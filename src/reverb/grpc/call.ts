@@ -120,13 +120,11 @@ export class Call {
   }
 }
 
-/** What came cannot be read: an error that says where it came from. Other errors stay as they are. */
+/** What came is none that this client can read: an error that says where it came from. Other errors stay as they are. */
 export function unreadable(address: string, method: string, error: unknown): unknown {
-  if (!(error instanceof ReplayError) || error.code !== "CORRUPT") return error;
-  const told = new ReplayError(
-    "CORRUPT",
-    `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; is it a Reverb server of version 0.14 or about, and does nothing between change what it sends?`,
-  );
+  if (!(error instanceof ReplayError) || (error.code !== "CORRUPT" && error.code !== "UNSUPPORTED")) return error;
+  const remedy = "is it a Reverb server of version 0.14 or about, and does nothing between change what it sends?";
+  const told = new ReplayError(error.code, `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; ${remedy}`);
   told.cause = error;
   return told;
 }

@@ -184,6 +184,8 @@ export class Channel {
         session.close();
       });
       session.on("connect", (_: unknown, socket: Socket | undefined) => {
+        // It may be gone before that is told.
+        if (session.destroyed) return;
         isThere = true;
         // Bun's stalls after it.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);

@@ -10,25 +10,49 @@ const BLOCK = 1 << 16;
 const TABLE_BITS = 14;
 const TABLE = new Uint16Array(1 << TABLE_BITS);
 
-/** The compressed bytes are made here. */
+/** Large results are made here, and copied. */
 let scratch = new Uint8Array(1 << 12);
+/** Where the result goes. */
+let out = scratch;
+
+/** Where small results lie side by side: memory of their own would cost more than the work. A piece is free when none of its results is used any more. */
+const PIECE = 1 << 14;
+let piece = new Uint8Array(PIECE);
+let taken = 0;
 
 /** Compresses bytes. What does not shrink takes a few bytes more. O(bytes) */
 export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = bytes;
   // A literal of 64 KiB has a tag of three bytes, and a copy is never longer than what it stands for.
   const most = 32 + length + Math.floor(length / 6);
-  if (scratch.length < most) scratch = new Uint8Array(2 * most);
-  let at = 0;
-  let rest = length;
-  for (; rest > 127; rest >>>= 7) scratch[at++] = (rest & 127) | 128;
-  scratch[at++] = rest;
-  for (let from = 0; from < length; from += BLOCK) at = compressBlock(bytes, from, Math.min(from + BLOCK, length), at);
-  return scratch.slice(0, at);
+  if (most > PIECE >> 3) {
+    if (scratch.length < most) scratch = new Uint8Array(2 * most);
+    out = scratch;
+    return scratch.slice(0, compressInto(bytes, 0));
+  }
+  if (taken + most > PIECE) {
+    piece = new Uint8Array(PIECE);
+    taken = 0;
+  }
+  out = piece;
+  const from = taken;
+  taken = compressInto(bytes, from);
+  return piece.subarray(from, taken);
 }
 
-function compressBlock(bytes: Uint8Array, from: number, to: number, out: number): number {
-  let at = out;
+/** @returns where it ends */
+function compressInto(bytes: Uint8Array, start: number): number {
+  const { length } = bytes;
+  let at = start;
+  let rest = length;
+  for (; rest > 127; rest >>>= 7) out[at++] = (rest & 127) | 128;
+  out[at++] = rest;
+  for (let from = 0; from < length; from += BLOCK) at = compressBlock(bytes, from, Math.min(from + BLOCK, length), at);
+  return at;
+}
+
+function compressBlock(bytes: Uint8Array, from: number, to: number, start: number): number {
+  let at = start;
   let literal = from;
   if (to - from >= 16) {
     let bits = 8;
@@ -63,39 +87,39 @@ function fourAt(bytes: Uint8Array, at: number): number {
   return (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
 }
 
-function putLiteral(bytes: Uint8Array, from: number, to: number, out: number): number {
-  let at = out;
+function putLiteral(bytes: Uint8Array, from: number, to: number, start: number): number {
+  let at = start;
   const n = to - from - 1;
-  if (n < 60) scratch[at++] = n << 2;
+  if (n < 60) out[at++] = n << 2;
   else if (n < 256) {
-    scratch[at++] = 60 << 2;
-    scratch[at++] = n;
+    out[at++] = 60 << 2;
+    out[at++] = n;
   } else {
-    scratch[at++] = 61 << 2;
-    scratch[at++] = n;
-    scratch[at++] = n >> 8;
+    out[at++] = 61 << 2;
+    out[at++] = n;
+    out[at++] = n >> 8;
   }
-  if (n < 32) for (let i = from; i < to; i++) scratch[at++] = bytes[i] as number;
+  if (n < 32) for (let i = from; i < to; i++) out[at++] = bytes[i] as number;
   else {
-    scratch.set(bytes.subarray(from, to), at);
+    out.set(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), at);
     at += n + 1;
   }
   return at;
 }
 
-function putCopy(distance: number, length: number, out: number): number {
-  let at = out;
+function putCopy(distance: number, length: number, start: number): number {
+  let at = start;
   let rest = length;
   while (rest > 0) {
     // At least four bytes stay for the last one, which then may be a short one.
     const part = rest <= 64 ? rest : rest < 68 ? 60 : 64;
     if (part >= 4 && part < 12 && distance < 2048) {
-      scratch[at++] = 1 | ((part - 4) << 2) | ((distance >> 8) << 5);
-      scratch[at++] = distance;
+      out[at++] = 1 | ((part - 4) << 2) | ((distance >> 8) << 5);
+      out[at++] = distance;
     } else {
-      scratch[at++] = 2 | ((part - 1) << 2);
-      scratch[at++] = distance;
-      scratch[at++] = distance >> 8;
+      out[at++] = 2 | ((part - 1) << 2);
+      out[at++] = distance;
+      out[at++] = distance >> 8;
     }
     rest -= part;
   }

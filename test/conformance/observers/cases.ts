@@ -10,10 +10,10 @@ import { EPISODE, type ObserverDeparture, type Steps, TRAJECTORY } from "./depar
 import { type How, leavesOfItem, leavesOfPadding, leavesOfRecorded, stepOf, trajectorySpecOf } from "./trajectory-form.ts";
 
 const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } as unknown as {
-  readonly [name: string]: new (client: Replay, options: object) => Observer;
+  readonly [name: string]: new (client: unknown, options: object) => Observer;
 };
 
-interface Observer {
+export interface Observer {
   (step: unknown): Promise<void> | undefined;
   readonly cachedSteps: number;
   open(): void;
@@ -23,7 +23,7 @@ interface Observer {
   updatePriority(priority: unknown): void;
 }
 
-interface ObserverCase {
+export interface ObserverCase {
   readonly name: string;
   readonly class: string;
   readonly args: { readonly [name: string]: unknown };
@@ -87,10 +87,7 @@ async function run(test: ObserverCase, departure: ObserverDeparture | undefined)
     const kinds = departure?.error !== undefined ? [departure.error] : expect.error && KINDS.new?.[String(expect.error.type)];
     let observer: Observer;
     try {
-      const made = CLASSES[test.class] as (typeof CLASSES)[string];
-      const args = Object.entries(test.args).map(([name, value]) => [camel(name), numberOf(value)]);
-      const quiet = test.class === "ReverbAddEpisodeObserver" ? { onWarning: () => {} } : {};
-      observer = new made(replay as unknown as Replay, { ...Object.fromEntries(args), ...quiet });
+      observer = observerOf(test, replay);
     } catch (error) {
       const kind = kindOf(error);
       return kind !== undefined && kinds?.includes(kind) ? undefined : `constructor: expected ${kinds?.join(" or ") ?? "no error"}, got ${error}`;
@@ -132,7 +129,15 @@ async function play(
   return itemsDifference(test, departure, replay, names);
 }
 
-async function act(test: ObserverCase, observer: Observer, [kind, ...args]: ObserverCase["ops"][number]): Promise<void> {
+/** The observer of a case. @param client as any observer takes one */
+export function observerOf(test: ObserverCase, client: unknown): Observer {
+  const made = CLASSES[test.class] as (typeof CLASSES)[string];
+  const args = Object.entries(test.args).map(([name, value]) => [camel(name), numberOf(value)]);
+  const quiet = test.class === "ReverbAddEpisodeObserver" ? { onWarning: () => {} } : {};
+  return new made(client, { ...Object.fromEntries(args), ...quiet });
+}
+
+export async function act(test: ObserverCase, observer: Observer, [kind, ...args]: ObserverCase["ops"][number]): Promise<void> {
   switch (kind) {
     case "step":
       return observer(stepOf(test.spec, args[0], (args[1] ?? {}) as How));

@@ -3,15 +3,19 @@ import {
   type ApartElement,
   type ApartInfo,
   type BufferInfo,
+  type Client,
   type Element,
   EpisodicReplayBuffer,
+  LocalClient,
   type ReplayBuffer,
   type ReverbInfo,
   ReverbReplayBuffer,
   StatefulEpisodicReplayBuffer,
+  type TableInfo,
   TFUniformReplayBuffer,
 } from "../../../src/agents/index.ts";
 import { type Column, f32, i64, Replay } from "../../../src/index.ts";
+import { ReverbClient } from "../../../src/reverb/index.ts";
 
 const spec = { x: f32(2), l: i64() } as const;
 type S = typeof spec;
@@ -38,6 +42,29 @@ test("ids are one column, also of datasets; a list of them only where steps are 
     expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true as boolean })).toEqualTypeOf<Element<S> | ApartElement<S>>();
   }
   for (const [, info] of reverb.asDataset()) expectTypeOf(info).toEqualTypeOf<ReverbInfo>();
+});
+
+test("what a server answers is a promise, and its ids are bigints; of this process it is the value", () => {
+  const client = new ReverbClient("localhost:1");
+  const far = new ReverbReplayBuffer(spec, { client, tableName: "t" });
+  type Told = [ReturnType<typeof far.numFrames>, typeof far.capacity, ReturnType<typeof far.getTableInfo>, ReturnType<typeof far.clear>];
+  expectTypeOf<Told>().toEqualTypeOf<[Promise<number>, Promise<number>, Promise<TableInfo>, Promise<void>]>();
+  expectTypeOf(far.updatePriorities).parameter(0).toEqualTypeOf<ArrayLike<bigint>>();
+  expectTypeOf(far.updatePriorities).returns.toEqualTypeOf<Promise<undefined>>();
+  type IdsOf<B extends { asDataset(): AsyncIterable<readonly [unknown, { ids: unknown }]> }> =
+    ReturnType<B["asDataset"]> extends AsyncIterable<infer E extends readonly [unknown, { ids: unknown }]> ? E[1]["ids"] : never;
+  expectTypeOf<IdsOf<typeof far>>().toEqualTypeOf<Column<"u64">>();
+  expectTypeOf<IdsOf<typeof reverb>>().toEqualTypeOf<Column<"f64">>();
+  expectTypeOf([reverb.numFrames(), reverb.capacity, reverb.updatePriorities([1], [1])]).toEqualTypeOf<number[]>();
+  const local = new ReverbReplayBuffer(spec, { client: LocalClient.of({ spec, tables: [{ name: "t", maxSize: 1 }] }), tableName: "t" });
+  expectTypeOf(local.numFrames()).toEqualTypeOf<number>();
+  expectTypeOf<IdsOf<typeof local>>().toEqualTypeOf<Column<"f64">>();
+  const any = (): ReverbReplayBuffer<S, Client<S>> => new ReverbReplayBuffer(spec, { client: client as never as Client<S>, tableName: "t" });
+  expectTypeOf<ReturnType<ReturnType<typeof any>["numFrames"]>>().toEqualTypeOf<number | Promise<number>>();
+  expectTypeOf<IdsOf<ReturnType<typeof any>>>().toEqualTypeOf<Column<"f64"> | Column<"u64">>();
+  const both: readonly ReplayBuffer<S>[] = [far, local, any()];
+  expectTypeOf(both[0]?.capacity).toEqualTypeOf<number | Promise<number> | undefined>();
+  client.close();
 });
 
 test("every buffer of a spec is a ReplayBuffer of it, and one of any spec", () => {

@@ -1,6 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { type AsDatasetOptions, LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/agents/index.ts";
-import { f32, fifo, lifo, maxHeap, prioritized, queueLimiter, Replay, sampleToInsertRatio, type TableOptions, uniform } from "../../../src/index.ts";
+import {
+  type AsDatasetOptions,
+  LocalClient,
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+  ReverbReplayBuffer,
+  type SampleClient,
+} from "../../../src/agents/index.ts";
+import {
+  type Column,
+  f32,
+  fifo,
+  lifo,
+  maxHeap,
+  prioritized,
+  queueLimiter,
+  Replay,
+  sampleToInsertRatio,
+  type TableOptions,
+  uniform,
+} from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 
@@ -374,5 +393,113 @@ describe("items of trajectory writers", () => {
       "SPEC_MISMATCH",
       /obs\.a of an item of table t must be steps of f32 of shape \[2\]/,
     );
+  });
+});
+
+describe("over a client whose answers are promises", () => {
+  /** All that a buffer asks of a client, as a server's would answer. */
+  function far(table: TableOptions, lengths: readonly number[]) {
+    const replay = replayOf({ t: table });
+    const local = new LocalClient(replay);
+    const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
+    lengths.forEach((length, i) => {
+      for (const one of episode(length, 10 * i)) observer(one);
+    });
+    const open = { samplers: 0, most: 0 };
+    const client: SampleClient = {
+      sampler: (...of) => {
+        const sampler = local.sampler(...of);
+        open.most = Math.max(open.most, ++open.samplers);
+        let isOpen = true;
+        return {
+          next: async (wait) => sampler.next(wait),
+          close: () => {
+            if (isOpen) open.samplers--;
+            isOpen = false;
+            sampler.close();
+          },
+        };
+      },
+      serverInfo: async () => local.serverInfo(),
+      mutatePriorities: async (...of) => local.mutatePriorities(...of),
+      reset: async (name) => local.reset(name),
+    };
+    return { open, buffer: new ReverbReplayBuffer(SPEC, { client, tableName: "t", rateLimiterTimeoutMs: 20 }), observer };
+  }
+  async function all<E>(elements: AsyncIterable<E>, most = Number.POSITIVE_INFINITY): Promise<E[]> {
+    const found: E[] = [];
+    for await (const element of elements) if (found.push(element) === most) break;
+    return found;
+  }
+
+  test("elements are those of the tables at hand, and every sampler is closed", async () => {
+    const { open, buffer } = far(ONCE, [2, 4, 5]);
+    const options = { numSteps: 2, sampleBatchSize: 2, singleDeterministicPass: true };
+    const here = [...filledEpisodes([2, 4, 5]).asDataset(options)];
+    const there = await all(buffer.asDataset(options));
+    expect(there).toEqual(here);
+    expect(there.map(([{ reward }]) => [...reward.data])).toEqual([
+      [0, 1, 10, 11],
+      [12, 13, 20, 21],
+      [22, 23, 24, 25],
+    ]);
+    expect(open).toEqual({ samplers: 0, most: 1 });
+  });
+
+  function filledEpisodes(lengths: readonly number[]) {
+    const replay = replayOf({ t: ONCE });
+    const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
+    lengths.forEach((length, i) => {
+      for (const one of episode(length, 10 * i)) observer(one);
+    });
+    return new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t" });
+  }
+
+  test("counts, priorities and clear are promises", async () => {
+    const { buffer } = far({ maxSize: 50, sampler: prioritized(1) }, [2, 2]);
+    expect([await buffer.capacity, await buffer.numFrames(), (await buffer.getTableInfo()).sampler.kind]).toEqual([50, 2, "prioritized"]);
+    const drawn = async () => {
+      const [[, { ids }]] = (await all(buffer.asDataset({ sampleBatchSize: 8 }), 1)) as never as [readonly [unknown, { readonly ids: Column<"f64"> }]];
+      return [...ids.data];
+    };
+    const ids = await drawn();
+    const [first] = ids;
+    await buffer.updatePriorities(
+      ids,
+      ids.map((id) => (id === first ? 0 : 2)),
+    );
+    expect(await drawn()).not.toContain(first);
+    await buffer.clear();
+    expect(await buffer.numFrames()).toBe(0);
+  });
+
+  test("a loop that is left, a time-out, a signal and an error each close the sampler", async () => {
+    const { open, buffer } = far({ maxSize: 50 }, [2, 2]);
+    await all(buffer.asDataset({ sampleBatchSize: 1 }), 3);
+    expect(open.samplers).toBe(0);
+    await expect(all(buffer.asDataset({ numSteps: 9 }))).rejects.toMatchObject({ code: "TOO_FEW" });
+    const used = far(ONCE, [2]);
+    expect((await all(used.buffer.asDataset())).length).toBe(1);
+    expect(used.open.samplers).toBe(0);
+    const stop = new AbortController();
+    const elements = used.buffer.asDataset({ signal: stop.signal, timeoutMs: 5000 })[Symbol.asyncIterator]();
+    for (const one of episode(2, 50)) used.observer(one);
+    await elements.next();
+    expect(used.open.samplers).toBe(1);
+    // Nobody waits now.
+    stop.abort(new Error("enough"));
+    expect(used.open.samplers).toBe(0);
+    await expect(elements.next()).rejects.toThrow("enough");
+  });
+
+  test("what cannot be there is said: a loop that does not wait, a pass over what is never used up, a table that is not there", async () => {
+    const { buffer } = far({ maxSize: 50, sampler: fifo() }, [2]);
+    expectError(
+      errorOf(() => [...buffer.asDataset()]),
+      "UNSUPPORTED",
+      /have to be waited for: use for await$/,
+    );
+    await expect(all(buffer.asDataset({ singleDeterministicPass: true }))).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(all(far({ maxSize: 50, sampler: uniform() }, [2]).buffer.asDataset({ singleDeterministicPass: true }))).rejects.toThrow(RangeError);
   });
 });

@@ -39,6 +39,13 @@ it("any bytes come back, from us and from another library", () => {
   }
 });
 
+it("blocks stay as they are while others are made", () => {
+  const random = new TestRandom(5);
+  const all = Array.from({ length: 2000 }, () => bytesOf(random, random.below(random.pick([4, 300, 3000])), random.pick([2, 256])));
+  const blocks = all.map(compress);
+  expect(blocks.every((block, i) => hex(uncompress(block, (all[i] as Uint8Array).length)) === hex(all[i] as Uint8Array))).toBe(true);
+});
+
 it("bytes of any property test come back", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {

@@ -1,0 +1,32 @@
+/** What is measured, with what is asked of it: each number is how many times the other's items ours must move in the same time, as issue 22 sets it. */
+
+const ours = (name, task) => ({ name, task, program: "ours" });
+const theirs = (name, task) => ({ name, task, program: "python" });
+
+const samplers = (table) => [
+  ours("sampler", { does: "sample", table }),
+  theirs("pybind's sampler, 100 in flight", { does: "sampler", table }),
+  theirs("client.sample", { does: "sample", table }),
+  theirs("TrajectoryDataset in batches of 32", { does: "dataset", table }),
+];
+/** "Its sampler" is the one of the pybind module, as fast as it can be had: the dataset is shown beside it. */
+const sampled = (least) => [{ ours: "sampler", to: "pybind's sampler, 100 in flight", least }];
+
+export const workloads = [
+  {
+    name: "insert small",
+    sides: [
+      ours("trajectoryWriter", { does: "trajectoryWriter" }),
+      ours("legacyWriter", { does: "legacyWriter" }),
+      ours("writer of observers", { does: "writer" }),
+      theirs("Writer", { does: "legacy" }),
+      theirs("TrajectoryWriter", { does: "trajectory" }),
+    ],
+    thresholds: [
+      { ours: "trajectoryWriter", to: "Writer", least: 1 },
+      { ours: "trajectoryWriter", to: "TrajectoryWriter", least: 2 },
+    ],
+  },
+  { name: "sample small", sides: samplers("small"), thresholds: sampled(0.8) },
+  { name: "sample 113 KB", sides: samplers("big"), thresholds: sampled(0.6) },
+];

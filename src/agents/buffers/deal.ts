@@ -1,0 +1,47 @@
+/** Deals the windows of items into batches. */
+import { lengthOf, slice, stack } from "../nest.ts";
+
+/** One window and what is known of it, as a nest of columns; made only when it is dealt. */
+type Row = () => unknown;
+
+/** In order, or so that the rows of one batch come of different items. */
+export class Deal {
+  readonly #rows: number | undefined;
+  readonly #hands: Row[][];
+  readonly #numSteps: number | undefined;
+
+  /**
+   * @param rows of a batch; undefined for rows alone
+   * @param numSteps of a window; undefined for whole items
+   * @param apart whether each row of a batch has items of its own
+   */
+  constructor(rows: number | undefined, numSteps: number | undefined, apart: boolean) {
+    this.#rows = rows;
+    this.#numSteps = numSteps;
+    this.#hands = Array.from({ length: apart ? (rows ?? 1) : 1 }, () => []);
+  }
+
+  /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
+  get missing(): number {
+    const each = (this.#rows ?? 1) / this.#hands.length;
+    // How many windows an item will have is not known before it is there.
+    return this.#hands.reduce((sum, { length }) => sum + (length >= each ? 0 : this.#numSteps === undefined ? each - length : 1), 0);
+  }
+
+  /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */
+  give(item: unknown): number {
+    const hand = this.#hands.reduce((min, one) => (one.length < min.length ? one : min));
+    const n = this.#numSteps;
+    if (n === undefined) return hand.push(() => item);
+    const windows = Math.floor(lengthOf(item) / n);
+    for (let i = 0; i < windows; i++) hand.push(() => slice(item, i * n, (i + 1) * n));
+    return windows;
+  }
+
+  /** The next batch, [rows, steps, …], or the next row, [steps, …]. */
+  take(): unknown {
+    const n = this.#rows ?? 1;
+    const rows = Array.from({ length: n }, (_, i) => (this.#hands[i % this.#hands.length] as Row[]).shift()?.());
+    return this.#rows === undefined ? rows[0] : stack(rows);
+  }
+}

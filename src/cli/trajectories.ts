@@ -1,0 +1,62 @@
+/** `reprise push`: trajectories by an observer, whatever tables they go to. */
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type StepClient } from "../agents/index.ts";
+import type { Replay, Spec } from "../index.ts";
+import { pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
+import type { Host } from "./answer.ts";
+import { Interrupted } from "./failure.ts";
+
+export interface TrajectoryOptions {
+  readonly table: readonly string[];
+  readonly sequenceLength?: number;
+  readonly stride?: number;
+  readonly episodes?: true;
+  readonly maxLength?: number;
+  readonly priority?: number;
+}
+
+const MAX_EPISODE_LENGTH = 10_000;
+
+/**
+ * Closes the observer, so that a journal keeps no writer with an open episode.
+ * @param of steps of the data, if it is known
+ * @param interrupted what to say when Ctrl-C ends it, of the trajectories of whole episodes that were pushed by then
+ * @returns the number of trajectories, whose items are all in their tables
+ */
+export async function pushTrajectories(
+  client: Replay<Spec, string> | StepClient,
+  data: RldsDataset,
+  options: TrajectoryOptions,
+  { signal, progress }: Host,
+  of: number | undefined,
+  interrupted: (pushed: number) => string,
+): Promise<number> {
+  const { table: tableName, episodes, maxLength = MAX_EPISODE_LENGTH, sequenceLength = 2, stride = 1, priority = 1 } = options;
+  const observer = episodes
+    ? new ReverbAddEpisodeObserver(client, { tableName, maxSequenceLength: maxLength, priority })
+    : new ReverbAddTrajectoryObserver(client, { tableName, sequenceLength, strideLength: stride, priority });
+  const bar = progress("pushing");
+  let pushed = 0;
+  const onProgress = (count: number) => {
+    pushed = count;
+    bar.at(count, of);
+  };
+  const all = async () => {
+    const count = await pushRldsToReverb(data, observer, undefined, { signal, onProgress });
+    await observer.flush({ signal });
+    return count;
+  };
+  try {
+    // A full table may refuse new items forever.
+    return await Promise.race([all(), aborted(signal)]);
+  } catch (error) {
+    if (signal.aborted) throw new Interrupted(interrupted(pushed));
+    throw error;
+  } finally {
+    bar.end();
+    observer.close();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+}

@@ -1,0 +1,111 @@
+/** Many items, compared by value: what we write with what Python's own client reads, and what Python writes with what we read. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ReverbClient } from "../../src/reverb/index.ts";
+import { differenceOf, episodes, imageStep, PYTHONS, SPECS, step, type Wanted, windowStep } from "./bulk-values.ts";
+import { type DeclaredServer, DeclaredServers } from "./declared.ts";
+import { python } from "./peer.ts";
+
+/** Of each shape that we write, and that Python writes. */
+const COUNT = 100_000;
+const PYTHONS_COUNT = 30_000;
+/** Each gives every item once, in the order in which they came. */
+const TABLES = ["steps", "windows", "images", "python"];
+/** Two processors take a tenth of it. */
+const LIMIT_MS = 300_000;
+
+// biome-ignore lint/suspicious/noExplicitAny: histories by any name
+type AnyHistory = any;
+
+describe.skipIf(python === undefined)("by value, with Python's client on the other side", () => {
+  let servers: DeclaredServers;
+  let server: DeclaredServer;
+
+  beforeAll(async () => {
+    servers = new DeclaredServers();
+    server = await servers.start(TABLES.map((name) => ({ name, max_size: COUNT, max_times_sampled: 1 })));
+  });
+  afterAll(() => servers?.end());
+
+  /** Runs bulk.py. @returns what it found */
+  async function bulk(table: string, shape: string, count: number, mode: "read" | "write"): Promise<unknown> {
+    const args = [join(import.meta.dirname, "bulk.py"), server.address, table, shape, String(count), mode];
+    const { stdout } = await promisify(execFile)(python as string, args);
+    return JSON.parse(stdout);
+  }
+
+  const all = (columns: number) => ({ items: COUNT, columns: COUNT * columns, differences: 0, first: null });
+
+  it(`${COUNT} steps by insert: two hundred on their way at a time`, { timeout: LIMIT_MS }, async () => {
+    const client = new ReverbClient(server.address, { spec: SPECS.steps });
+    const waiting: Promise<void>[] = [];
+    for (let i = 0; i < COUNT; i++) {
+      if (waiting.length === 200) await waiting.shift();
+      waiting.push(client.insert(step(i), { steps: 1 + (i % 5) }));
+    }
+    await Promise.all(waiting);
+    expect(await bulk("steps", "steps", COUNT, "read")).toEqual(all(5));
+    client.close();
+  });
+
+  it(`${COUNT} windows of five steps of episodes: overlapping, strided, squeezed, in another order`, { timeout: LIMIT_MS }, async () => {
+    await using client = new ReverbClient(server.address, { spec: SPECS.windows });
+    const writer = client.trajectoryWriter({ numKeepAliveRefs: 5 });
+    let left = COUNT;
+    for (const [first, end] of episodes()) {
+      for (let s = first; s < end && left > 0; s++) {
+        writer.append(windowStep(s));
+        if (s < first + 4) continue;
+        const { act, obs, value } = writer.history as AnyHistory;
+        await writer.createItem("windows", s, { a: act.slice(-5, null, 2), b: obs.at(-1), c: obs.slice(-5), d: value.list([-1, -5]) });
+        left--;
+      }
+      writer.endEpisode();
+      if (left === 0) break;
+    }
+    await writer.flush();
+    expect(await bulk("windows", "windows", COUNT, "read")).toEqual(all(4));
+  });
+
+  it(`${COUNT} images with their names`, { timeout: LIMIT_MS }, async () => {
+    await using client = new ReverbClient(server.address, { spec: SPECS.images });
+    const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
+    for (let i = 0; i < COUNT; i++) {
+      writer.append(imageStep(i));
+      const { img, name } = writer.history as AnyHistory;
+      await writer.createItem("images", i, { img: img.at(-1), name: name.slice(i === 0 ? -1 : -2) });
+    }
+    await writer.flush();
+    expect(await bulk("images", "images", COUNT, "read")).toEqual(all(2));
+  });
+
+  const written = [
+    ["windows", "TrajectoryWriter, one column squeezed"],
+    ["types", "TrajectoryWriter, every dtype"],
+    ["legacy", "Writer with deltas, every dtype"],
+  ] as const;
+  it.each(written)(`Python's %s: ${PYTHONS_COUNT} items of its %s`, { timeout: LIMIT_MS }, async (shape) => {
+    const count = PYTHONS_COUNT;
+    const client = new ReverbClient(server.address);
+    const writing = bulk("python", shape, count, "write");
+    const sampler = client.sampler("python", { maxSamples: count });
+    const wanted = (PYTHONS[shape] as (typeof PYTHONS)[string])();
+    const differences: string[] = [];
+    let items = 0;
+    for (let item = await sampler.next(); item !== undefined; item = await sampler.next(), items++) {
+      const [priority, columns] = wanted.next().value as readonly [number, readonly Wanted[]];
+      if (differences.length > 0) continue;
+      if (item.info.priority !== priority || item.columns.length !== columns.length)
+        differences.push(`item ${items}: priority ${item.info.priority}, not ${priority}; ${item.columns.length} columns, not ${columns.length}`);
+      for (const [c, want] of columns.entries()) {
+        const { dtype, column } = item.columns[c] ?? {};
+        const found = differenceOf(want, column && { dtype: dtype as string, shape: column.shape, data: column.data });
+        if (found !== undefined) differences.push(`item ${items}, column ${c}: ${found}`);
+      }
+    }
+    expect({ items, differences, written: await writing }).toEqual({ items: count, differences: [], written: { items: count } });
+    client.close();
+  });
+});

@@ -1,0 +1,58 @@
+/** Where a real server's answer by our client differs from the in-process client's, by rule. Each rule has the reason; what no rule allows is a failure. */
+import type { Op } from "../conformance/case.ts";
+import type { Answer } from "../conformance/compare.ts";
+import { kindOf } from "../conformance/meaning.ts";
+
+export interface Asked {
+  readonly ops: readonly Op[];
+  readonly i: number;
+  /** The server's answers so far, this one last. */
+  readonly there: readonly Answer[];
+  /** Asks once more, and tells what differs then. */
+  readonly again: () => Promise<string | undefined>;
+}
+
+export interface WireRule {
+  readonly name: string;
+  readonly why: string;
+  readonly allows: (asked: Asked) => boolean | Promise<boolean>;
+}
+
+/** Ops that change nothing. */
+const LOOKS = ["size", "info"];
+const LATER_MS = 10_000;
+
+export const WIRE_RULES: readonly WireRule[] = [
+  {
+    name: "closed, and on its way",
+    why: "close() does not wait for the server: what the writer had made is in the tables a little later",
+    allows: async ({ ops, i, again }) => {
+      if (!LOOKS.includes((ops[i] as Op)[0]) || !ops.slice(0, i).some(([kind]) => kind === "close")) return false;
+      for (const until = performance.now() + LATER_MS; performance.now() < until; ) {
+        if ((await again()) === undefined) return true;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return false;
+    },
+  },
+  {
+    name: "refused twice",
+    why: "the first item of a table waits for the table's signature: createItem has returned by then, so that its promise tells what is wrong, and flush once more",
+    allows: ({ ops, i, there }) => {
+      const [kind, { writer }] = ops[i] as Op;
+      if (kind !== "flush" && kind !== "end_episode") return false;
+      const since = (name: string) =>
+        ops
+          .slice(0, i)
+          .map((op) => op[0].startsWith(name) && op[1].writer === writer)
+          .lastIndexOf(true);
+      const made = since("create_item");
+      const [before, now] = [there[made], there[i]];
+      return made > since("flush") && before !== undefined && now !== undefined && sameRefusal(before, now);
+    },
+  },
+];
+
+function sameRefusal(a: Answer, b: Answer): boolean {
+  return "error" in a && "error" in b && kindOf(a.error) === "SPEC_MISMATCH" && kindOf(b.error) === "SPEC_MISMATCH";
+}

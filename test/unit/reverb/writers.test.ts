@@ -1,0 +1,63 @@
+/** What writers to a server refuse before anything is sent: no server is needed for that. */
+import { afterAll, expect, it } from "vitest";
+import { createConfig, patternFromTransform } from "../../../src/agents/index.ts";
+import { f32, i32 } from "../../../src/index.ts";
+import { ReverbClient } from "../../../src/reverb/index.ts";
+
+const spec = { a: i32(), b: f32(2) };
+const client = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0 });
+afterAll(() => client.close());
+
+it("rules that a server's items cannot keep are UNSUPPORTED, with what to do instead", () => {
+  const of = (rule: object) => () => client.writer({ keep: 4, items: [{ table: "t", length: 2, ...rule }] as never });
+  const unsupported = (message: RegExp) => expect.objectContaining({ code: "UNSUPPORTED", message: expect.stringMatching(message) });
+  expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep works only with tables of this process: .*nStep \+ 1 steps/));
+  expect(of({ columns: { x: { leaf: "a" } } })).toThrow(unsupported(/structuredWriter/));
+  expect(of({ priority: "max" })).toThrow(unsupported(/give a number/));
+  expect(of({ length: 5 })).toThrow("items[0].length must be an integer in 1 … 4, got 5");
+  expect(of({ stride: 0 })).toThrow("items[0].stride");
+  expect(of({ priority: -1 })).toThrow("items[0].priority must be a finite number >= 0, got -1");
+  expect(of({ priority: Number.NaN })).toThrow(RangeError);
+  expect(of({ every: 2 })).toThrow("items[0] has no option");
+  expect(() => client.writer({ keep: 0 })).toThrow("keep must be");
+  expect(() => client.writer({ keep: 1, lanes: 2 } as never)).toThrow("writer has no option");
+});
+
+it("steps and items of the wrong form change nothing", () => {
+  const writer = client.writer({ keep: 2 });
+  writer.append({ a: 1, b: [1, 2] });
+  expect(() => writer.append({ a: 1.5, b: [1, 2] })).toThrow(expect.objectContaining({ code: "INVALID_DATA" }));
+  expect(() => writer.append({ a: 1 } as never)).toThrow("b must be given in every step, got undefined");
+  expect(() => writer.createItem("t", { length: 2 })).toThrow("length must be an integer in 1 … 1, got 2");
+  expect(() => writer.createItem("t", { length: 1, priority: -1 })).toThrow("priority must be a finite number >= 0, got -1");
+  expect(writer.itemsMade.size).toBe(0);
+  writer.close();
+  expect(() => writer.append({ a: 1, b: [1, 2] })).toThrow(expect.objectContaining({ code: "CLOSED" }));
+});
+
+it("options of the other writers", () => {
+  expect(() => client.legacyWriter({ maxSequenceLength: 3, chunkLength: 4 })).toThrow("chunkLength must be an integer in 1 … 3, got 4");
+  expect(() => client.legacyWriter({ maxSequenceLength: 0 })).toThrow("maxSequenceLength");
+  expect(() => client.legacyWriter({ maxSequenceLength: 1, maxInFlightItems: 0 })).toThrow("maxInFlightItems");
+  const other = patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) }));
+  expect(() => client.structuredWriter([createConfig(other, "t")])).toThrow(
+    'a of configs[0] must be i32 of shape [], as in the spec of the steps, got "f32 of shape []"',
+  );
+  const without = new ReverbClient("127.0.0.1:1");
+  for (const make of [
+    () => without.writer({ keep: 1 }),
+    () => without.legacyWriter({ maxSequenceLength: 1 }),
+    () => without.structuredWriter([createConfig(other, "t")]),
+  ])
+    expect(make).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringContaining("this client has no spec") }));
+  without.close();
+});
+
+it("an error of a server that is not there comes with the item's promise, and once more with flush, for who did not wait", async () => {
+  const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+  const gone = { code: "IO", message: expect.stringContaining("127.0.0.1:1") };
+  await expect(writer.append({ a: 1, b: [1, 2] })).rejects.toMatchObject(gone);
+  await expect(writer.flush()).rejects.toMatchObject(gone);
+  await writer.flush();
+  writer.close();
+});
