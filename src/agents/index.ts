@@ -117,7 +117,8 @@ export type {
 export type { KeepOptions, PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
 export { inferSignature } from "./writers/infer-signature.ts";
-export { LegacyWriter, type LegacyWriterOptions } from "./writers/legacy-writer.ts";
+export type { LegacyWriterOptions } from "./writers/legacy-options.ts";
+export { LegacyWriter } from "./writers/legacy-writer.ts";
 export { LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
 export type { StepClient, StepWriter, StepWriterOptions } from "./writers/step-client.ts";
 export { type EndEpisodeOptions, StructuredWriter } from "./writers/structured-writer.ts";

@@ -6,12 +6,12 @@ import type { TableInfo } from "../agents/sampling/table-info.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
 import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
-import type { LegacyWriterOptions } from "../agents/writers/legacy-writer.ts";
+import { checkLegacy, type LegacyWriterOptions } from "../agents/writers/legacy-options.ts";
 import type { StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
-import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../limits.ts";
+import { MAX_ITEMS, MAX_LENGTH, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
 import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
@@ -24,7 +24,7 @@ import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
-import { checkLegacy, LegacyStreamWriter } from "./legacy-stream-writer.ts";
+import { LegacyStreamWriter } from "./legacy-stream-writer.ts";
 import { type Route, Servers } from "./servers.ts";
 import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
@@ -167,10 +167,14 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
 
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
   legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
-    const checked = checkLegacy(options);
-    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checked;
+    const { maxSequenceLength, chunkLength: asked, deltaEncoded, maxInFlightItems } = checkLegacy(options);
+    // So long the steps of an item must be at hand that waits for a chunk.
+    const chunkLength = Math.min(asked, MAX_LENGTH + 1 - maxSequenceLength);
     const numKeepAliveRefs = maxSequenceLength + chunkLength - 1;
-    return new LegacyStreamWriter<S>(checked, this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems));
+    return new LegacyStreamWriter<S>(
+      { maxSequenceLength, chunkLength },
+      this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems),
+    );
   }
 
   /**

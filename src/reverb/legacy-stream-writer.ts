@@ -1,8 +1,7 @@
 /** Items of the last steps, sent to a server in chunks of all fields. Reverb's older `Writer`, as reprise/agents has it for tables of this process. */
 import type { PartOf, Values } from "../agents/writers/fields.ts";
-import { alike, type LegacyWriterOptions } from "../agents/writers/legacy-writer.ts";
-import { finite, flag, integer, mustBe, onlyKeys } from "../error.ts";
-import { MAX_ITEMS, MAX_LENGTH } from "../limits.ts";
+import { alike, type checkLegacy } from "../agents/writers/legacy-options.ts";
+import { finite, integer, mustBe } from "../error.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { isList } from "../spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../spec/spec.ts";
@@ -10,33 +9,11 @@ import type { WaitOptions } from "../wait.ts";
 import { type StepValue, stepValue } from "./step-values.ts";
 import { type HeldColumn, type Inside, insideOf, type StreamWriter, shapeOf } from "./stream-writer.ts";
 
-export interface LegacyChunks {
-  readonly maxSequenceLength: number;
-  readonly chunkLength: number;
-  readonly deltaEncoded: boolean;
-  /** Undefined: as many as the client says. */
-  readonly maxInFlightItems: number | undefined;
-}
-
-/** @throws TypeError, RangeError */
-export function checkLegacy(options: LegacyWriterOptions): LegacyChunks {
-  const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys(
-    "options",
-    options,
-    "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems",
-  );
-  const most = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
-  return {
-    maxSequenceLength: most,
-    // So long the steps of an item must be at hand that waits for a chunk.
-    chunkLength: Math.min(integer("chunkLength", chunkLength ?? most, 1, most), MAX_LENGTH + 1 - most),
-    deltaEncoded: flag("deltaEncoded", deltaEncoded ?? false) === 1,
-    maxInFlightItems: maxInFlightItems === undefined || maxInFlightItems === null ? undefined : integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS),
-  };
-}
+/** How long its items are, and its chunks. */
+type Lengths = Pick<ReturnType<typeof checkLegacy>, "maxSequenceLength" | "chunkLength">;
 
 export class LegacyStreamWriter<S extends Spec = Spec> {
-  readonly #options: LegacyChunks;
+  readonly #options: Lengths;
   readonly #writer: StreamWriter<S>;
   readonly #inside: Inside<S>;
   /** The fields of the first step, which all others must have. */
@@ -45,7 +22,7 @@ export class LegacyStreamWriter<S extends Spec = Spec> {
   #steps = 0;
 
   /** Made by `client.legacyWriter`. @param writer keeps steps until the last item that may wait for them has gone; it is closed with this */
-  constructor(options: LegacyChunks, writer: StreamWriter<S>) {
+  constructor(options: Lengths, writer: StreamWriter<S>) {
     this.#options = options;
     this.#writer = writer;
     this.#inside = insideOf(writer);

@@ -2,8 +2,8 @@
 import { type Compiled, compiled } from "../agents/patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../agents/patterns/config.ts";
 import type { PartOf } from "../agents/writers/fields.ts";
-import { Structure, shapesOf } from "../agents/writers/structure.ts";
-import { type EndEpisodeOptions, isPartial } from "../agents/writers/structured-writer.ts";
+import { isPartial, Structure, shapesOf } from "../agents/writers/structure.ts";
+import type { EndEpisodeOptions } from "../agents/writers/structured-writer.ts";
 import { flag, onlyKeys, ReplayError } from "../error.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Spec, StepOf } from "../spec/spec.ts";

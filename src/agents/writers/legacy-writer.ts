@@ -1,31 +1,17 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
-import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
-import { MAX_LENGTH } from "../../limits.ts";
+import { finite, integer, mustBe, ReplayError } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
-import type { PlacedLeaf } from "../../spec/layout.ts";
 import { isList } from "../../spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
 import { mustFit, type Signature } from "../signature.ts";
-import { Fields, type PartOf, type Values } from "./fields.ts";
+import { Fields, type PartOf } from "./fields.ts";
+import { alike, checkLegacy, type LegacyWriterOptions } from "./legacy-options.ts";
 import { Pending } from "./pending.ts";
 import { tableNames } from "./step-client.ts";
-
-export interface LegacyWriterOptions {
-  /** Steps that the longest item has. */
-  readonly maxSequenceLength: number;
-  /** Steps of a chunk on a server, at most maxSequenceLength, which is the default. In this process checked, and without effect. */
-  readonly chunkLength?: number | null;
-  /** Whether integers go to a server as differences of consecutive steps, which compress better. In this process checked, and without effect. */
-  readonly deltaEncoded?: boolean;
-  /** Items that may be on their way to a server. In this process checked, and without effect: how many may wait is the table's `maxPending`. */
-  readonly maxInFlightItems?: number | null;
-}
-
-const OPTIONS = "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems";
 
 export class LegacyWriter<S extends Spec = Spec> {
   readonly #engine: Engine;
@@ -41,11 +27,7 @@ export class LegacyWriter<S extends Spec = Spec> {
   /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
     pointAtCallersOf(new.target);
-    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys("options", options, OPTIONS);
-    const keep = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
-    integer("chunkLength", chunkLength ?? keep, 1, keep);
-    flag("deltaEncoded", deltaEncoded ?? false);
-    integer("maxInFlightItems", maxInFlightItems ?? 1, 1);
+    const { maxSequenceLength: keep } = checkLegacy(options);
     this.#engine = engineOf(replay);
     this.#signatures = signatures;
     this.#fields = new Fields<S>(this.#engine);
@@ -120,13 +102,4 @@ export class LegacyWriter<S extends Spec = Spec> {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.legacyWriter()");
     this.#engine.begin();
   }
-}
-
-/** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */
-export function alike({ leaves }: { readonly leaves: readonly PlacedLeaf[] }, values: Values, before: readonly boolean[] | undefined): readonly boolean[] {
-  const given = values.map((value) => value !== undefined);
-  const wrong = leaves.find((_, i) => given[i] !== (before ?? given)[i]);
-  if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-  if (!given.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
-  return given;
 }

@@ -11,7 +11,7 @@ import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { mustFit, type Signature } from "../signature.ts";
 import type { PartOf } from "./fields.ts";
-import { Structure, shapesOf } from "./structure.ts";
+import { isPartial, Structure, shapesOf } from "./structure.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
@@ -193,12 +193,6 @@ export class StructuredWriter<S extends Spec = Spec> {
     this.#stepIsOpen = false;
     if (clearBuffers) this.#structure.matcher.clear();
   }
-}
-
-/** Whether an append leaves its step open. */
-export function isPartial(options: { readonly partialStep?: boolean }): boolean {
-  const { partialStep = false } = onlyKeys("options", options, "partialStep");
-  return flag("partialStep", partialStep) === 1;
 }
 
 /** @throws RangeError for a priority that its table does not take, as beside a large exponent */
