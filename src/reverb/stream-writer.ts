@@ -243,16 +243,16 @@ export class StreamWriter<S extends Spec = Spec> {
         signal: this.#closing.signal,
       });
     if (known !== undefined && this.#line === undefined) return send(known);
-    const sent = (this.#line ?? Promise.resolve()).then(async () => {
-      await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
+    // Asked for now: those that wait for a server that is not there give up together, and not one after the other.
+    const told = known ?? this.#tables.get(table);
+    const before = this.#line;
+    const sent = Promise.all([told, before]).then(async ([found]) => await send(found));
+    const heard = sent.catch((reason) => {
+      this.#refused ??= { reason };
     });
-    const line = sent
-      .catch((reason) => {
-        this.#refused ??= { reason };
-      })
-      .then(() => {
-        if (this.#line === line) this.#line = undefined;
-      });
+    const line = Promise.all([heard, before]).then(() => {
+      if (this.#line === line) this.#line = undefined;
+    });
     this.#line = line;
     return sent;
   }

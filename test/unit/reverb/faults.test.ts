@@ -65,7 +65,10 @@ const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe("a server that is silent", () => {
   it("takes the connection and never says a word: an error after connectTimeoutMs", async () => {
     const address = await listen(() => {});
-    const { insert, serverInfo } = { insert: client(address, { connectTimeoutMs: 60 }), serverInfo: client(address, { connectTimeoutMs: 60 }) };
+    const { insert, serverInfo } = {
+      insert: client(address, { connectTimeoutMs: 60, reconnectTimeoutMs: 0 }),
+      serverInfo: client(address, { connectTimeoutMs: 60 }),
+    };
     for (const error of await Promise.all([caught(insert.insert({ act: 1 }, { t: 1 })), caught(serverInfo.serverInfo())]))
       expect(told(error, address).message).toContain("it took the connection, and has not said a word of HTTP/2 within 60 ms; is the server running");
   });
