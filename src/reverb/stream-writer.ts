@@ -58,6 +58,14 @@ export interface Inside<S extends Spec> {
   check(): void;
 }
 
+/** Room for several items; who asked for them need not await it. */
+export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
+  if (rooms.length < 2) return rooms[0];
+  const all = Promise.all(rooms).then(() => {});
+  all.catch(() => {});
+  return all;
+}
+
 /** For the package's own writers, and the client. */
 export let insideOf: <S extends Spec>(writer: StreamWriter<S>) => Inside<S>;
 
@@ -150,7 +158,7 @@ export class StreamWriter<S extends Spec = Spec> {
     this.#check();
     const { leaf, numKeepAliveRefs, maxChunkLength } = this.#fields.keeping(path, options);
     this.#history.keepLeaf(leaf, numKeepAliveRefs, this.#steps.oldest(leaf, this.#history.total));
-    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength);
+    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength, this.#history.total);
   }
 
   /**

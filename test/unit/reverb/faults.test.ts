@@ -295,6 +295,17 @@ describe("a server that is slow or lies", () => {
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
   });
 
+  it("confirms nothing: who waits when the client is closed is told CLOSED, also where nothing is tried again", async () => {
+    const twin = new ReverbTwin("t");
+    twin.confirm = () => {};
+    const { address } = await serve(twin.handler);
+    const one = client(address, { reconnectTimeoutMs: 0 });
+    const sent = caught(one.insert({ act: 1 }, { t: 1 }));
+    while (twin.came === 0) await later(5);
+    one.close();
+    expect(await sent).toMatchObject({ code: "CLOSED" });
+  });
+
   it("byte by byte: slow, and all the same", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
