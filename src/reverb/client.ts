@@ -343,13 +343,11 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     this.#servers.close();
   }
 
-  /** Waits until every writer's items are confirmed, then closes. */
+  /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
   async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      await Promise.all([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
-    } finally {
-      this.close();
-    }
+    const ended = await Promise.allSettled([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
+    this.close();
+    for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
 
   #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {

@@ -306,6 +306,20 @@ describe("a server that is slow or lies", () => {
     expect(await sent).toMatchObject({ code: "CLOSED" });
   });
 
+  it("refuses an item of one writer: the end of the client still waits for those of the others", async () => {
+    const twin = new ReverbTwin("t");
+    const { confirm } = twin;
+    twin.confirm = (call, keys) => void setTimeout(() => confirm(call, keys), 150);
+    const { address } = await serve(twin.handler);
+    const one = client(address);
+    const [good, bad] = ["t", "u"].map((table) => one.writer({ keep: 1, items: [{ table, length: 1 }] }));
+    await good?.append({ act: 1 });
+    bad?.append({ act: 2 });
+    const flushed = caught(good?.flush());
+    expect(await caught(one[Symbol.asyncDispose]())).toMatchObject({ code: "NOT_FOUND" });
+    expect(await flushed).toBeUndefined();
+  });
+
   it("byte by byte: slow, and all the same", async () => {
     const twin = new ReverbTwin("t");
     const server = await serve(twin.handler);
