@@ -106,8 +106,8 @@ export function checkSignal(signal: AbortSignal | undefined): void {
 }
 
 /** A promise that is given up by a signal or a timeout; what it waits for goes on. */
-export function within<T>(promise: Promise<T>, what: string, options: WaitOptions): Promise<T> {
-  const told = () => what;
+export function within<T>(promise: Promise<T>, what: string | (() => string), options: WaitOptions): Promise<T> {
+  const told = typeof what === "string" ? () => what : what;
   return limited<T>(told, options, (resolve, reject) => {
     promise.then(resolve, reject);
     return () => {};

@@ -15,7 +15,7 @@ import { MAX_ITEMS, MAX_LENGTH, MAX_TIMEOUT_MS } from "../limits.ts";
 import { measured, type PlacedLeaf } from "../spec/layout.ts";
 import { leaves, map, pack, valueAt } from "../spec/nest.ts";
 import { leavesOf, ownSpec, type Spec, type StepOf } from "../spec/spec.ts";
-import { checkSignal, type WaitOptions, within } from "../wait.ts";
+import { checkSignal, type WaitOptions } from "../wait.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
@@ -28,7 +28,7 @@ import { LegacyStreamWriter } from "./legacy-stream-writer.ts";
 import { type Route, Servers } from "./servers.ts";
 import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
-import { StreamSampler } from "./stream-sampler.ts";
+import { type SignatureOf, StreamSampler } from "./stream-sampler.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 import { insideOf, StreamWriter } from "./stream-writer.ts";
 import { compiledConfigs, StructuredStreamWriter } from "./structured-stream-writer.ts";
@@ -43,7 +43,7 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
   readonly credentials?: object;
-  /** Milliseconds without a connection, for which writers and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
+  /** Milliseconds without a connection, also before the first one, for which writers, `insert` and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
   readonly reconnectTimeoutMs?: number;
   /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
   readonly connectTimeoutMs?: number;
@@ -116,7 +116,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
     this.#servers = new Servers(channels, loggerOf(logger));
     this.address = this.#servers.address;
-    this.#tables = new KnownTables(this.#servers);
+    this.#tables = new KnownTables(this.#servers, reconnectTimeoutMs);
     this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], undefined, route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
@@ -252,8 +252,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
     const items = await Promise.all(
       given.map(async ([table, priority]) => {
-        const known =
-          this.#tables.now(table) ?? (await within(this.#tables.get(table), `the Reverb server at ${this.address} has not told of its tables`, options));
+        const known = await this.#tables.get(table, options);
         return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
       }),
     );
@@ -288,7 +287,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
 
   async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
     if (numSamples === -1) return;
-    const { info } = await within(this.#tables.get(table), "", signal === undefined ? {} : { signal });
+    const { info } = await this.#tables.get(table, signal === undefined ? {} : { signal });
     const signature = unpack ? info.signature : undefined;
     const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
     const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
@@ -307,10 +306,10 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
     mustBeName(table);
-    const signature = async () => (await this.#tables.get(table)).signature;
+    const signature: SignatureOf = async (wait, closing) => (await this.#tables.get(table, wait, closing)).signature;
     const [channel, ...others] = this.#servers.channels;
     if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
-    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, (each, own) => new StreamSampler(each, table, own, 0, signature));
+    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, signature, (each, own) => new StreamSampler(each, table, own, 0, signature));
   }
 
   /**
@@ -348,13 +347,11 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     this.#servers.close();
   }
 
-  /** Waits until every writer's items are confirmed, then closes. */
+  /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
   async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      await Promise.all([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
-    } finally {
-      this.close();
-    }
+    const ended = await Promise.allSettled([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
+    this.close();
+    for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
 
   #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {

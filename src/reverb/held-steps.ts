@@ -45,8 +45,10 @@ export class HeldSteps {
     this.#deltaEncoded = deltaEncoded;
   }
 
-  configure(leaf: number, keep: number, maxChunk: number | undefined): void {
+  /** @param total steps that there were */
+  configure(leaf: number, keep: number, maxChunk: number | undefined, total: number): void {
     const held = this.#leaves[leaf] as HeldLeaf;
+    for (const step of held.steps.keys()) if (step < total - keep) held.steps.delete(step);
     held.keep = keep;
     held.maxChunk = maxChunk ?? chunkSteps(held.leaf);
   }

@@ -118,9 +118,9 @@ export class InsertStream {
 
   /** Ends the stream. Items that are without a confirmation may or may not be in their tables. */
   close(reason: unknown): void {
+    this.#fail(reason ?? new ReplayError("CLOSED", "this stream of inserts was closed"));
     // A server takes it as an end like any other; half a close, as politeness would have it, waits for an answer.
     this.#call?.cancel();
-    this.#fail(reason ?? new ReplayError("CLOSED", "this stream of inserts was closed"));
   }
 
   get #hasRoom(): boolean {

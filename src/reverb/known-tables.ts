@@ -1,27 +1,41 @@
-/** What a client knows of its servers' tables: asked once, and again for a table that was not there. */
+/** What a client knows of its servers' tables: asked once, and again for a table that was not there. Where no server is there yet, for as long as a lost connection is tried again. */
 import type { Shaped } from "../agents/signature.ts";
 import { mustFit } from "../agents/signature.ts";
 import { mustBe } from "../error.ts";
-import type { WaitOptions } from "../wait.ts";
+import { type WaitOptions, within } from "../wait.ts";
+import { BackOff, isLost } from "./back-off.ts";
 import { HEAD } from "./grpc/frames.ts";
+import { RpcError } from "./grpc/status.ts";
 import type { Servers } from "./servers.ts";
 import { type KnownTable, knownTable, together } from "./table-info.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest } from "./wire/requests.ts";
 import { readServerInfo } from "./wire/server-info.ts";
 
+const METHOD = "ServerInfo";
+
+/** A question that goes on for as long as anybody waits for its answer. */
+interface Asking {
+  answer: Promise<ReadonlyMap<string, KnownTable>>;
+  waiting: number;
+  readonly over: AbortController;
+  trouble: RpcError | undefined;
+}
+
 export class KnownTables {
   readonly #servers: Servers;
+  readonly #reconnectTimeoutMs: number;
   #tables: ReadonlyMap<string, KnownTable> | undefined;
-  #asking: Promise<ReadonlyMap<string, KnownTable>> | undefined;
+  #asking: Asking | undefined;
 
-  constructor(servers: Servers) {
+  constructor(servers: Servers, reconnectTimeoutMs: number) {
     this.#servers = servers;
+    this.#reconnectTimeoutMs = reconnectTimeoutMs;
   }
 
   /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
-    const answers = await this.#servers.all("ServerInfo", emptyRequest(HEAD), tablesOf, options);
+    const answers = await this.#servers.all(METHOD, emptyRequest(HEAD), tablesOf, options);
     this.#tables = together(answers.map(({ value }) => value));
     return this.#tables;
   }
@@ -31,23 +45,63 @@ export class KnownTables {
     return this.#tables?.get(name);
   }
 
-  /** @throws ReplayError NOT_FOUND, IO */
-  async get(name: string): Promise<KnownTable> {
+  /** @param closing ends the wait as well @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason */
+  async get(name: string, options: WaitOptions = {}, closing?: AbortSignal): Promise<KnownTable> {
     const known = this.now(name);
     if (known !== undefined) return known;
-    // One server tells what a table is.
-    this.#asking ??= this.#servers.ask("ServerInfo", emptyRequest(HEAD), tablesOf);
+    this.#asking ??= this.#begun();
     const asking = this.#asking;
+    asking.waiting++;
+    const what = () => {
+      const why = asking.trouble === undefined ? "" : `: ${asking.trouble.message}; it is tried again`;
+      return `the Reverb server at ${this.#servers.address} has not told of its tables${why}`;
+    };
     try {
-      this.#tables = await asking;
+      const answer = within(asking.answer, what, options);
+      await (closing === undefined ? answer : within(answer, what, { signal: closing }));
     } finally {
-      if (this.#asking === asking) this.#asking = undefined;
+      asking.waiting--;
+      if (asking.waiting === 0) this.#end(asking);
     }
     const found = this.now(name);
-    if (found === undefined)
-      throw mustBe("NOT_FOUND", "table", `one of ${[...this.#tables.keys()].join(", ")}, the tables of the Reverb server at ${this.#servers.address}`, name);
+    if (found === undefined) {
+      const names = [...(this.#tables?.keys() ?? [])].join(", ");
+      throw mustBe("NOT_FOUND", "table", `one of ${names}, the tables of the Reverb server at ${this.#servers.address}`, name);
+    }
     return found;
   }
+
+  #begun(): Asking {
+    const asking = { waiting: 0, over: new AbortController(), trouble: undefined } as Omit<Asking, "answer"> as Asking;
+    asking.answer = this.#ask(asking).finally(() => this.#end(asking));
+    return asking;
+  }
+
+  #end(asking: Asking): void {
+    if (this.#asking === asking) this.#asking = undefined;
+    asking.over.abort();
+  }
+
+  async #ask(asking: Asking): Promise<ReadonlyMap<string, KnownTable>> {
+    const { signal } = asking.over;
+    const backOff = new BackOff(this.#reconnectTimeoutMs);
+    for (;;) {
+      try {
+        // One server tells what a table is.
+        this.#tables = await this.#servers.ask(METHOD, emptyRequest(HEAD), tablesOf, { signal });
+        return this.#tables;
+      } catch (error) {
+        const wait = backOff.after(error);
+        if (wait === undefined) throw isLost(error) && backOff.limitMs > 0 ? tried(error, backOff.limitMs) : error;
+        asking.trouble = error as RpcError;
+        await this.#servers.pause(wait, signal);
+      }
+    }
+  }
+}
+
+function tried(error: RpcError, ms: number): RpcError {
+  return new RpcError(error.address, METHOD, error.status, `${error.details}; tried again for ${ms} ms (reconnectTimeoutMs)`, error);
 }
 
 function tablesOf(bytes: Uint8Array): ReadonlyMap<string, KnownTable> {

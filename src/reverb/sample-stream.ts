@@ -45,7 +45,7 @@ export class SampleStream {
   #call: Call | undefined;
   /** Whether a call is being made, or is made after a while. */
   #opening = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopPause = () => {};
   #over = false;
   /** Samples that were asked for and have not come; those that came and were not given on; those that this call may still ask for. */
   #asked = 0;
@@ -96,14 +96,14 @@ export class SampleStream {
   /** All samples were given. */
   finish(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
+    this.#stopPause();
     this.#call?.finish();
   }
 
   /** Ends the call: the server draws no more for it. What had not come is to be asked for again. */
   close(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
+    this.#stopPause();
     this.#call?.cancel();
     this.#giveBack();
   }
@@ -199,11 +199,11 @@ export class SampleStream {
       return;
     }
     this.#opening = true;
-    this.#timer = setTimeout(() => {
+    this.#stopPause = this.#shared.channel.after(wait, () => {
       this.#opening = false;
       if (this.#over) return;
       if (this.#asked > 0) this.#open();
       else this.ask();
-    }, wait);
+    });
   }
 }

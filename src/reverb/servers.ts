@@ -58,9 +58,22 @@ export class Servers {
     return new Route(this, home);
   }
 
-  /** What any of them answers. @throws RpcError that names all, where none does; what `read` throws */
-  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T): Promise<T> {
-    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read));
+  /** What any of them answers. @throws RpcError that names all, where none does; what `read` throws · the signal's reason */
+  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
+    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read, options));
+  }
+
+  /** Waits a while: until the signal's end, or that of the client, at most. */
+  pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
+        stop();
+        signal.removeEventListener("abort", over);
+        resolve();
+      };
+      const stop = (this.channels[0] as Channel).after(ms, over);
+      signal.addEventListener("abort", over);
+    });
   }
 
   /** What all answer that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */

@@ -6,6 +6,7 @@ import { Waiters, type WaitOptions } from "../wait.ts";
 import { BackOff } from "./back-off.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { isGone, type Servers } from "./servers.ts";
+import type { SignatureOf } from "./stream-sampler.ts";
 
 /** Items of a server that wait here, at most. */
 const READY = 16;
@@ -32,6 +33,7 @@ export class ShardedSampler implements Sampler {
   readonly #servers: Servers;
   readonly #table: string;
   readonly #options: SamplerOptions;
+  readonly #signature: SignatureOf;
   readonly #make: (channel: Channel, options: SamplerOptions) => Sampler;
   readonly #sources: readonly Source[];
   readonly #waiters = new Waiters();
@@ -48,6 +50,7 @@ export class ShardedSampler implements Sampler {
   #since = 0;
   #begun = false;
   #error: unknown;
+  readonly #closing = new AbortController();
 
   /**
    * @param make a sampler of one server's table, which gives up at once where the connection is lost
@@ -58,6 +61,7 @@ export class ShardedSampler implements Sampler {
     table: string,
     options: SamplerOptions,
     reconnectTimeoutMs: number,
+    signature: SignatureOf,
     make: (channel: Channel, options: SamplerOptions) => Sampler,
   ) {
     const { maxSamples = -1, rateLimiterTimeoutMs = -1, maxInFlightSamplesPerWorker = READY } = checkSampler(options);
@@ -66,6 +70,7 @@ export class ShardedSampler implements Sampler {
     this.#servers = servers;
     this.#table = table;
     this.#options = options;
+    this.#signature = signature;
     this.#make = make;
     this.#unasked = all;
     this.#left = all;
@@ -95,7 +100,9 @@ export class ShardedSampler implements Sampler {
   async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
     signal?.throwIfAborted();
     if (this.#left === 0) return undefined;
-    if (!this.#begun) {
+    // Where no server is there yet: what waits for one has its own time.
+    if (!this.#begun && this.#error === undefined) await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal);
+    if (!this.#begun && this.#error === undefined) {
       this.#begun = true;
       this.#since = performance.now();
       for (const source of this.#sources) void this.#run(source);
@@ -107,6 +114,7 @@ export class ShardedSampler implements Sampler {
 
   close(reason?: unknown): void {
     this.#error ??= reason ?? new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+    this.#closing.abort(this.#error);
     for (const { sampler, ready } of this.#sources) {
       sampler?.close();
       ready.length = 0;
@@ -168,8 +176,21 @@ export class ShardedSampler implements Sampler {
       }
       if (isLimited) this.#unasked += share - got;
       this.#waiters.wake();
-      if (pauseMs > 0 && !this.#isOver) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      if (pauseMs > 0) await this.#pause(source.channel, pauseMs);
     }
+  }
+
+  async #pause(channel: Channel, ms: number): Promise<void> {
+    let over = false;
+    const stop = channel.after(ms, () => {
+      over = true;
+      this.#waiters.wake();
+    });
+    await this.#waiters.until(
+      () => over || this.#isOver || undefined,
+      () => "a pause",
+    );
+    stop();
   }
 
   #came(source: Source, item: DrawnItem): void {

@@ -2,7 +2,7 @@
 import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
-import { type WaitOptions, within } from "../wait.ts";
+import type { WaitOptions } from "../wait.ts";
 import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { METHOD, SampleStream, type Shared, type Stored } from "./sample-stream.ts";
@@ -17,9 +17,12 @@ interface Waiting {
   reject(reason: unknown): void;
 }
 
+/** Asks for a table's signature. @param closing ends the wait as well */
+export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promise<WireSignature | undefined>;
+
 /** Of a server. No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
 export class StreamSampler implements Sampler {
-  readonly #signature: () => Promise<WireSignature | undefined>;
+  readonly #signature: SignatureOf;
   readonly #shared: Shared;
   readonly #workers: number;
   #streams: readonly SampleStream[];
@@ -32,10 +35,10 @@ export class StreamSampler implements Sampler {
   #unasked: number;
   #left: number;
   #error: unknown;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   /** @throws RangeError, TypeError */
-  constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: () => Promise<WireSignature | undefined>) {
+  constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: SignatureOf) {
     const {
       maxSamples = -1,
       rateLimiterTimeoutMs = -1,
@@ -89,8 +92,7 @@ export class StreamSampler implements Sampler {
     if (this.#left === 0) return undefined;
     this.#mustBeOpen();
     if (!this.#knowsOrder) {
-      const signature = this.#signature();
-      this.#order = (await (signal === undefined ? signature : within(signature, "the table's signature", { signal })))?.order;
+      this.#order = (await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal))?.order;
       this.#knowsOrder = true;
       this.#mustBeOpen();
     }
@@ -118,14 +120,14 @@ export class StreamSampler implements Sampler {
 
   /** @param reason what who waits is told */
   close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
-    this.#closed = true;
+    this.#closing.abort(reason);
     for (const stream of this.#streams) stream.close();
     this.#stored.length = 0;
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
   }
 
   #mustBeOpen(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
   }
 
   #begun(): readonly SampleStream[] {

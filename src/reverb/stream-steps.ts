@@ -5,7 +5,7 @@ import { MAX_LENGTH } from "../limits.ts";
 import type { ItemOptions } from "../rules.ts";
 import type { Spec, StepOf } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
-import { type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
+import { allOf, type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
 
 /** An item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
 interface Rule {
@@ -65,7 +65,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
    * @returns `undefined`, or a promise: of room, where too many items are on their way, and of an answer the first time that a table is named
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing changed then · NOT_FOUND, SPEC_MISMATCH for an item, by the promise for the first one of a table
    */
-  append(step: StepOf<S>): Promise<unknown> | undefined {
+  append(step: StepOf<S>): Promise<void> | undefined {
     const inside = this.#inside;
     inside.check();
     const values = inside.fields.take(step);
@@ -79,7 +79,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     if (this.#rooms.length === 0) return undefined;
     const rooms = this.#rooms;
     this.#rooms = [];
-    return rooms.length === 1 ? rooms[0] : Promise.all(rooms);
+    return allOf(rooms);
   }
 
   /** @throws RangeError for more steps than are at hand, as well */

@@ -58,6 +58,14 @@ export interface Inside<S extends Spec> {
   check(): void;
 }
 
+/** Room for several items; who asked for them need not await it. */
+export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
+  if (rooms.length < 2) return rooms[0];
+  const all = Promise.all(rooms).then(() => {});
+  all.catch(() => {});
+  return all;
+}
+
 /** For the package's own writers, and the client. */
 export let insideOf: <S extends Spec>(writer: StreamWriter<S>) => Inside<S>;
 
@@ -150,7 +158,7 @@ export class StreamWriter<S extends Spec = Spec> {
     this.#check();
     const { leaf, numKeepAliveRefs, maxChunkLength } = this.#fields.keeping(path, options);
     this.#history.keepLeaf(leaf, numKeepAliveRefs, this.#steps.oldest(leaf, this.#history.total));
-    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength);
+    this.#steps.configure(leaf, numKeepAliveRefs, maxChunkLength, this.#history.total);
   }
 
   /**
@@ -243,16 +251,16 @@ export class StreamWriter<S extends Spec = Spec> {
         signal: this.#closing.signal,
       });
     if (known !== undefined && this.#line === undefined) return send(known);
-    const sent = (this.#line ?? Promise.resolve()).then(async () => {
-      await send(this.#tables.now(table) ?? (await this.#tables.get(table)));
+    // Asked for now: those that wait for a server that is not there give up together, and not one after the other.
+    const told = known ?? this.#tables.get(table);
+    const before = this.#line;
+    const sent = Promise.all([told, before]).then(async ([found]) => await send(found));
+    const heard = sent.catch((reason) => {
+      this.#refused ??= { reason };
     });
-    const line = sent
-      .catch((reason) => {
-        this.#refused ??= { reason };
-      })
-      .then(() => {
-        if (this.#line === line) this.#line = undefined;
-      });
+    const line = Promise.all([heard, before]).then(() => {
+      if (this.#line === line) this.#line = undefined;
+    });
     this.#line = line;
     return sent;
   }

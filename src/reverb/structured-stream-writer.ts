@@ -8,7 +8,7 @@ import { flag, onlyKeys, ReplayError } from "../error.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Spec, StepOf } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
-import { type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
+import { allOf, type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
 
 /** What configs make of such steps. @throws TypeError, RangeError · ReplayError SPEC_MISMATCH */
 export function compiledConfigs(configs: readonly Config[], leaves: readonly PlacedLeaf[]): readonly Compiled[] {
@@ -135,7 +135,7 @@ export class StructuredStreamWriter<S extends Spec = Spec> {
   #apply(due: number): Promise<void> | undefined {
     const { matcher } = this.#structure;
     const { total, fields } = this.#inside;
-    let room: Promise<void> | undefined;
+    const rooms: Promise<void>[] = [];
     for (let i = 0; i < due; i++) {
       const k = matcher.due[i] as number;
       const { config, nodes } = this.#compiled[k] as Compiled;
@@ -144,11 +144,11 @@ export class StructuredStreamWriter<S extends Spec = Spec> {
         steps: ages.map((age) => total - age),
         isSqueezed: node.isSqueezed,
       }));
-      const sent = this.#inside.insert(config.table, matcher.priority(k), columns);
+      const room = this.#inside.insert(config.table, matcher.priority(k), columns);
       matcher.applied(k);
-      if (sent !== undefined) room = room === undefined ? sent : both(room, sent);
+      if (room !== undefined) rooms.push(room);
     }
-    return room;
+    return allOf(rooms);
   }
 
   #end(clearBuffers: boolean): void {
@@ -156,8 +156,4 @@ export class StructuredStreamWriter<S extends Spec = Spec> {
     this.#stepIsOpen = false;
     if (clearBuffers) this.#structure.matcher.clear();
   }
-}
-
-async function both(a: Promise<void>, b: Promise<void>): Promise<void> {
-  await Promise.all([a, b]);
 }

@@ -198,7 +198,7 @@ class CalledTable implements BufferTable {
     // A window has the key of its item once a step.
     const updates = new Map<ItemKey, number>();
     for (let i = 0; i < keys.length; i++) updates.set(keys[i] as ItemKey, finite(`priorities[${i}]`, priorities[i], 0));
-    const done = updates.size === 0 ? undefined : this.#client.mutatePriorities(this.#name, { updates });
+    const done = this.#client.mutatePriorities(this.#name, { updates });
     return isPromise(done) ? done.then(() => undefined) : undefined;
   }
 

@@ -43,6 +43,7 @@ export class Channel {
   /** All that are not gone, also one that the server has told to take no new calls. */
   readonly #connections = new Set<Connection>();
   #stopConnecting = () => {};
+  readonly #pauses = new Set<() => void>();
   #closed = false;
 
   constructor(address: string, service: string, options: ChannelOptions) {
@@ -120,13 +121,29 @@ export class Channel {
     }
   }
 
-  /** Ends the connection and all calls. */
+  /** Does something after a while, or at once when this is closed. @returns stops that */
+  after(ms: number, then: () => void): () => void {
+    const over = () => {
+      stop();
+      then();
+    };
+    const stop = () => {
+      clearTimeout(timer);
+      this.#pauses.delete(over);
+    };
+    const timer = setTimeout(over, this.#closed ? 0 : ms);
+    this.#pauses.add(over);
+    return stop;
+  }
+
+  /** Ends the connection, all calls and pauses. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#stopConnecting();
     for (const connection of this.#connections) connection.end(closed());
     this.#connection = undefined;
+    for (const over of [...this.#pauses]) over();
   }
 
   async #connected(method: string): Promise<Connection> {

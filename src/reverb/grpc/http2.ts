@@ -15,13 +15,12 @@ export interface Http2Stream extends Emitter {
   end(): void;
   /** @param code of HTTP/2's errors */
   close(code?: number): void;
-  destroy(): void;
 }
 
 export interface Http2Session extends Emitter {
   readonly closed: boolean;
   readonly destroyed: boolean;
-  request(headers: { readonly [name: string]: string }, options?: { readonly endStream?: boolean }): Http2Stream;
+  request(headers: { readonly [name: string]: string }): Http2Stream;
   setLocalWindowSize?(bytes: number): void;
   /** @returns whether it was sent */
   ping?(answered: (error: Error | null) => void): boolean;

@@ -2,9 +2,8 @@
 import { ReplayError, type ReplayErrorCode } from "../../error.ts";
 
 export const OK = 0;
-export const CANCELLED = 1;
-export const UNKNOWN = 2;
-export const INVALID_ARGUMENT = 3;
+const CANCELLED = 1;
+const UNKNOWN = 2;
 export const DEADLINE_EXCEEDED = 4;
 export const RESOURCE_EXHAUSTED = 8;
 export const INTERNAL = 13;

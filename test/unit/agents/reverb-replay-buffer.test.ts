@@ -469,6 +469,7 @@ describe("over a client whose answers are promises", () => {
       ids.map((id) => (id === first ? 0 : 2)),
     );
     expect(await drawn()).not.toContain(first);
+    expect(buffer.updatePriorities([], [])).toBeInstanceOf(Promise);
     await buffer.clear();
     expect(await buffer.numFrames()).toBe(0);
   });

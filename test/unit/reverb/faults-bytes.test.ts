@@ -74,7 +74,7 @@ async function lengths(port: number): Promise<readonly [number, number]> {
 }
 
 describe("at every place of a conversation", () => {
-  it.each(["cut", "silent"])("%s: what is lost before the tables are known is an error, the rest goes on", async (kind) => {
+  it.each(["cut", "silent"])("%s: it goes on over another connection", async (kind) => {
     const twin = new ReverbTwin("count");
     const { port } = await serve(twin);
     const ends = await lengths(port);
@@ -82,7 +82,6 @@ describe("at every place of a conversation", () => {
     const places = (["back", "there"] as const).flatMap((way, w) => Array.from({ length: (ends[w] as number) + 1 }, (_, at) => ({ way, at })));
     // A silent one has to be found out by time: not at each place.
     const tried = kind === "cut" ? places : places.filter((_, i) => i % 7 === 0);
-    let errors = 0;
     await each(tried, async ({ way, at }) => {
       const table = `${way}${at}`;
       twin.tables.set(table, new Map());
@@ -98,19 +97,11 @@ describe("at every place of a conversation", () => {
       };
       const between = await Between.start(port, { [way]: cut, isCut: (connection) => kind === "cut" && connection === 0 && isOver });
       const one = client(between.address, { keepAliveMs: 400, keepAliveTimeoutMs: 400, connectTimeoutMs: 800 });
-      const error = await talk(one, table);
-      if (error !== undefined) {
-        errors++;
-        expect(error).toBeInstanceOf(ReplayError);
-        expect((error as ReplayError).code).toBe("IO");
-        expect((error as Error).message).toContain(between.address);
-        expect(twin.tables.get(table)?.size).toBe(0);
-      } else expect(twin.tables.get(table)?.size).toBe(1);
+      expect(await talk(one, table)).toBeUndefined();
+      expect(twin.tables.get(table)?.size).toBe(1);
       await between.stop();
     });
     expect(twin.wrong).toEqual([]);
-    expect(errors).toBeGreaterThan(0);
-    expect(errors).toBeLessThan(0.8 * tried.length);
   });
 
   it("a byte changed: an error with the address, a timeout, or nothing that matters", async () => {

@@ -65,7 +65,10 @@ const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe("a server that is silent", () => {
   it("takes the connection and never says a word: an error after connectTimeoutMs", async () => {
     const address = await listen(() => {});
-    const { insert, serverInfo } = { insert: client(address, { connectTimeoutMs: 60 }), serverInfo: client(address, { connectTimeoutMs: 60 }) };
+    const { insert, serverInfo } = {
+      insert: client(address, { connectTimeoutMs: 60, reconnectTimeoutMs: 0 }),
+      serverInfo: client(address, { connectTimeoutMs: 60 }),
+    };
     for (const error of await Promise.all([caught(insert.insert({ act: 1 }, { t: 1 })), caught(serverInfo.serverInfo())]))
       expect(told(error, address).message).toContain("it took the connection, and has not said a word of HTTP/2 within 60 ms; is the server running");
   });
@@ -290,6 +293,31 @@ describe("a server that is slow or lies", () => {
     expect(twin.tables.get("t")?.size).toBe(20);
     // Each request has its own part of what is sent again.
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
+  });
+
+  it("confirms nothing: who waits when the client is closed is told CLOSED, also where nothing is tried again", async () => {
+    const twin = new ReverbTwin("t");
+    twin.confirm = () => {};
+    const { address } = await serve(twin.handler);
+    const one = client(address, { reconnectTimeoutMs: 0 });
+    const sent = caught(one.insert({ act: 1 }, { t: 1 }));
+    while (twin.came === 0) await later(5);
+    one.close();
+    expect(await sent).toMatchObject({ code: "CLOSED" });
+  });
+
+  it("refuses an item of one writer: the end of the client still waits for those of the others", async () => {
+    const twin = new ReverbTwin("t");
+    const { confirm } = twin;
+    twin.confirm = (call, keys) => void setTimeout(() => confirm(call, keys), 150);
+    const { address } = await serve(twin.handler);
+    const one = client(address);
+    const [good, bad] = ["t", "u"].map((table) => one.writer({ keep: 1, items: [{ table, length: 1 }] }));
+    await good?.append({ act: 1 });
+    bad?.append({ act: 2 });
+    const flushed = caught(good?.flush());
+    expect(await caught(one[Symbol.asyncDispose]())).toMatchObject({ code: "NOT_FOUND" });
+    expect(await flushed).toBeUndefined();
   });
 
   it("byte by byte: slow, and all the same", async () => {

@@ -4,6 +4,7 @@ import type { DrawnItem } from "../../../src/agents/sampling/sample.ts";
 import type { SamplerOptions } from "../../../src/agents/sampling/sampler-options.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
+import { type WaitOptions, within } from "../../../src/wait.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
 
 const open: { close(): unknown }[] = [];
@@ -19,7 +20,7 @@ async function serve(asked?: (stream: Stream, request: Asked) => void, port?: nu
 
 interface Options extends SamplerOptions {
   readonly reconnectMs?: number;
-  readonly signature?: () => Promise<undefined>;
+  readonly signature?: (wait: WaitOptions) => Promise<undefined>;
 }
 
 function samplerOf(address: string, { reconnectMs = 10_000, signature = async () => undefined, ...options }: Options = {}): StreamSampler {
@@ -233,7 +234,7 @@ describe("ends", () => {
 
   it("a signal, or close, while the table is still asked for", async () => {
     const server = await serve();
-    const never = () => new Promise<undefined>(() => {});
+    const never = (wait: WaitOptions) => within(new Promise<undefined>(() => {}), "a table", wait);
     await expect(samplerOf(server.grpc.address, { signature: never }).next({ signal: AbortSignal.timeout(10) })).rejects.toMatchObject({
       name: "TimeoutError",
     });

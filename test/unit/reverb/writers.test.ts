@@ -2,7 +2,10 @@
 import { afterAll, expect, it } from "vitest";
 import { createConfig, patternFromTransform } from "../../../src/agents/index.ts";
 import { f32, i32 } from "../../../src/index.ts";
+import { HeldSteps } from "../../../src/reverb/held-steps.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
+import { type MeasuredLeaf, measured, type PlacedLeaf } from "../../../src/spec/layout.ts";
+import { leavesOf } from "../../../src/spec/spec.ts";
 
 const spec = { a: i32(), b: f32(2) };
 const client = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0 });
@@ -60,4 +63,35 @@ it("an error of a server that is not there comes with the item's promise, and on
   await expect(writer.flush()).rejects.toMatchObject(gone);
   await writer.flush();
   writer.close();
+});
+
+it("promises of several items that nobody awaits are no unhandled rejections; flush tells of them", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const pattern = patternFromTransform({ a: i32(), b: f32(2) }, (step) => ({ x: step.a.at(-1) }));
+  const writers = [
+    client.writer({ keep: 1, items: ["t", "u"].map((table) => ({ table, length: 1 })) }),
+    client.structuredWriter([createConfig(pattern, "t"), createConfig(pattern, "u")]),
+  ];
+  for (const writer of writers) void writer.append({ a: 1, b: [1, 2] });
+  for (const writer of writers) await expect(writer.flush()).rejects.toMatchObject({ code: "IO" });
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  process.off("unhandledRejection", note);
+  for (const writer of writers) writer.close();
+  expect(unhandled).toEqual([]);
+});
+
+it("a field that is kept shorter from now on lets go of its older steps, and of their chunks", () => {
+  const leaf = { ...(measured(leavesOf({ a: i32() }))[0] as MeasuredLeaf), kind: 0, offset: 0, staged: 0 } as PlacedLeaf;
+  const held = new HeldSteps([leaf], 10, { maxChunk: 1 });
+  const add = (step: number) => {
+    held.add(step, [new Int32Array([step])]);
+    held.chunkAll();
+  };
+  for (let step = 0; step < 10; step++) add(step);
+  held.configure(0, 2, 1, 10);
+  expect([held.oldest(0, 10), held.chunkKeys().size]).toEqual([8, 2]);
+  add(10);
+  expect([held.oldest(0, 11), held.chunkKeys().size]).toEqual([9, 2]);
 });

@@ -1,0 +1,125 @@
+/** Programs that start before their server does: the first call waits for it, for as long as a lost connection is tried again. */
+import { createServer } from "node:net";
+import { afterEach, expect, it, vi } from "vitest";
+import { i32 } from "../../../src/index.ts";
+import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
+import { GrpcServer } from "../../support/grpc-server.ts";
+import { ReverbTwin } from "../../support/reverb-twin.ts";
+
+const spec = { act: i32() };
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+/** A port where nobody listens by now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** @returns the server, and the calls that it gets */
+async function serve(port: number): Promise<{ readonly twin: ReverbTwin; readonly calls: string[] }> {
+  const twin = new ReverbTwin("t");
+  const calls: string[] = [];
+  const begin = ({ method }: { readonly method: string }) => void calls.push(method.split("/")[2] as string);
+  const server = await GrpcServer.start({ ...twin.handler, begin }, port);
+  open.push({ close: () => server.stop() });
+  return { twin, calls };
+}
+
+function client(ports: readonly number[], options: ReverbClientOptions = {}): ReverbClient<typeof spec> {
+  const addresses = ports.map((port) => `127.0.0.1:${port}`);
+  const made = new ReverbClient(addresses, { logger: null, ...options, spec });
+  open.push(made);
+  return made;
+}
+
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** How a promise ended, and after how many milliseconds. */
+async function ended(promise: unknown): Promise<{ readonly error: unknown; readonly ms: number }> {
+  const since = performance.now();
+  const error = await Promise.resolve(promise).then(
+    () => undefined,
+    (reason) => reason,
+  );
+  return { error, ms: performance.now() - since };
+}
+
+it.each([1, 2])("writers, inserts and samplers wait for %i servers", async (count) => {
+  const ports = [await freePort(), await freePort()].slice(0, count);
+  const one = client(ports);
+  const writer = one.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+  const all = Promise.all([writer.append({ act: 1 }), one.insert({ act: 2 }, { t: 1 }), one.signature("t")]);
+  const sampled = ended(one.sampler("t").next());
+  await later(200);
+  const servers = await Promise.all(ports.map(serve));
+  await all;
+  await writer.flush();
+  expect(servers.reduce((sum, { twin }) => sum + (twin.tables.get("t")?.size ?? 0), 0)).toBe(2);
+  await vi.waitFor(() => expect(servers.every(({ calls }) => calls.includes("SampleStream"))).toBe(true), 2000);
+  one.close();
+  expect((await sampled).error).toMatchObject({ code: "CLOSED" });
+});
+
+it("no longer than reconnectTimeoutMs, in all, however many items wait; the error has the address", async () => {
+  const port = await freePort();
+  const one = client([port], { reconnectTimeoutMs: 200 });
+  const writer = one.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+  for (let act = 0; act < 5; act++) writer.append({ act });
+  const { error, ms } = await ended(writer.flush());
+  expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("tried again for 200 ms (reconnectTimeoutMs)") });
+  expect((error as Error).message).toContain(`127.0.0.1:${port} ended ServerInfo with UNAVAILABLE`);
+  expect(ms).toBeLessThan(600);
+});
+
+it("a table that is not there is told at once", async () => {
+  const port = await freePort();
+  await serve(port);
+  const { error, ms } = await ended(client([port]).insert({ act: 1 }, { u: 1 }));
+  expect(error).toMatchObject({ code: "NOT_FOUND" });
+  expect(ms).toBeLessThan(1000);
+});
+
+it("a time limit, a signal, and close end the wait; nothing goes on behind", async () => {
+  const ports = [await freePort()];
+  const one = client(ports);
+  expect((await ended(one.insert({ act: 1 }, { t: 1 }, { timeoutMs: 50 }))).error).toMatchObject({
+    code: "TIMEOUT",
+    message: expect.stringMatching(/ECONNREFUSED.*tried again/),
+  });
+  expect((await ended(one.insert({ act: 1 }, { t: 1 }, { signal: AbortSignal.timeout(50) }))).error).toMatchObject({ name: "TimeoutError" });
+  const sampler = one.sampler("t");
+  expect((await ended(sampler.next({ signal: AbortSignal.timeout(50) }))).error).toMatchObject({ name: "TimeoutError" });
+  const next = ended(sampler.next());
+  await later(20);
+  sampler.close();
+  const closed = await next;
+  expect(closed.error).toMatchObject({ code: "CLOSED" });
+  expect(closed.ms).toBeLessThan(200);
+  const last = Promise.all([ended(one.insert({ act: 1 }, { t: 1 })), ended(one.sampler("t").next()), ended(one.signature("t"))]);
+  // Into one of the longer pauses.
+  await later(500);
+  const since = performance.now();
+  one.close();
+  for (const { error } of await last) expect(error).toMatchObject({ code: "CLOSED" });
+  expect(performance.now() - since).toBeLessThan(100);
+});
+
+it.each([1, 2])("close ends also the pause of a sampler that has lost %i servers", async (count) => {
+  const ports = [await freePort(), await freePort()].slice(0, count);
+  const servers = await Promise.all(ports.map((port) => GrpcServer.start(new ReverbTwin("t").handler, port)));
+  const one = client(ports);
+  const next = ended(one.sampler("t").next());
+  await later(100);
+  for (const server of servers) await server.stop();
+  await later(900);
+  const since = performance.now();
+  one.close();
+  expect((await next).error).toMatchObject({ code: "CLOSED" });
+  expect(performance.now() - since).toBeLessThan(100);
+});
