@@ -6,11 +6,9 @@ os.dup2(2, 1)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import reverb
-import tensorflow as tf
 
 IN_FLIGHT = 100
 UNCONFIRMED = 1000
-BATCH = 32
 task = json.loads(sys.argv[1])
 address = f"127.0.0.1:{task['port']}"
 client = reverb.Client(address)
@@ -63,26 +61,11 @@ def sampler():
     return run
 
 
-def dataset():
-    # In batches, as learners take it: item by item most of its time is Python's.
-    made = reverb.TrajectoryDataset.from_table_signature(address, task["table"], max_in_flight_samples_per_worker=IN_FLIGHT, num_workers_per_iterator=1)
-    batches = iter(made.batch(BATCH))
-
-    def run(n):
-        for _ in range(-(-n // BATCH)):
-            next(batches)
-
-    return run
-
-
 run = globals()[task["does"]]()
 gc.collect()
 gc.freeze()
 print("{}", file=answers, flush=True)
 for line in sys.stdin:
-    # A dataset has drawn ahead while the others had their turns: what lies there is taken first.
-    if task["does"] == "dataset":
-        run(int(line))
     start = time.perf_counter_ns()
     run(int(line))
     print(json.dumps({"ns": time.perf_counter_ns() - start}), file=answers, flush=True)
