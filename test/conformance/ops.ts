@@ -1,6 +1,7 @@
 /** The ops of the tables' family, each a call of the public API. */
 import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/agents/index.ts";
 import { Malformed, numberOf, type Op, type Result, type TableArgs } from "./case.ts";
+import { plainTableInfo } from "./client/values.ts";
 import { map, pick, shapeText } from "./history.ts";
 import { nestedColumn } from "./nested.ts";
 import { appendSpec, branchOf, build } from "./step-spec.ts";
@@ -66,26 +67,7 @@ export const OPS: { readonly [kind: string]: Run } = {
     return {};
   },
   size: async (world, args) => ({ value: (await infoOf(world, world.nameOf(args))).currentSize }),
-  info: async (world, args) => {
-    const { rateLimiterInfo, ...info } = await infoOf(world, world.nameOf(args));
-    return {
-      name: info.name,
-      max_size: info.maxSize,
-      max_times_sampled: info.maxTimesSampled,
-      current_size: info.currentSize,
-      num_episodes: info.numEpisodes,
-      num_deleted_episodes: info.numDeletedEpisodes,
-      num_unique_samples: info.numUniqueSamples,
-      rate_limiter: {
-        samples_per_insert: rateLimiterInfo.samplesPerInsert,
-        min_size_to_sample: rateLimiterInfo.minSizeToSample,
-        min_diff: rateLimiterInfo.minDiff,
-        max_diff: rateLimiterInfo.maxDiff,
-        inserts_completed: rateLimiterInfo.insertStats.completed,
-        samples_completed: rateLimiterInfo.sampleStats.completed,
-      },
-    };
-  },
+  info: async (world, args) => plainTableInfo(await infoOf(world, world.nameOf(args))),
   checkpoint_restart: async (world, args) => {
     await world.restart(args.tables as readonly TableArgs[] | undefined);
     return {};

@@ -3,8 +3,9 @@
 import { BytesReader } from "../../src/reverb/wire/bytes-reader.ts";
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
 import type { ItemMessage } from "../../src/reverb/wire/item.ts";
-import { readItem, writeItem } from "../../src/reverb/wire/item.ts";
-import { type ChunkMessage, readChunk, writeChunk } from "../../src/reverb/wire/tensor.ts";
+import { writeItem } from "../../src/reverb/wire/item.ts";
+import { type ChunkMessage, writeChunk } from "../../src/reverb/wire/tensor.ts";
+import { readInsertRequest } from "../conformance/wire/messages.ts";
 import type { Handler, ServerCall } from "./grpc-server.ts";
 
 interface Kept {
@@ -66,7 +67,7 @@ export class ReverbTwin {
   }
 
   #insert(call: ServerCall, bytes: Uint8Array): void {
-    const { chunks, items, keep } = readRequest(bytes);
+    const { chunks, items, keep } = readInsertRequest(bytes);
     this.requests.push({ chunks: chunks.length, items: items.length, bytes: bytes.length });
     const held = this.#streams.get(call) ?? new Map<bigint, ChunkMessage>();
     this.#streams.set(call, held);
@@ -124,19 +125,4 @@ export function sample({ item, chunks }: Kept, size = 1): Uint8Array {
   writer.message(1, since);
   writer.message(1, 0);
   return writer.take();
-}
-
-function readRequest(bytes: Uint8Array) {
-  const reader = new BytesReader(bytes, "InsertStreamRequest");
-  const [chunks, items, keep]: [ChunkMessage[], ItemMessage[], bigint[]] = [[], [], []];
-  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === 10) chunks.push(readChunk(reader));
-    else if (tag === 18) items.push(readItem(reader));
-    else if (tag === 26) {
-      const outer = reader.enter();
-      while (reader.more) keep.push(reader.uint64());
-      reader.leave(outer);
-    } else reader.skip(tag);
-  }
-  return { chunks, items, keep };
 }

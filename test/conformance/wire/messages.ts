@@ -175,7 +175,7 @@ function inOrder(info: ServerInfoMessage): ServerInfoMessage {
 }
 
 /** What only servers read. */
-function readInsertRequest(bytes: Uint8Array): InsertRequest {
+export function readInsertRequest(bytes: Uint8Array): InsertRequest {
   const reader: BytesReader = new Reader(bytes, "InsertStreamRequest");
   const [chunks, items, keep]: [ChunkMessage[], ItemMessage[], bigint[]] = [[], [], []];
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {

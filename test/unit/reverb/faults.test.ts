@@ -1,7 +1,6 @@
 /** Servers that go away, fall silent, or say no: every call ends with an error that has the address, or goes on. What the real server does is test/interop. */
 import { spawn } from "node:child_process";
-import type { AddressInfo } from "node:net";
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReplayError } from "../../../src/error.ts";
@@ -9,6 +8,7 @@ import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/inde
 import { i32, u8 } from "../../../src/spec/constructors.ts";
 import { Between } from "../../support/between.ts";
 import { GrpcServer, type Handler, type ServerCall } from "../../support/grpc-server.ts";
+import { listen as raw } from "../../support/raw-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
 
 const spec = { act: i32() };
@@ -31,20 +31,9 @@ function client(address: string, options: ReverbClientOptions = {}): ReverbClien
 
 /** Listens, and says what it is told to. */
 async function listen(first: (socket: Socket) => void): Promise<string> {
-  const sockets: Socket[] = [];
-  const server: Server = createServer((socket) => {
-    sockets.push(socket);
-    socket.on("error", () => {});
-    first(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  open.push({
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await raw(first);
+  open.push(server);
+  return server.address;
 }
 
 /** An error that a user can do something with. */

@@ -1,12 +1,12 @@
 /** Calls over HTTP/2: messages, ends, faults. What the real server says to them is test/interop. */
 
-import type { AddressInfo } from "node:net";
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { FrameReader, framed, HEAD } from "../../../src/reverb/grpc/frames.ts";
 import { GrpcServer, type Handler } from "../../support/grpc-server.ts";
 import { TestRandom } from "../../support/random.ts";
+import { listen as raw } from "../../support/raw-server.ts";
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -17,6 +17,12 @@ async function serve(handler: Handler, port?: number): Promise<GrpcServer> {
   const server = await GrpcServer.start(handler, port);
   open.push({ close: () => server.stop() });
   return server;
+}
+
+async function listen(first: (socket: Socket) => void): Promise<string> {
+  const server = await raw(first);
+  open.push(server);
+  return server.address;
 }
 
 function channel(address: string, options: { maxMessageBytes?: number; connectTimeoutMs?: number } = {}): Channel {
@@ -124,22 +130,6 @@ describe("faults", () => {
   });
 
   it("somebody listens who never answers, or speaks something else", async () => {
-    const sockets: Socket[] = [];
-    const listen = async (first: (socket: Socket) => void) => {
-      const server: Server = createServer((socket) => {
-        sockets.push(socket);
-        socket.on("error", () => {});
-        first(socket);
-      });
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      open.push({
-        close: () => {
-          for (const socket of sockets) socket.destroy();
-          server.close();
-        },
-      });
-      return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    };
     const other = await listen((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     await expect(channel(other).unary("Reset", message())).rejects.toMatchObject({ code: "IO", isLost: true });
     const silent = await listen(() => {});
