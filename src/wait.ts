@@ -91,9 +91,17 @@ export class Waiters {
     return this.#lines.get(line)?.values().next().value;
   }
 
-  /** Waits until at most `max` items wait for the rate limiter: `undefined` where it is so. @param waiting how many do */
-  untilFew(waiting: () => number, options?: WaitOptions, max = 0): Promise<void> | undefined {
-    const what = () => `items still waiting for the rate limiter: ${waiting()}`;
+  /**
+   * Waits until at most `max` items wait: `undefined` where it is so.
+   * @param waiting how many do
+   * @param what for the message of a timeout
+   */
+  untilFew(
+    waiting: () => number,
+    options?: WaitOptions,
+    max = 0,
+    what = () => `items still waiting for the rate limiter: ${waiting()}`,
+  ): Promise<void> | undefined {
     const result = this.until(() => (waiting() <= max ? DONE : undefined), what, options) as Promise<void>;
     return result === DONE ? undefined : result;
   }

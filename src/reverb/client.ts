@@ -7,7 +7,7 @@ import { type LeafSignature, type Signature, signatureOf } from "../agents/signa
 import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
 import { checkLegacy, type LegacyWriterOptions } from "../agents/writers/legacy-options.ts";
-import type { StepWriterOptions } from "../agents/writers/step-client.ts";
+import { mustBeTableName, type StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
@@ -198,7 +198,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
    */
   async signature(table: string): Promise<Signature> {
     const { spec } = this;
-    mustBeName(table);
+    mustBeTableName(table);
     const { info } = await this.#tables.get(table);
     if (info.signature === undefined) return signatureOf(spec);
     const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
@@ -281,7 +281,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     flag("emitTimesteps", emitTimesteps);
     flag("unpackAsTableSignature", unpackAsTableSignature);
     checkSignal(signal);
-    mustBeName(table);
+    mustBeTableName(table);
     return this.#samples(table, numSamples, emitTimesteps, unpackAsTableSignature, signal) as AsyncIterable<SampleOf<O>>;
   }
 
@@ -305,7 +305,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** Draws items of a table, over one stream or several. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
-    mustBeName(table);
+    mustBeTableName(table);
     const signature: SignatureOf = async (wait, closing) => (await this.#tables.get(table, wait, closing)).signature;
     const [channel, ...others] = this.#servers.channels;
     if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
@@ -317,7 +317,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
    * @throws RangeError for a priority that is none; then nothing was sent · TypeError · ReplayError NOT_FOUND, IO
    */
   async mutatePriorities(table: string, changes: PriorityChanges): Promise<void> {
-    mustBeName(table);
+    mustBeTableName(table);
     const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
     const pairs = [...updates].map((pair) => {
       if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
@@ -329,7 +329,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
 
   /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
   async reset(table: string): Promise<void> {
-    mustBeName(table);
+    mustBeTableName(table);
     await this.#servers.all("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
@@ -357,10 +357,6 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
     return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
   }
-}
-
-function mustBeName(table: unknown): void {
-  if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
 }
 
 function addressesOf(given: unknown): readonly string[] {

@@ -14,8 +14,6 @@ import type { ChunkMessage } from "./wire/tensor.ts";
 /** A batch goes when it has so many items, or bytes of chunks about; else when the program lets other things happen. No request has more, but for one chunk that has. */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
-/** What says that nothing has to be waited for. */
-const DONE: Promise<void> = Promise.resolve();
 /** Bytes of chunks, about, that may be on their way without a confirmation. */
 const IN_FLIGHT_BYTES = 1 << 28;
 
@@ -145,12 +143,11 @@ export class InsertStream {
   }
 
   #untilFew(waiting: () => number, max: number, options: WaitOptions): Promise<void> | undefined {
-    const done = () => {
+    const unlessOver = () => {
       this.check();
-      return waiting() <= max ? DONE : undefined;
+      return waiting();
     };
-    const result = this.#waiters.until(done, () => this.#what(), options) as Promise<void>;
-    return result === DONE ? undefined : result;
+    return this.#waiters.untilFew(unlessOver, options, max, () => this.#what());
   }
 
   /** What those who wait for confirmations wait for. */

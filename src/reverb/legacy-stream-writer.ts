@@ -1,6 +1,7 @@
 /** Items of the last steps, sent to a server in chunks of all fields. Reverb's older `Writer`, as reprise/agents has it for tables of this process. */
 import type { PartOf, Values } from "../agents/writers/fields.ts";
 import { alike, type checkLegacy } from "../agents/writers/legacy-options.ts";
+import { mustBeTableName } from "../agents/writers/step-client.ts";
 import { finite, integer, mustBe } from "../error.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { isList } from "../spec/numbers.ts";
@@ -79,7 +80,7 @@ export class LegacyStreamWriter<S extends Spec = Spec> {
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
     const inside = this.#inside;
     inside.check();
-    if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    mustBeTableName(table);
     const { total, fields } = inside;
     const length = integer("numTimesteps", numTimesteps, 1, Math.min(total, this.#options.maxSequenceLength));
     finite("priority", priority, 0);

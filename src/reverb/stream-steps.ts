@@ -1,5 +1,5 @@
 /** What observers write to a server with: whole steps, items of the last ones, made by rules or when they are asked for. */
-import type { StepWriter, StepWriterOptions } from "../agents/writers/step-client.ts";
+import { mustBeTableName, type StepWriter, type StepWriterOptions } from "../agents/writers/step-client.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
 import type { ItemOptions } from "../rules.ts";
@@ -23,7 +23,7 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
   const rules = items.map((given, i): Rule => {
     const subject = `items[${i}]`;
     const { table, length, stride = 1, priority = 1, columns, nStep } = onlyKeys(subject, given, "table, length, stride, priority, columns, nStep, finite");
-    if (typeof table !== "string") throw mustBe(TypeError, `${subject}.table`, "the name of a table", table);
+    mustBeTableName(table, `${subject}.table`);
     if (nStep !== undefined)
       throw unsupported(`${subject}.nStep`, "a server keeps steps, not transitions: draw items of nStep + 1 steps, and make the returns of those");
     if (columns !== undefined) throw unsupported(`${subject}.columns`, "make such items with client.structuredWriter or client.trajectoryWriter");
@@ -86,7 +86,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
     this.#inside.check();
     const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
-    if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    mustBeTableName(table);
     const most = Math.min(this.#writer.episodeSteps, this.#keep);
     integer("length", length, 1, most);
     return this.#insert(table, length, priority);

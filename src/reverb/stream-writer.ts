@@ -1,7 +1,8 @@
 /** Items of any steps at hand, sent to a server. Reverb's `TrajectoryWriter`, as reprise/agents has it for tables of this process. */
 import type { Shaped } from "../agents/signature.ts";
-import type { Fields, KeepOptions, PartOf, Values } from "../agents/writers/fields.ts";
+import { type Fields, isPartial, type KeepOptions, type PartOf, type Values } from "../agents/writers/fields.ts";
 import { History, type HistoryOf } from "../agents/writers/history.ts";
+import { mustBeTableName } from "../agents/writers/step-client.ts";
 import { leafOf, TrajectoryColumn } from "../agents/writers/trajectory-column.ts";
 import type { ItemColumns, TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
 import type { Column } from "../column.ts";
@@ -168,8 +169,7 @@ export class StreamWriter<S extends Spec = Spec> {
    */
   append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
     this.#check();
-    const { partialStep = false } = onlyKeys("options", options, "partialStep");
-    flag("partialStep", partialStep);
+    const partialStep = isPartial(options);
     this.#append(this.#fields.take(step), partialStep);
   }
 
@@ -196,7 +196,7 @@ export class StreamWriter<S extends Spec = Spec> {
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();
-    if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+    mustBeTableName(table);
     return this.#insert(table, priority, this.#flat(trajectory) ?? this.#nested(trajectory));
   }
 

@@ -1,8 +1,8 @@
 /** Items of patterns, sent to a server. Reverb's `StructuredWriter`, as reprise/agents has it for tables of this process. */
 import { type Compiled, compiled } from "../agents/patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../agents/patterns/config.ts";
-import type { PartOf } from "../agents/writers/fields.ts";
-import { isPartial, Structure, shapesOf } from "../agents/writers/structure.ts";
+import { isPartial, type PartOf } from "../agents/writers/fields.ts";
+import { Structure, shapesOf } from "../agents/writers/structure.ts";
 import type { EndEpisodeOptions } from "../agents/writers/structured-writer.ts";
 import { flag, onlyKeys, ReplayError } from "../error.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";

@@ -16,6 +16,7 @@ import { isPromise } from "../settle.ts";
 import { mustAgree, signatureOf } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
+import { mustBeTableName } from "../writers/step-client.ts";
 import { Deal } from "./deal.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
@@ -93,7 +94,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
     for (const [name, value] of Object.entries(streams)) optionalCount(name, value);
     const found = sampleClientOf(client as SampleClient | Replay);
-    if (typeof tableName !== "string") throw mustBe(TypeError, "tableName", "the name of a table", tableName);
+    mustBeTableName(tableName, "tableName");
     this.dataSpec = dataSpec;
     this.#tableName = tableName;
     this.#table = bufferTable(found, tableName, dataSpec);

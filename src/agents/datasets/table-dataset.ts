@@ -11,7 +11,7 @@ import { isPromise } from "../settle.ts";
 import { type LeafSignature, mustAgree, type Signature } from "../signature.ts";
 import type { SampleClient, ServerInfoOptions } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
-import type { Awaitable } from "../writers/step-client.ts";
+import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
 import type { Waited } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
@@ -39,7 +39,7 @@ const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, 
 /** The options of a dataset, checked. @throws TypeError, RangeError */
 export function resolved(client: DatasetClient, table: string, options: TableDatasetOptions) {
   const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
-  if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+  mustBeTableName(table);
   checkSignal(signal);
   checkSampler(sampler);
   return { client: sampleClientOf(client), spec: checkedSpec(spec), signal, sampler };

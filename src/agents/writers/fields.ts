@@ -1,5 +1,5 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
-import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
@@ -131,4 +131,10 @@ export class Fields<S extends Spec> {
     this.#zeros[leaf] ??= zeroOf(own);
     return this.#zeros[leaf];
   }
+}
+
+/** Whether an append leaves its step open. */
+export function isPartial(options: { readonly partialStep?: boolean }): boolean {
+  const { partialStep = false } = onlyKeys("options", options, "partialStep");
+  return flag("partialStep", partialStep) === 1;
 }

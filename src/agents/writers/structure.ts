@@ -1,5 +1,5 @@
 /** What structured writers ask of a step before they take it, wherever their items go: whether it has the fields of those before, and which configs apply with it. */
-import { flag, mustBe, onlyKeys } from "../../error.ts";
+import { mustBe } from "../../error.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Compiled } from "../patterns/compiled.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
@@ -72,10 +72,4 @@ export class Structure<S extends Spec> {
 /** The columns of a config's items, as they are compared with a signature. */
 export function shapesOf({ nodes }: Compiled) {
   return nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({ dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] }));
-}
-
-/** Whether an append leaves its step open. */
-export function isPartial(options: { readonly partialStep?: boolean }): boolean {
-  const { partialStep = false } = onlyKeys("options", options, "partialStep");
-  return flag("partialStep", partialStep) === 1;
 }

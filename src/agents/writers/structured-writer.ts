@@ -10,8 +10,8 @@ import type { WaitOptions } from "../../wait.ts";
 import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { mustFit, type Signature } from "../signature.ts";
-import type { PartOf } from "./fields.ts";
-import { isPartial, Structure, shapesOf } from "./structure.ts";
+import { isPartial, type PartOf } from "./fields.ts";
+import { Structure, shapesOf } from "./structure.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {

@@ -13,7 +13,7 @@ import type { WaitOptions } from "../../wait.ts";
 import { createItemOf, insertOf, type Writer, waitingOf } from "../../writer.ts";
 import { mustFit, type Signature } from "../signature.ts";
 import { Windows } from "../windows.ts";
-import { Fields, type KeepOptions, type PartOf, type Values } from "./fields.ts";
+import { Fields, isPartial, type KeepOptions, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
@@ -136,8 +136,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
    */
   append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
     this.#check();
-    const { partialStep = false } = onlyKeys("options", options, "partialStep");
-    flag("partialStep", partialStep);
+    const partialStep = isPartial(options);
     this.#append(step, this.#fields.take(step), partialStep);
   }
 
