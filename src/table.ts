@@ -179,7 +179,8 @@ export class Table<S = any, R = any> {
   /**
    * Sets the priorities of items by key. Skips keys whose items are gone. If a key occurs twice, the last priority counts. O(n log size)
    * @returns the number of keys whose items exist
-   * @throws RangeError for a priority that is negative or not finite; then nothing has changed
+   * @throws TypeError for an array that cannot hold every key, such as a Float32Array · RangeError for values that can be no key, with their number and the first, and for
+   * a priority that is negative or not finite; then nothing has changed
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
     const found = this.#begin().update(keys, priorities);
@@ -187,7 +188,11 @@ export class Table<S = any, R = any> {
     return found;
   }
 
-  /** Deletes items by key. Skips keys whose items are gone. O(n log size) @returns the number of deleted items */
+  /**
+   * Deletes items by key. Skips keys whose items are gone. O(n log size)
+   * @returns the number of deleted items
+   * @throws TypeError, RangeError for keys as `updatePriorities` does; then nothing has changed
+   */
   delete(keys: Numbers): number {
     return this.#begin().delete(keys);
   }
@@ -225,7 +230,7 @@ export class Table<S = any, R = any> {
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** The state of an item, by its key. O(1) */
+  /** The state of an item, by its key. O(1) @throws RangeError for a number that can be no key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };

@@ -7,6 +7,9 @@ import { INVALID, Refusal } from "./refusal";
 import { opened, outside, Root, WORK } from "./root";
 import { TableOptions, tableOf } from "./table-options";
 
+/** Above every key: generations and slots are 53 bits together. */
+const KEY_END: f64 = 9007199254740992;
+
 /** New priorities (f64 × n) of items by key (f64 × n). How many were there; or a code, and nothing changed. */
 export function replay_update(handle: u32, table: u32, keys: usize, priorities: usize, n: u32): i32 {
   const options = keyed(handle, table, keys, n);
@@ -41,7 +44,28 @@ function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | nul
   const options = tableOf(table);
   if (options === null) return null;
   if (n > MAX_LENGTH) Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n);
-  else if (n == 0 || root.holds(keys, 8 * <f64>n)) return options;
-  else outside("keys", keys, 8 * <f64>n);
+  else if (n != 0 && !root.holds(keys, 8 * <f64>n)) outside("keys", keys, 8 * <f64>n);
+  else if (n == 0 || areKeys(keys, n)) return options;
   return null;
+}
+
+/** Whether all of n numbers (f64 each) can be keys, of items that are there or not; else a refusal with how many cannot, and the first. */
+function areKeys(keys: usize, n: u32): bool {
+  let wrong: u32 = 0;
+  let first: u32 = 0;
+  for (let i = n; i-- > 0; ) {
+    if (canBeKey(load<f64>(keys + ((<usize>i) << 3)))) continue;
+    wrong += 1;
+    first = i;
+  }
+  if (wrong == 0) return true;
+  const refusal = Refusal.of(INVALID).put("keys must be whole numbers from 0 to 2^53 - 1, as batches have them: ").number(wrong);
+  refusal.put(wrong == 1 ? " is not, the first is keys" : " are not, the first is keys").index(first);
+  refusal.put(", got ").number(load<f64>(keys + ((<usize>first) << 3)));
+  return false;
+}
+
+/** Whole, and from 0 on, which is the key of none. NaN fails every comparison. */
+function canBeKey(key: f64): bool {
+  return key >= 0 && key < KEY_END && Math.floor(key) == key;
 }

@@ -3,6 +3,7 @@ import { mustBe } from "../error.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { minSize } from "../rate-limiter.ts";
 import { fifo, type Selector } from "../selector.ts";
+import { mustBeKeys } from "../spec/numbers.ts";
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import type { ErrorPriorities } from "./priorities.ts";
@@ -189,6 +190,7 @@ export class GrowingTable extends CoreTable {
       f64[(at >>> 3) + i] = keys[i] as number;
       f64[(to >>> 3) + i] = errors[i] as number;
     }
+    mustBeKeys(f64, at >>> 3, n);
     by.weigh(core, to, n);
     // Of items that have gone it does not count: only then are they looked up.
     if (by.check(core, to, n)) {

@@ -2,7 +2,7 @@
 import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
 import { SELECTORS, type Selector } from "../selector.ts";
-import { listLength, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
+import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
 import { type Exports, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -122,12 +122,13 @@ export class CoreTable {
   /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
   update(keys: Numbers, priorities: Numbers): number {
     const { core } = this.engine;
-    const ownKeys = numbersOf("keys", keys);
+    const ownKeys = keysOf("keys", keys);
     const n = listLength(ownKeys);
     const own = numbersOf("priorities", priorities, n);
     const at = core.scratch(24 * n);
     core.f64.set(ownKeys, at >>> 3);
     core.f64.set(own, (at >>> 3) + n);
+    mustBeKeys(core.f64, at >>> 3, n);
     const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
     if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
     this.engine.changed();
@@ -137,10 +138,11 @@ export class CoreTable {
   /** Deletes by key; how many were there. */
   delete(keys: Numbers): number {
     const { core } = this.engine;
-    const own = numbersOf("keys", keys);
+    const own = keysOf("keys", keys);
     const n = listLength(own);
     const at = core.scratch(8 * n);
     core.f64.set(own, at >>> 3);
+    mustBeKeys(core.f64, at >>> 3, n);
     const found = core.x.table_delete(this.handle, at, n);
     this.engine.changed();
     return found;
@@ -162,6 +164,7 @@ export class CoreTable {
   item(key: number): ItemState | undefined {
     const { core } = this.engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
+    if (!isKey(key)) throw mustBe(RangeError, "key", "a whole number from 0 to 2^53 - 1, as batches have keys", key);
     const at = core.scratch(48);
     if (core.x.table_item(this.handle, key, at) === 0) return undefined;
     const [, length = 0, timesSampled = 0, waits, priority = 0, probability = 0] = core.f64.subarray(at / 8);

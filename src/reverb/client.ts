@@ -6,6 +6,7 @@ import type { TableInfo } from "../agents/sampling/table-info.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../agents/signature.ts";
 import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";
+import { keyChangesOf } from "../agents/writers/key-changes.ts";
 import { checkLegacy, type LegacyWriterOptions } from "../agents/writers/legacy-options.ts";
 import { mustBeTableName, type StepWriterOptions } from "../agents/writers/step-client.ts";
 import type { TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
@@ -314,16 +315,13 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
 
   /**
    * Deletes items, and sets the priorities of others. Keys whose items are gone are skipped.
-   * @throws RangeError for a priority that is none; then nothing was sent · TypeError · ReplayError NOT_FOUND, IO
+   * @throws RangeError for a priority that is none, or a key; then nothing was sent · TypeError · ReplayError NOT_FOUND, IO
    */
   async mutatePriorities(table: string, changes: PriorityChanges): Promise<void> {
     mustBeTableName(table);
-    const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
-    const pairs = [...updates].map((pair) => {
-      if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
-      return [keyOf("updates", pair[0]), finite(`the priority of key ${String(pair[0])}`, pair[1], 0)] as const;
-    });
-    const request = { table, updates: pairs, deletes: [...deletes].map((key) => keyOf("deletes", key)) };
+    const { keys, priorities, gone } = keyChangesOf(changes);
+    const updates = keys.map((key, i) => [BigInt(key), priorities[i] as number] as const);
+    const request = { table, updates, deletes: gone.map(BigInt) };
     await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
@@ -369,11 +367,4 @@ function addressesOf(given: unknown): readonly string[] {
     if (addresses.indexOf(one) < i) throw mustBe(RangeError, name, "another server than those before", one);
   });
   return addresses as readonly string[];
-}
-
-/** A key as a server has them. */
-function keyOf(name: string, key: unknown): bigint {
-  if (typeof key === "bigint" && key >= 0n && key < 2n ** 64n) return key;
-  if (typeof key === "number" && Number.isSafeInteger(key) && key >= 0) return BigInt(key);
-  throw mustBe(TypeError, `a key of ${name}`, "a bigint in 0n … 2n ** 64n - 1n, as a sample's info has it", key);
 }

@@ -1,5 +1,6 @@
 /** Checks keys and priorities and copies them into the core. */
-import { mustBe } from "../error.ts";
+import { atCaller } from "../caller.ts";
+import { mustBe, show } from "../error.ts";
 import { isGone, kindOf, typedLength } from "../typed.ts";
 
 /** Numbers from a caller. */
@@ -39,6 +40,55 @@ export function numbersOf(subject: string, given: Numbers, n?: number): Numbers 
   return given;
 }
 
+/** Keys of this process are below 2^53, those of a server below 2^64. */
+const KEY_RULE = "whole numbers from 0 to 2^53 - 1, as batches have them";
+const KEY_END = 2 ** 53;
+const SERVER_KEY_END = 2n ** 64n;
+
+/** Whether a value can be a key, of an item that is there or not. 0 is that of none. */
+export function isKey(value: unknown): value is number | bigint {
+  return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** What a list of keys may be: other typed arrays lose bits of large keys, which then name other items. @throws TypeError */
+export function mustHoldKeys(subject: string, given: unknown, or?: "BigUint64Array"): void {
+  const kind = kindOf(given);
+  if (kind === undefined || kind === "Float64Array" || kind === or) return;
+  const why = kind.startsWith("Big") ? "" : `: a ${kind} loses bits of large keys, which then name other items`;
+  throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array as batches have them${why}`, given);
+}
+
+/** `numbersOf` for keys. Whether each can be one `mustBeKeys` asks, once they are copied. */
+export function keysOf(subject: string, given: Numbers, n?: number): Numbers {
+  if (kindOf(given) !== undefined) mustHoldKeys(subject, given);
+  else if (!Array.isArray(given)) throw noNumbers(subject, given, keysIn(given));
+  return numbersOf(subject, given, n);
+}
+
+/** n numbers from element `first` on. Allocates nothing. @throws RangeError where one can be no key */
+export function mustBeKeys(numbers: Float64Array, first: number, n: number): void {
+  for (let i = first; i < first + n; i++) {
+    const key = numbers[i] as number;
+    // NaN fails every comparison.
+    if (!(key >= 0 && key < KEY_END && Math.floor(key) === key)) throw keyError("keys", numbers.subarray(first, first + n));
+  }
+}
+
+/** The error for numbers of which some can be no key: how many, and the first. */
+export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
+  const wrong = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
+  const [first = 0] = wrong;
+  const some = `${wrong.length} ${wrong.length === 1 ? "is" : "are"} not, the first is ${subject}[${first}]`;
+  return atCaller(new RangeError(`${subject} must be ${rule}: ${some}, got ${show(keys[first])}. Pass them as they came`));
+}
+
+/** Where a batch, or its info, has the keys that were meant. */
+function keysIn(given: unknown): string {
+  const { keys, info } = (given ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
+  if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys, where transitions were sampled)";
+  return kindOf(keys) === undefined ? "" : ", such as batch.keys";
+}
+
 /** The same of flags: numbers or booleans. */
 export function flagsOf(subject: string, given: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
   if (given === undefined) return given;
@@ -58,7 +108,7 @@ function copied<T>(subject: string, from: ArrayLike<T>, n: number, or: "number" 
   return own;
 }
 
-function noNumbers(subject: string, given: unknown): Error {
+function noNumbers(subject: string, given: unknown, hint = ""): Error {
   const isColumn = kindOf((given as { readonly data?: unknown } | null | undefined)?.data) !== undefined;
-  return mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : ""}`, given);
+  return mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : hint}`, given);
 }

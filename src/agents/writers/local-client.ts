@@ -18,6 +18,7 @@ import { type TableInfo, tableInfo } from "../sampling/table-info.ts";
 import { mustFit, type Signature, signatureOf } from "../signature.ts";
 import type { ClientLike, PriorityChanges, SampleCallOptions, SampleClient, SampleOf, ServerInfoOptions, TableClient } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
+import { keyChangesOf } from "./key-changes.ts";
 import type { LegacyWriterOptions } from "./legacy-options.ts";
 import { LegacyWriter } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
@@ -196,21 +197,13 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 
   /**
    * Sets priorities, and deletes items. Keys whose items are gone are skipped. All of it or nothing. O(changes × log size)
-   * @throws RangeError for a priority that is none · TypeError · ReplayError NOT_FOUND
+   * @throws RangeError for a priority that is none, or a key · TypeError · ReplayError NOT_FOUND
    */
   mutatePriorities(table: string, changes: PriorityChanges): void {
     const to = this.table(table);
-    const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
-    const keys: number[] = [];
-    const priorities: number[] = [];
-    for (const pair of listOf("updates", updates)) {
-      if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
-      keys.push(keyOf("updates", pair[0]));
-      priorities.push(finite(`the priority of key ${String(pair[0])}`, pair[1], 0));
-    }
-    const gone = listOf("deletes", deletes).map((key) => keyOf("deletes", key as ItemKey));
-    to.updatePriorities(keys, priorities);
-    to.delete(gone);
+    const { keys, priorities, gone } = keyChangesOf(changes);
+    to.updatePriorities(keys.map(ownKey), priorities);
+    to.delete(gone.map(ownKey));
   }
 
   /** Drops every item of a table and sets its counts to 0; items that wait come in then. O(size log size) @throws ReplayError NOT_FOUND */
@@ -260,15 +253,9 @@ function nowhere(look: () => unknown): Sampler {
   return { next, close: () => {} };
 }
 
-function listOf<T>(name: string, given: Iterable<T>): T[] {
-  if (typeof given !== "object" || given === null || typeof given[Symbol.iterator] !== "function") throw mustBe(TypeError, name, "a list", given);
-  return [...given];
-}
-
-/** A key as tables of this process have them. A server's key names no item here. */
-function keyOf(name: string, key: ItemKey): number {
-  if (typeof key === "number" || typeof key === "bigint") return Number(key);
-  throw mustBe(TypeError, `a key of ${name}`, "a number or a bigint", key);
+/** A key as tables of this process have them. Those of a server's that are none here become 0, the key of no item. */
+function ownKey(key: ItemKey): number {
+  return Number(key) <= Number.MAX_SAFE_INTEGER ? Number(key) : 0;
 }
 
 const locals = new WeakMap<Replay, LocalClient>();

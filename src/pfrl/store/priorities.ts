@@ -4,7 +4,7 @@ import type { Draw } from "../../core/draw.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
 import { calculator, powers } from "../../core/priorities.ts";
 import { finite, flag, mustBe, ReplayError } from "../../error.ts";
-import { listLength, type Numbers, numbersOf } from "../../spec/numbers.ts";
+import { keysOf, listLength, type Numbers, numbersOf } from "../../spec/numbers.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";
 import { type Picker, tooFew } from "./picker.ts";
@@ -108,7 +108,7 @@ export class Priorities {
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
     const list = numbersOf("errors", errors as Numbers);
     const n = listLength(list);
-    const given = keys === undefined ? undefined : numbersOf("keys", keys as Numbers);
+    const given = keys === undefined ? undefined : keysOf("keys", keys as Numbers);
     if (given !== undefined && listLength(given) !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
     const own = given ?? this.last.mayUpdate(n);
     let found = 0;

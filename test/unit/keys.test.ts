@@ -1,0 +1,191 @@
+/** What is a key: arrays that would lose its bits are refused, and so are values that no item ever had; stale keys are skipped. */
+import { describe, expect, test } from "vitest";
+import { type DrawnItem, LocalClient, ReverbReplayBuffer, type TableClient } from "../../src/agents/index.ts";
+import { i32, prioritized, Replay } from "../../src/index.ts";
+import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
+import { ReverbClient } from "../../src/reverb/index.ts";
+import { errorOf, expectError, expectRefused } from "../support/refused.ts";
+
+const spec = { x: i32() };
+
+function filled() {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 8, sampler: prioritized() } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  const keys: number[] = [];
+  for (let x = 0; x < 6; x++) {
+    writer.append({ x });
+    keys.push(writer.lastKey("t"));
+  }
+  return { replay, table: replay.table("t"), keys };
+}
+
+/** Arrays that cannot hold every key. */
+const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
+  Float32Array,
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  ...("Float16Array" in globalThis ? [(globalThis as unknown as { Float16Array: new (list: number[]) => ArrayLike<number> }).Float16Array] : []),
+];
+
+/** No key of any item: with how many they are in [key, ...these]. */
+const NO_KEYS: readonly [number[], string][] = [
+  [[1.5, Number.NaN, -1], "3 are not, the first is keys[1], got 1.5"],
+  [[7, Number.NaN], "1 is not, the first is keys[2], got NaN"],
+  [[-1], "1 is not, the first is keys[1], got -1"],
+  [[Number.POSITIVE_INFINITY, 2 ** 53], "2 are not, the first is keys[1], got Infinity"],
+  [[2 ** 53], "1 is not, the first is keys[1], got 9007199254740992"],
+];
+
+test("above 2^24 a Float32Array would name other items", () => {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized() } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let x = 0; x < 9_000_000; x += 3000) writer.appendColumns({ x: new Int32Array(3000) });
+  const table = replay.table("t");
+  const { keys } = table.sample(4, { replacement: false }).info;
+  expect(Math.max(...keys)).toBeGreaterThan(2 ** 24);
+  expectRefused(
+    replay,
+    () => table.updatePriorities(Float32Array.from(keys), [1, 2, 3, 4]),
+    TypeError,
+    /^keys must be an array of numbers, or a Float64Array/,
+    /Float32Array\(4\)/,
+  );
+  expect(table.updatePriorities(keys, [1, 2, 3, 4])).toBe(4);
+});
+
+describe("keys of a table", () => {
+  test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
+    const { replay, table } = filled();
+    const narrow = new Kind([1, 2]) as never;
+    const says = [/^keys must be an array of numbers, or a Float64Array as batches have them/, new RegExp(`got ${name}\\(2\\)`)];
+    expectRefused(replay, () => table.updatePriorities(narrow, [1, 1]), TypeError, ...says);
+    expectRefused(replay, () => table.delete(narrow), TypeError, ...says);
+    expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));
+  });
+
+  test.each(NO_KEYS)("are not %j", (wrong, says) => {
+    const { replay, table, keys } = filled();
+    const mixed = [keys[5] as number, ...wrong];
+    for (const given of [mixed, Float64Array.from(mixed)]) {
+      const told = errorOf(() => table.updatePriorities(given, new Float64Array(mixed.length).fill(9)));
+      expect(told.message).toContain(says);
+      expectRefused(
+        replay,
+        () => table.updatePriorities(given, new Float64Array(mixed.length).fill(9)),
+        RangeError,
+        /^keys must be whole numbers from 0 to 2\^53 - 1/,
+      );
+      expectRefused(replay, () => table.delete(given), RangeError, /^keys must be whole numbers from 0 to 2\^53 - 1/);
+    }
+    for (const key of wrong) if (key !== 7) expectRefused(replay, () => table.explain(key), RangeError, /^key must be a whole number from 0 to 2\^53 - 1/);
+  });
+
+  test("that are stale are skipped, and 0 is one", () => {
+    const { table, keys } = filled();
+    const stale = [0, -0, 7, 12345, 2 ** 40, 2 ** 53 - 1];
+    expect(table.updatePriorities([...stale, keys[3] as number], [...stale.map(() => 5), 5])).toBe(1);
+    expect(table.delete(stale)).toBe(0);
+    for (const key of stale) expect(table.explain(key).state).toBe("gone");
+  });
+
+  test("of a whole batch in the place of its keys: the message says where they are", () => {
+    const { replay, table } = filled();
+    const batch = table.sample(2);
+    expectRefused(replay, () => table.updatePriorities(batch as never, [1, 1]), TypeError, /^keys must be an array of numbers, such as batch\.info\.keys/);
+    expectRefused(replay, () => table.delete(batch as never), TypeError, /batch\.info\.keys/);
+    expectRefused(replay, () => table.updatePriorities(batch.info as never, [1, 1]), TypeError, /^keys must be an array of numbers, such as batch\.keys/);
+    const roles = new Replay({ spec: { observation: i32(), action: i32(), reward: i32() }, tables: { t: { maxSize: 8, sampler: prioritized() } } });
+    const writer = roles.writer({ items: [{ table: "t", nStep: 1 }] });
+    for (let i = 0; i < 4; i++) writer.append({ observation: i, action: 0, reward: 0 });
+    const transitions = roles.table("t").transitions({ gamma: 1 }).sample(2);
+    expectRefused(
+      roles,
+      () => roles.table("t").updatePriorities(transitions as never, [1, 1]),
+      TypeError,
+      /^keys must be an array of numbers, such as batch\.keys/,
+    );
+  });
+});
+
+describe("keys of a client", () => {
+  const cases: [string, object, typeof TypeError | typeof RangeError, RegExp][] = [
+    ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
+    ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
+    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*: 3 are not, the first is deletes\[1\], got 1\.5/],
+    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /2 are not, the first is deletes\[0\], got -1n/],
+    [
+      "updates that are no keys",
+      {
+        updates: [
+          [1, 1],
+          [Number.NaN, 1],
+        ],
+      },
+      RangeError,
+      /^updates must be .*: 1 is not, the first is updates\[1\], got NaN/,
+    ],
+  ];
+
+  test.each(cases)("of this process: %s", (_, changes, kind, says) => {
+    const { replay } = filled();
+    expectRefused(replay, () => new LocalClient(replay).mutatePriorities("t", changes as never), kind, says);
+  });
+
+  test.each(cases)("of a server: %s", async (_, changes, kind, says) => {
+    // Nobody listens there: what is wrong is told before anything is sent.
+    await using client = new ReverbClient("127.0.0.1:1");
+    const error = await client.mutatePriorities("t", changes as never).then(
+      () => new Error("the call was not refused"),
+      (reason: Error) => reason,
+    );
+    expectError(error, kind, says);
+  });
+
+  test("a key of a server names no item here", () => {
+    const { replay, table } = filled();
+    new LocalClient(replay).mutatePriorities("t", { updates: [[2n ** 63n, 1]], deletes: [2n ** 64n - 1n, 2n ** 53n] });
+    expect(table.size).toBe(6);
+  });
+
+  test("of a buffer over a client, or over a table", async () => {
+    const { replay } = filled();
+    const local = new LocalClient(replay);
+    const narrow = new Float32Array([1]);
+    const direct = new ReverbReplayBuffer(spec, { tableName: "t", client: replay } as never);
+    expectRefused(replay, () => direct.updatePriorities(narrow, [1]), TypeError, /^keys must be an array of numbers, or a Float64Array/);
+    expectRefused(replay, () => direct.updatePriorities([1.5], [1]), RangeError, /^keys must be whole numbers/);
+    const far = {
+      serverInfo: () => local.serverInfo(),
+      mutatePriorities: (...of: Parameters<TableClient["mutatePriorities"]>) => local.mutatePriorities(...of),
+      sampler: () => ({ next: () => undefined as DrawnItem | undefined, close: () => {} }),
+    };
+    const buffer = new ReverbReplayBuffer(spec, { tableName: "t", client: far } as never);
+    const error = (list: ArrayLike<number>) => errorOf(() => buffer.updatePriorities(list as never, [1]) as never);
+    expectError(error(narrow), TypeError, /^keys must be an array of numbers, or a Float64Array/);
+    expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*: 1 is not, the first is keys\[0\], got NaN/);
+  });
+});
+
+test("keys of a PFRL buffer", () => {
+  const buffer = new PrioritizedReplayBuffer(10);
+  for (let i = 0; i < 4; i++) buffer.append({ state: [i], action: 0, reward: 1, nextState: [i + 1], isStateTerminal: false });
+  const before = JSON.stringify(buffer.priorities());
+  expectError(
+    errorOf(() => buffer.updateErrors([1], new Float32Array([1]))),
+    TypeError,
+    /^keys must be an array of numbers, or a Float64Array/,
+  );
+  const { keys } = buffer.priorities();
+  expectError(
+    errorOf(() => buffer.updateErrors([100, 1, 1], [keys[0] as number, 1.5, -1])),
+    RangeError,
+    /^keys must be whole .*: 2 are not, the first is keys\[1\], got 1\.5/,
+  );
+  expect([JSON.stringify(buffer.priorities()), buffer.maxPriority]).toEqual([before, 1]);
+  expect(buffer.updateErrors([2, 1], [keys[0] as number, 0])).toBe(1);
+});
