@@ -37,14 +37,15 @@ struct reprise_replay {
   told step, shown;
   reprise_numbers numbers;
   reprise_chunk chunk;
-  reprise_replay *next;
 };
 
 /* How an episode ends where a final step may come with it. */
 enum { TRUNCATED = 2, TERMINATED = 3 };
 
-/* What was freed stays so far that it can be refused. */
-static _Atomic(reprise_replay *) freed;
+/* Handles that were freed last: each is memory of its own until so many others were freed, so that a late call is refused and reaches no other Replay. */
+enum { FREED = 64 };
+static _Atomic(reprise_replay *) freed[FREED];
+static atomic_uint frees;
 
 static _Thread_local char error[1024];
 
@@ -75,8 +76,7 @@ static void close_it(reprise_replay *replay) {
   free(replay->shown.names);
   free(replay->shown.dims);
   memset(replay, 0, sizeof *replay);
-  replay->next = atomic_load(&freed);
-  while (!atomic_compare_exchange_weak(&freed, &replay->next, replay)) continue;
+  free(atomic_exchange(&freed[atomic_fetch_add(&frees, 1) % FREED], replay));
 }
 
 /* Why a Replay cannot be called; 0: it can. */

@@ -4,6 +4,11 @@ local ffi = require("ffi")
 -- Types of elements by the numbers of reprise.h; text has none.
 local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double" }
 local BOOL, FLOAT = 0, 9 -- integers are between them
+-- The least and the greatest number of each integer type, as 64 bits hold them.
+local MIN = { -128LL, 0LL, -32768LL, 0LL, -2147483648LL, 0LL, -9223372036854775807LL - 1, 0LL }
+local MAX = { 127ULL, 255ULL, 32767ULL, 65535ULL, 2147483647ULL, 4294967295ULL, 9223372036854775807ULL, 18446744073709551615ULL }
+local INT64, UINT64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+local WHOLE = 2 ^ 31 - 1 -- the largest number of a writer, a lane, a table, a view, and of steps or entries
 local STEP = -1
 local ENDS = { ended = 1, truncated = 2, terminated = 3 }
 
@@ -32,6 +37,8 @@ local function leaves(replay)
     local name = TYPES[column.dtype]
     local leaf = { path = ffi.string(column.name), offset = column.offset, bytes = column.bytes, max_bytes = column.max_bytes, pointer = name and ffi.typeof(name .. "*") }
     leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
+    leaf.min, leaf.max, leaf.is_float = MIN[column.dtype], MAX[column.dtype], column.dtype == FLOAT
+    leaf.holding = name and "a number that " .. name .. " holds"
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
     replay.is_leaf[leaf.path] = true
@@ -47,17 +54,32 @@ end
 
 local function no_value(leaf, what, value) refuse(("INVALID_DATA: %q must be %s, got %s"):format(leaf.path, what, tostring(value))) end
 
--- Floats are rounded; what an integer cannot hold is refused.
-local function write_number(leaf, at, i, value)
+-- A number that FFI holds as one of Lua's; integers of 64 bits as they are. nil: it is no number.
+local function number_of(value)
+  if type(value) ~= "cdata" or ffi.istype(INT64, value) or ffi.istype(UINT64, value) then return value end
+  return tonumber(value)
+end
+
+-- Whether an integer of 64 bits is in a type's range. Both signs are compared as they are: FFI would take one for the other.
+local function holds(leaf, value)
+  if ffi.istype(UINT64, value) then return value <= leaf.max end
+  return value >= leaf.min and (value < 0 or ffi.cast(UINT64, value) <= leaf.max)
+end
+
+-- Floats are rounded; what a type cannot hold is refused.
+local function write_number(leaf, at, i, given)
+  local value = number_of(given)
   local kind = type(value)
   if leaf.is_bool then
-    if kind ~= "boolean" and value ~= 0 and value ~= 1 then no_value(leaf, "true or false", value) end
+    if kind ~= "boolean" and (value == nil or value ~= 0 and value ~= 1) then no_value(leaf, "true or false", given) end
   elseif kind ~= "number" and kind ~= "cdata" then
-    no_value(leaf, "a number", value)
+    no_value(leaf, "a number", given)
   end
+  if leaf.is_whole and kind == "cdata" and not holds(leaf, value) then no_value(leaf, leaf.holding, given) end
   local values = ffi.cast(leaf.pointer, at)
   values[i] = value
-  if leaf.is_whole and kind == "number" and tonumber(values[i]) ~= value then no_value(leaf, "a number that " .. leaf.type .. " holds", value) end
+  if leaf.is_whole and kind == "number" and tonumber(values[i]) ~= value then no_value(leaf, leaf.holding, given) end
+  if leaf.is_float and kind == "number" and math.abs(values[i]) == math.huge and math.abs(value) ~= math.huge then no_value(leaf, leaf.holding, given) end
 end
 
 local function write_text(leaf, at, i, value)
@@ -86,30 +108,61 @@ local function pack(replay, step, at)
   end
 end
 
--- Packs steps one behind the other, into memory that the next ones take again.
-local function packed(replay, steps)
-  local size = #steps * replay.step_bytes
+-- Packs n steps one behind the other, into memory that the next ones take again.
+local function packed(replay, steps, n)
+  local size = n * replay.step_bytes
   if replay.room < size then replay.room, replay.staged = size, ffi.new("uint8_t[?]", size) end
   local bytes = replay.staged
   ffi.fill(bytes, size)
-  for i, step in ipairs(steps) do pack(replay, step, bytes + (i - 1) * replay.step_bytes) end
+  for i = 1, n do pack(replay, steps[i], bytes + (i - 1) * replay.step_bytes) end
   return bytes
+end
+
+-- How many steps a list has; 0: it is none, but a step. A list with a hole is refused: what stands behind it would be lost.
+local function listed(steps)
+  local some, most, named = 0, 0, false
+  for key in pairs(steps) do
+    if type(key) == "number" then some, most = some + 1, math.max(most, key) else named = true end
+  end
+  if some == 0 or (some == most and not named) then return some end
+  if named then refuse("INVALID: the steps must be one step, or a list of steps, got a table with names and numbers") end
+  for i = 1, most do
+    if steps[i] == nil then refuse(("INVALID: the list of steps must have no holes, got nil for step %d of %d"):format(i, most)) end
+  end
+  return refuse("INVALID: the steps must be numbered from 1 on")
+end
+
+-- A number as the library takes it, which would cut a greater one off.
+local function whole(what, value)
+  local number = (type(value) == "number" or type(value) == "cdata") and tonumber(value) or -1
+  if not (number >= 0 and number <= WHOLE) or number % 1 ~= 0 then
+    refuse(("INVALID: %s must be a whole number from 0 up to %d, got %s"):format(what, WHOLE, tostring(value)))
+  end
+  return number
+end
+
+-- The library's Replay, as long as it was not freed.
+local function live(replay)
+  if replay.freed then refuse("CLOSED: the Replay must not be used after free: create another") end
+  return replay.handle
 end
 
 -- Appends a step, or a list of steps that follow each other. Items that wait.
 function Replay:append(steps, writer)
-  if type(steps) ~= "table" or steps[1] == nil then steps = { steps } end
-  return did(C.reprise_append(self.handle, writer or 0, packed(self, steps), #steps * self.step_bytes, nil, nil))
+  local n = type(steps) == "table" and listed(steps) or 0
+  if n == 0 then n, steps = 1, { steps } end
+  return did(C.reprise_append(live(self), whole("writer", writer or 0), packed(self, steps, n), n * self.step_bytes, nil, nil))
 end
 
 -- Ends the episode of a lane: "ended", "truncated" or "terminated", with what was seen last. Items that wait.
 function Replay:finish(how, final, writer, lane)
-  return did(C.reprise_end(self.handle, writer or 0, lane or 0, ENDS[how] or 0, final and packed(self, { final }) or nil))
+  local last = final and packed(self, { final }, 1) or nil
+  return did(C.reprise_end(live(self), whole("writer", writer or 0), whole("lane", lane or 0), ENDS[how] or 0, last))
 end
 
 -- Makes an item of the last steps. Whether it is in its table; else it waits.
 function Replay:item(table, length, priority, writer, lane)
-  return did(C.reprise_item(self.handle, writer or 0, lane or 0, table, length, priority or 1)) == 1
+  return did(C.reprise_item(live(self), whole("writer", writer or 0), whole("lane", lane or 0), whole("table", table), whole("length", length), priority or 1)) == 1
 end
 
 -- An array of its own for a column, kept for the next batch of the view.
@@ -127,9 +180,10 @@ end
 
 -- Draws up to n entries of a view: an array for each column by its name, and how many entries. The next draw of the same view fills the same arrays.
 function Replay:sample(view, n, beta)
+  view = whole("view", view)
   local batch = self.batches[view] or {}
   self.batches[view] = batch
-  local count = did(C.reprise_sample(self.handle, view, n, beta or 0))
+  local count = did(C.reprise_sample(live(self), view, whole("n", n), beta or 0))
   local told = C.reprise_columns(self.handle, view)
   if told == nil then refused() end
   for i = 0, told.columns - 1 do copied(batch, told.column[i], count) end
@@ -137,14 +191,14 @@ function Replay:sample(view, n, beta)
 end
 
 -- New priorities of items by key, both arrays of doubles. How many were there.
-function Replay:update(table, keys, priorities, n) return did(C.reprise_update(self.handle, table, keys, priorities, n)) end
+function Replay:update(table, keys, priorities, n) return did(C.reprise_update(live(self), whole("table", table), keys, priorities, whole("n", n))) end
 
 -- Deletes items by key. How many were there.
-function Replay:delete(table, keys, n) return did(C.reprise_delete(self.handle, table, keys, n)) end
+function Replay:delete(table, keys, n) return did(C.reprise_delete(live(self), whole("table", table), keys, whole("n", n))) end
 
 -- The numbers of a table, by the names of reprise.h.
 function Replay:stats(table)
-  local numbers = C.reprise_stats(self.handle, table)
+  local numbers = C.reprise_stats(live(self), whole("table", table))
   if numbers == nil then refused() end
   return ffi.new("reprise_numbers", numbers[0])
 end
@@ -152,7 +206,7 @@ end
 -- A snapshot, as a string.
 function Replay:save()
   local chunks = {}
-  local chunk = C.reprise_save(self.handle, 1)
+  local chunk = C.reprise_save(live(self), 1)
   while chunk ~= nil and chunk.bytes > 0 do
     chunks[#chunks + 1] = ffi.string(chunk.at, chunk.bytes)
     chunk = C.reprise_save(self.handle, 0)
@@ -162,7 +216,11 @@ function Replay:save()
 end
 
 -- Gives its memory back at once; else the garbage collector does.
-function Replay:free() return did(C.reprise_free(ffi.gc(self.handle, nil))) end
+function Replay:free()
+  local handle = ffi.gc(live(self), nil)
+  self.freed = true
+  return did(C.reprise_free(handle))
+end
 
 local reprise = {}
 

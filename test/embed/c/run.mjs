@@ -82,6 +82,9 @@ await checks({
   "several Replays in several threads, under ThreadSanitizer"() {
     run(compiled("threads", [join(HERE, "threads.c"), join(OUT, "reprise.c")], ["-O1", "-g", "-fsanitize=thread", "-pthread"]), []);
   },
+  "a Replay that was freed keeps nothing, and a late call on it is refused"() {
+    run(compiled("leaks", [join(HERE, "leaks.c"), join(OUT, "reprise.c")], ["-O1"]), []);
+  },
   "a fault of the core's and a lack of address space are texts, and a host's handlers of signals stay"() {
     run(compiled("faults", [join(HERE, "faults.c")], ["-O0"]), []);
   },

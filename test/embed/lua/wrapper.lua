@@ -64,10 +64,41 @@ refused('"reward" must be a number, got true', replay.append, replay, with("rewa
 refused('"words" must be a string, got 7', replay.append, replay, with("words", { "a", 7 }))
 refused("the step must be a table, got 5", replay.append, replay, { step(1), 5 })
 refused("the step must be a table, got 5", replay.append, replay, 5)
+-- A list with a hole is refused, and so is what is neither a list nor a step; nothing of it is stored.
+local held = replay:stats(0).live
+for _, holed in ipairs { { step(5), nil, step(6) }, { nil, step(6) }, { step(1), nil, nil, step(2) } } do
+  refused("INVALID: the list of steps must have no holes, got nil for step %d of %d", replay.append, replay, holed)
+end
+refused("INVALID: the steps must be one step, or a list", replay.append, replay, setmetatable({ step(5) }, nil) and { step(5), reward = 1 })
+refused("the steps must be numbered from 1 on", replay.append, replay, { step(1), [1.5] = step(2) })
+assert(replay:stats(0).live == held)
+-- Integers of 64 bits are what they are, whatever they are written to.
+for _, wrong in ipairs { 2 ^ 40 + 3 + 0LL, 2147483648LL, -2147483649LL, 2147483648ULL, 18446744073709551615ULL } do
+  refused('"action" must be a number that int32_t holds', replay.append, replay, with("action", wrong))
+end
+for _, wrong in ipairs { -1LL, -9223372036854775807LL } do refused('"count" must be a number that uint64_t holds', replay.append, replay, with("count", wrong)) end
+refused('"done" must be true or false', replay.append, replay, with("done", 2LL))
+refused('"action" must be a number, got cdata', replay.append, replay, with("action", ffi.new("int[1]")))
+refused('"reward" must be a number, got cdata', replay.append, replay, with("reward", ffi.cast("char *", 8)))
+refused('"observation" must be a number that float holds, got 1e%+39', replay.append, replay, with("observation", { 1, 1e39 }))
+refused('"observation" must be a number that float holds', replay.append, replay, with("observation", { -3.5e38, 0 }))
+refused("INVALID: writer must be a whole number from 0 up to 2147483647, got 4294967296", replay.append, replay, step(1), 2 ^ 32)
+refused("INVALID: table must be a whole number", replay.item, replay, 2LL ^ 40, 1)
+refused("INVALID: n must be a whole number", replay.sample, replay, 0, 0.5)
+refused("INVALID: keys must be whole numbers from 0 to 2%^53 %- 1, .*: 1 is not, the first is keys%[1%], got 1.5", replay.update, replay, 0, ffi.new("double[2]", 0, 1.5), ffi.new("double[2]", 1), 2)
+assert(not pcall(replay.update, replay, 0, ffi.new("float[2]", 1), ffi.new("double[2]", 1), 2))
+do
+  local small = reprise.create("leaf a i8 4\nleaf b u16\nleaf c i64\nleaf x f32 2\ntable t size 9\nrule t length 1\nview t items\nseed 1")
+  assert(small:append { a = { 127LL, -128LL, ffi.new("short", -7), 3ULL }, b = 65535ULL, c = -9223372036854775807LL - 1, x = { 3.4028235e38, -1 / 0 } } == 0)
+  local drawn = small:sample(0, 1)
+  assert(drawn.a[0] == 127 and drawn.a[1] == -128 and drawn.a[2] == -7 and drawn.a[3] == 3 and drawn.b[0] == 65535)
+  assert(drawn.c[0] == -9223372036854775807LL - 1 and drawn.x[1] == -1 / 0)
+end
 assert(replay:append(with("count", 2 ^ 53)) == 0 and replay:append(with("count", 18446744073709551615ULL)) == 0)
 refused("NOT_FOUND: writer must be", replay.append, replay, step(1), 3)
 refused("INVALID: how must be 1", replay.finish, replay, "somehow")
 refused("NOT_FOUND: view must be", replay.sample, replay, 9, 1)
 assert(replay:free() == 0)
 refused("CLOSED: ", replay.sample, replay, 0, 1)
+refused("CLOSED: ", replay.free, replay)
 print("all as it should be")
