@@ -20,7 +20,7 @@ export const LAYERS = {
   src: [
     ["caller", "host", "typed"],
     ["core/abi", "error", "limits"],
-    ["rate-limiter", "selector", "wait", "warnings", "prints"],
+    ["rate-limiter", "seed", "selector", "wait", "warnings", "prints"],
     // What a step is, and where its bytes are.
     ["spec/"],
     ["column", "core/arrays"],

@@ -14,6 +14,7 @@ import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
 import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
+import { checkSeed } from "./seed.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { leavesOf, ownSpec, type Spec, specWords } from "./spec/spec.ts";
@@ -37,7 +38,10 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   readonly tables?: { readonly [K in TableName]: TableOptions };
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** Seed of every random draw: the same seed and calls give the same bytes. Use a bigint for more than 53 bits. Default: 0. */
+  /**
+   * Seed of every random draw: the same seed and calls give the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, always: two Replays without a
+   * seed draw alike.
+   */
   readonly seed?: number | bigint;
   /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
   readonly transition?: RolesAsked<R>;
@@ -310,7 +314,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
   if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
-  if (typeof seed !== "bigint") integer("seed", seed, 0);
+  checkSeed(seed);
   return {
     spec: ownSpec(spec),
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),

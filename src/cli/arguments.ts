@@ -12,6 +12,12 @@ export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): (text
   };
 }
 
+/** A seed: a whole number of 64 bits. */
+export function seed(text: string): bigint {
+  if (!/^\d{1,20}$/.test(text) || BigInt(text) >= 2n ** 64n) throw new InvalidArgumentError("It must be a whole number from 0 to 2^64 - 1.");
+  return BigInt(text);
+}
+
 /** A number above 0. */
 export function positive(text: string): number {
   const value = Number(text);

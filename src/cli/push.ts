@@ -13,7 +13,7 @@ import {
   type StepSpec,
 } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
-import { notNegative, selector, several, whole } from "./arguments.ts";
+import { notNegative, seed as seedOf, selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
@@ -62,7 +62,7 @@ export function addPush(command: Command): Command {
       whole(1),
     )
     .option("--max-text-bytes <n>", "for a new journal, or a server: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
-    .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
+    .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", seedOf)
     .option("--append", "add to tables that have items already")
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
     .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
@@ -77,7 +77,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions, TrajectoryOpti
   readonly sampler?: Selector;
   readonly maxSize?: number;
   readonly maxTextBytes?: number;
-  readonly seed?: number;
+  readonly seed?: bigint;
   readonly without?: readonly string[];
   readonly append?: true;
   readonly takeOver?: true;

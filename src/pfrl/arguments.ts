@@ -1,6 +1,7 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
 import { integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_ITEMS } from "../limits.ts";
+import { checkSeed } from "../seed.ts";
 import { isPlain } from "../spec/infer.ts";
 
 /** Options of the engine, of every buffer. */
@@ -38,7 +39,7 @@ export function argumentsOf(
 /** Before there is an engine: that comes with the first transition. @throws TypeError, RangeError */
 export function checkEngine({ maxBytes, seed }: { readonly maxBytes?: unknown; readonly seed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
-  if (seed !== undefined && typeof seed !== "bigint") integer("seed", seed, 0);
+  if (seed !== undefined) checkSeed(seed);
 }
 
 /** Transitions at most; Infinity for null, or where it is left out. */

@@ -167,7 +167,7 @@ test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
   const replay = new Replay({
     spec: [f32(), { a: u8() }] as const,
     tables: { z: { maxSize: 3 }, a: { maxSize: 1, maxTimesSampled: 7, maxSteps: 9, maxPending: 0 } },
-    seed: -(2n ** 63n),
+    seed: 2n ** 64n - 1n,
     maxBytes: 1 << 20,
   });
   const restored = Replay.restore(bytesOf(replay));

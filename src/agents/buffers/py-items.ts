@@ -12,7 +12,7 @@ import { internalsOf, TFUniformReplayBuffer, type UniformInternals } from "./uni
 export interface PyBufferOptions {
   /** Items at most; where there are more, the oldest go. */
   readonly capacity: number;
-  /** Of every random draw. 0 where it is left out. */
+  /** Of every random draw: a whole number, or a bigint below 2^64. 0 where it is left out, so that two buffers without a seed draw alike. */
   readonly seed?: number | bigint;
   /** Memory at most. */
   readonly maxBytes?: number;

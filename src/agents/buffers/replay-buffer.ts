@@ -132,7 +132,7 @@ export interface StoreOptions {
   readonly datasetDropRemainder?: boolean;
   /** From window to window in a pass in order; as many as a window has where it is left out. */
   readonly datasetWindowShift?: number;
-  /** Of every random draw. 0 where it is left out. */
+  /** Of every random draw: a whole number, or a bigint below 2^64. 0 where it is left out, so that two buffers without a seed draw alike. */
   readonly seed?: number | bigint;
   /** Memory at most. */
   readonly maxBytes?: number;

@@ -13,7 +13,7 @@ import { type AppendedTransition, envIdOf } from "../transition.ts";
 export interface EngineOptions {
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint for more than 53 bits. */
+  /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint below 2^64 for more than 53 bits. */
   readonly seed?: number | bigint;
   /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
   readonly module?: WebAssembly.Module;

@@ -111,7 +111,7 @@ class SnapshotReader<R> {
   #head(payload: Uint8Array): void {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
-    const saved = this.#make({ ...options, seed: BigInt(options.seed), ...this.#options }, 0);
+    const saved = this.#make({ ...options, seed: BigInt.asUintN(64, BigInt(options.seed)), ...this.#options }, 0);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(saved).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");
