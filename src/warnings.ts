@@ -16,9 +16,10 @@ export interface FullLogger {
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
  * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
  * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does
+ * - `nanValues`: values of floats that hold NaN, as far as they were looked at: every number and plain array, and of typed arrays what docs/guide.md says
  * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
  */
-const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "unseenEnds", "defaultPriority"] as const;
+const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "unseenEnds", "nanValues", "defaultPriority"] as const;
 export type WarningKind = (typeof KINDS)[number];
 
 const nothing = () => {};
@@ -40,6 +41,8 @@ export function toConsole(message: string): void {
 export class Warnings {
   /** How often each kind came up. */
   readonly counts: { readonly [K in WarningKind]: number };
+  /** What is to be said once the call that it is about has ended, since a logger may call back. */
+  waiting: string | undefined;
   readonly #logger: FullLogger;
 
   constructor(logger: Logger | null | undefined) {
@@ -56,6 +59,19 @@ export class Warnings {
 
   say(message: string): void {
     this.#logger.warn(`reprise: ${message}`);
+  }
+
+  /** Says what waits. */
+  end(): void {
+    const message = this.waiting;
+    this.waiting = undefined;
+    if (message !== undefined) this.say(message);
+  }
+
+  /** Counts a value of a leaf that holds NaN; the first is said at the end of the call. */
+  sawNaN(leaf: string): void {
+    if (this.first("nanValues"))
+      this.waiting = `${leaf} holds NaN: what is learned from it will be NaN, too. Look for the step where it began, such as a division by 0 in the environment`;
   }
 
   /** Both, where a message costs nothing. */

@@ -115,7 +115,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       throw error;
     }
     const addresses = offsets.map((offset) => this.#record + offset);
-    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, lanes === 1 ? [] : [lanes]);
+    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, lanes === 1 ? [] : [lanes], engine.sawNaN);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -387,7 +387,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
     if (truncated > 0) mustShow(this.#rules, columns, final);
     const at = core.scratch(finalsBytes(layout.leaves, ended));
-    placeFinals(core, layout.leaves, at, columns, ended);
+    placeFinals(core, layout.leaves, at, columns, ended, this.#engine.sawNaN);
     return at;
   }
 
@@ -412,6 +412,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
     this.#engine.changed();
+    if (this.#engine.warnings.waiting !== undefined) this.#engine.warnings.end();
     return code;
   }
 }

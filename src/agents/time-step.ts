@@ -2,6 +2,7 @@
 
 import { Column, type ColumnLike, isColumn } from "../column.ts";
 import { integer, mustBe, onlyKeys } from "../error.ts";
+import { isBeyond } from "../spec/fit.ts";
 import { sizeOf } from "../spec/leaf.ts";
 import { isList, listLength } from "../spec/numbers.ts";
 
@@ -80,5 +81,7 @@ function rowsIn(outerDims: unknown): number | undefined {
 }
 
 function spread(value: Batched, rows: number): ArrayLike<number> {
-  return typeof value === "number" ? new Float32Array(rows).fill(value) : value;
+  if (typeof value !== "number") return value;
+  if (isBeyond("f32", value)) throw mustBe("INVALID_DATA", "reward", "a number that f32 holds", value);
+  return new Float32Array(rows).fill(value);
 }

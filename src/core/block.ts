@@ -1,7 +1,7 @@
 /** Columns of steps on their way into the core: how many steps there are, where each column goes, which steps end an episode. */
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
+import { hasNaN, MOST_LOOKS, mustPut, mustPutText, targetOf } from "../spec/fit.ts";
 import { type Layout, type MeasuredLeaf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { flagsOf, isList, listLength, numbersOf } from "../spec/numbers.ts";
@@ -43,9 +43,12 @@ export interface Block {
 /** What a block is placed in: linear memory, or where no core is (reprise/remote) a buffer. It has a view for each dtype. */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64">;
 
+/** Told of a leaf whose values were seen to hold NaN. */
+export type SawNaN = (leaf: string) => void;
+
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
 export function placeBlock(
-  { core, layout: { leaves } }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves"> },
+  { core, layout: { leaves }, sawNaN }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly sawNaN?: SawNaN },
   lanes: number,
   { columns, ends: given, finals, priorities: asked }: BlockParts,
 ): Block {
@@ -62,7 +65,7 @@ export function placeBlock(
   const at = core.scratch(finalsAt + (withFinals ? finalsBytes(leaves, ended) : 0));
   const lead = lanes === 1 ? [steps] : [steps, lanes];
   leaves.forEach((leaf, i) => {
-    placeColumn(core, leaf, at + (offsets[i] as number), lead, columns[i]);
+    placeColumn(core, leaf, at + (offsets[i] as number), lead, columns[i], "", sawNaN);
     core.u32[at / 4 + i] = at + (offsets[i] as number);
   });
   const isEnding = (ends.ends ?? ends.terminated ?? ends.truncated) !== undefined;
@@ -72,7 +75,7 @@ export function placeBlock(
     core.u32[at / 4 + leaves.length + k] = address;
     if (own !== undefined) core.f64.set(own, address / 8);
   });
-  if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended);
+  if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended, sawNaN);
   return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, settled: ends, ended, truncated };
 }
 
@@ -111,31 +114,46 @@ export function finalsBytes(leaves: readonly PlacedLeaf[], n: number): number {
 }
 
 /** Columns of n final steps; a leaf without one is zeros. */
-export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number): void {
+export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number, sawNaN?: SawNaN): void {
   const offsets = blockOffsets(leaves, 0, n);
   core.u8.fill(0, at, at + (offsets.pop() as number));
   leaves.forEach((leaf, i) => {
     const address = at + (offsets[i] as number);
     core.u32[at / 4 + i] = address;
-    if (columns[i] !== undefined) placeColumn(core, leaf, address, [n], columns[i], "final.");
+    if (columns[i] !== undefined) placeColumn(core, leaf, address, [n], columns[i], "final.", sawNaN);
   });
 }
 
 /** A final step as a staging record, in scratch memory; a leaf without a value is zeros. */
-export function placeFinal({ core, layout: { leaves, stagedBytes } }: Engine, values: readonly unknown[]): number {
+export function placeFinal({ core, layout: { leaves, stagedBytes }, sawNaN }: Engine, values: readonly unknown[]): number {
   const at = core.scratch(stagedBytes);
   core.u8.fill(0, at, at + stagedBytes);
   leaves.forEach((leaf, i) => {
-    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.");
+    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.", sawNaN);
   });
   return at;
 }
 
-export function placeColumn(core: Pick<Core, "u8">, { leaf, shape, keys }: PlacedLeaf, at: number, lead: readonly number[], value: unknown, where = ""): void {
+export function placeColumn(
+  core: Pick<Core, "u8">,
+  { leaf, shape, keys }: PlacedLeaf,
+  at: number,
+  lead: readonly number[],
+  value: unknown,
+  where = "",
+  sawNaN?: SawNaN,
+): void {
   const target = targetOf(leaf.dtype, [...lead, ...shape]);
   const path = where === "" ? keys : [where + named(keys)];
-  if (leaf.dtype === "string") mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
-  else mustPut(target, core[leaf.dtype as "u8"] as unknown as Numbered, at / DTYPES[leaf.dtype].bytes, value, path);
+  if (leaf.dtype === "string") {
+    mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
+    return;
+  }
+  const to = core[leaf.dtype as "u8"] as unknown as Numbered;
+  const first = at / DTYPES[leaf.dtype].bytes;
+  mustPut(target, to, first, value, path);
+  if (sawNaN === undefined || !DTYPES[leaf.dtype].float) return;
+  if (hasNaN(to, first, target.size, Math.ceil(target.size / MOST_LOOKS))) sawNaN(named(path));
 }
 
 /** How many steps a column has: one a part where it is nested. */

@@ -105,6 +105,9 @@ export class Engine {
     this.waiters.rejectAll(disposed);
   }
 
+  /** Told of a leaf whose value was seen to hold NaN. */
+  readonly sawNaN = (leaf: string): void => this.warnings.sawNaN(leaf);
+
   /** Says each kind once, and counts it. */
   warn(kind: WarningKind, message: string): void {
     this.warnings.warn(kind, message);

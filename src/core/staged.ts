@@ -1,7 +1,7 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
-import { put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
+import { hasNaN, LOOKED_THROUGH, MOST_LOOKS, put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
 import { checkNodes, flattener, fold, named, refused, type Visit } from "../spec/nest.ts";
@@ -166,6 +166,9 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
+/** Of what is staged in place, after the first steps, every so many are looked at for NaN. */
+const LOOK_EVERY = 16;
+
 /** In the place of all that a closed writer had. */
 const CLOSED = new Proxy({}, { get: refuse, set: refuse }) as never;
 
@@ -202,22 +205,35 @@ export class Staging {
   /** The count when all arrays that were lent were good. */
   #checked = -1;
   #used = false;
-  /** Leaves of flags, into which anything may be written. */
+  /** Leaves of flags, into which anything may be written, and of floats, into which NaN may. */
   readonly #flags: readonly LeafView[];
+  readonly #floats: readonly LeafView[];
+  #looked = 0;
 
   /**
    * @param at where the record begins
    * @param addresses where each leaf begins
    * @param lead the first dimension of values: none where there is one lane
+   * @param onNaN told of a leaf whose value was seen to hold NaN
    */
-  constructor(memory: StagedMemory, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
+  constructor(
+    memory: StagedMemory,
+    maker: StepMaker,
+    at: number,
+    leaves: readonly PlacedLeaf[],
+    addresses: readonly number[],
+    lead: readonly number[],
+    onNaN?: (leaf: string) => void,
+  ) {
     this.#memory = memory;
     this.#at = at;
     this.#views = leaves.map(({ leaf, shape, keys }, i) => {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
-      return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
+      const seen = onNaN && (() => onNaN(named(keys)));
+      return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined, onNaN: seen };
     });
     this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
+    this.#floats = this.#views.filter(({ leaf, onNaN }) => onNaN !== undefined && (leaf.dtype === "f32" || leaf.dtype === "f64"));
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map(putter);
@@ -235,6 +251,7 @@ export class Staging {
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
     if (this.#flags.length > 0) this.#checkFlags();
+    if (this.#floats.length > 0 && (++this.#looked <= LOOKED_THROUGH || this.#looked % LOOK_EVERY === 0)) this.#lookForNaN();
     if (this.#checked === this.#moves) return;
     if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
@@ -243,6 +260,10 @@ export class Staging {
         throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
     this.#checked = this.#moves;
+  }
+
+  #lookForNaN(): void {
+    for (const { view, size, onNaN } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
   }
 
   #checkFlags(): void {

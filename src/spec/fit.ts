@@ -21,6 +21,8 @@ export interface ViewTarget extends LeafTarget {
   readonly keys: readonly string[];
   /** Its elements, or the bytes of its text; another array after memory has moved. */
   view: Numbered;
+  /** Told where a value of floats was seen to hold NaN. */
+  readonly onNaN?: (() => void) | undefined;
 }
 
 /** What is accepted besides typed arrays of the dtype, and numbers that are flat or nested like the shape. */
@@ -42,6 +44,20 @@ const STRICT: Taking = {};
 
 /** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 16;
+
+/** The largest number that f32 holds. */
+const MAX_F32 = 3.4028234663852886e38;
+const F32_RULE = `f32, a number from -${MAX_F32} to ${MAX_F32}, or an infinite one`;
+
+/** Whether f32 would make a finite number infinite. What is beyond the largest by less than half a step is rounded to it. */
+function overflows(number: number): boolean {
+  return !(Math.abs(number) <= MAX_F32) && Number.isFinite(number) && !Number.isFinite(Math.fround(number));
+}
+
+/** Whether a dtype would make a finite number infinite. */
+export function isBeyond(dtype: string, number: number): boolean {
+  return dtype === "f32" && overflows(number);
+}
 
 export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): LeafTarget {
   return { dtype, shape, size: sizeOf(shape) };
@@ -96,9 +112,10 @@ function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: 
   let next = at;
   if (isFlat || depth + 1 === shape.length) {
     const isFloat = dtype === "f32" || dtype === "f64";
+    const most = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
     for (let i = 0; i < length; i++, next++) {
       const element = part[i];
-      if (isFloat && typeof element === "number") {
+      if (isFloat && typeof element === "number" && element <= most && element >= -most) {
         if (to !== undefined) to[next] = element;
         continue;
       }
@@ -139,6 +156,7 @@ function putElement(dtype: AnyLeaf["dtype"], to: Numbered | undefined, at: numbe
   }
   if (!float && !((number as number) >= (min as number) && (number as number) <= (max as number) && (big || Number.isInteger(number))))
     return { code: "INVALID_DATA", rule: `${dtype}, an integer in ${min} … ${max}`, value };
+  if (dtype === "f32" && overflows(number as number)) return { code: "INVALID_DATA", rule: F32_RULE, value };
   if (to !== undefined) to[at] = number as number;
   return undefined;
 }
@@ -151,15 +169,30 @@ function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, 
   return undefined;
 }
 
-/** Copies plain numbers; whether they all were. */
-function copied(to: Numbered, values: readonly unknown[]): boolean {
+/** Copies plain numbers of at most this size; whether they all were. NaN is not one of them. */
+function copied(to: Numbered, values: readonly unknown[], most: number): boolean {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    if (typeof value !== "number") return false;
+    if (typeof value !== "number" || !(value <= most && value >= -most)) return false;
     to[i] = value;
   }
   return true;
 }
+
+/** Whether some of n elements from one on are NaN, every `stride`-th of them. */
+export function hasNaN(numbers: Numbered, first: number, n: number, stride = 1): boolean {
+  for (let i = first; i < first + n; i += stride) {
+    const number = numbers[i] as number;
+    if (number !== number) return true;
+  }
+  return false;
+}
+
+/** So many of a writer's first steps are looked through for NaN; of later ones a few elements of each long typed array, in turn. */
+export const LOOKED_THROUGH = 100;
+const LOOKS = 4;
+/** Elements of a value, or of a column of many, that are looked at together; where it has more, evenly spread. */
+export const MOST_LOOKS = 256;
 
 /**
  * `mustPut` for text, as it is in rows: from a byte on.
@@ -186,12 +219,16 @@ export function putter(to: ViewTarget): Visit {
   const { dtype } = leaf;
   const { array, big, float } = DTYPES[dtype];
   const isLine = float && shape.length === 1;
+  const most = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
+  const onNaN = float ? to.onNaN : undefined;
   const slow: Visit = (value) => {
-    if (!(isLine && Array.isArray(value) && value.length === size && copied(to.view, value))) mustPut(to, to.view, 0, value, keys);
+    if (isLine && Array.isArray(value) && value.length === size && copied(to.view, value, most)) return;
+    mustPut(to, to.view, 0, value, keys);
+    if (onNaN !== undefined && hasNaN(to.view, 0, size)) onNaN();
   };
   if (shape.length === 0 && float) {
     return (value) => {
-      if (typeof value === "number") to.view[0] = value;
+      if (typeof value === "number" && value <= most && value >= -most) to.view[0] = value;
       else slow(value);
     };
   }
@@ -211,12 +248,28 @@ export function putter(to: ViewTarget): Visit {
     };
   }
   if (dtype === "bool") return slow;
+  let looked = 0;
   return (value) => {
     const from = value as Numbered;
     const { view } = to;
     // By its elements: a subclass may lie about its length, but not about these.
     if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) slow(value);
-    else if (size > SHORT) view.set(from);
-    else for (let i = 0; i < size; i++) view[i] = from[i] as number;
+    else if (size > SHORT) {
+      view.set(from);
+      if (onNaN !== undefined && isSeen(view, size, ++looked)) onNaN();
+    } else {
+      let isNumber = true;
+      for (let i = 0; i < size; i++) {
+        const number = from[i] as number;
+        view[i] = number;
+        if (number !== number) isNumber = false;
+      }
+      if (!isNumber && onNaN !== undefined) onNaN();
+    }
   };
+}
+
+/** Whether NaN is seen in a long array, which is the `step`-th of its leaf. */
+function isSeen(view: Numbered, size: number, step: number): boolean {
+  return step <= LOOKED_THROUGH ? hasNaN(view, 0, size) : hasNaN(view, step % (size - LOOKS + 1), LOOKS);
 }

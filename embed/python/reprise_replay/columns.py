@@ -48,14 +48,15 @@ class Column(NamedTuple):
 
 
 def array(given, dtype, what):
-    """Values as an array of a dtype. Floats are rounded; what an integer cannot hold is refused."""
+    """Values as an array of a dtype. Floats are rounded; what the dtype cannot hold is refused."""
     values = np.asarray(given, object if dtype == object else None)
     if values.dtype == dtype:
         return values
     must(values.dtype.kind in "biuf", f"INVALID_DATA: {what} must be numbers, got {values.dtype}")
     with np.errstate(all="ignore"):
         cast = values.astype(dtype)
-        wrong = values[cast != values] if cast.dtype.kind != "f" else np.empty(0)
+        # A finite number that would become infinite is refused, too.
+        wrong = values[cast != values if cast.dtype.kind != "f" else np.isinf(cast) & np.isfinite(values)]
     must(wrong.size == 0, f"INVALID_DATA: {what} must be values that {cast.dtype} holds, got {wrong[:1]}")
     return cast
 

@@ -2,6 +2,7 @@
 import { Column, type ColumnLike, isColumn } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import { type AnyArray, DTYPES, type Dtype } from "../../spec/dtype.ts";
+import { isBeyond } from "../../spec/fit.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { type Nest, zip } from "../../spec/nest.ts";
 import { kindOf, typedLength } from "../../typed.ts";
@@ -36,6 +37,7 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   const put = (part: unknown, depth: number): void => {
     if (depth === shape.length) {
       if (typeof part !== "number") throw mustBe(TypeError, subject, "a column {data, shape}, a typed array, or numbers", part);
+      if (isBeyond(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} holds`, part);
       data[next++] = part;
       return;
     }
