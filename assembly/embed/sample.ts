@@ -63,7 +63,8 @@ function transitionRows(root: Root, view: View, n: u32): i64 {
   const width: i64 = view.n == 0 ? longest : min(view.n + 1, longest);
   const counts: usize = t.maxTimesSampled == 0 ? 1 : root.region(WORK, 4 * <u64>min(n, t.maxTimesSampled) + 4);
   if (counts == 0) return noRoomToLook(n);
-  if (table_sure(options.handle, n, view.flags & DISTINCT, view.among, counts) < n) return notReady(view, n);
+  const sure = table_sure(options.handle, n, view.flags & DISTINCT, view.among, counts);
+  if (sure < n) return notReady(view, n, sure);
   if (!table_loose(options.handle, n, <u32>width, root.stagedBytes) && t.shortest != 1) return width;
   const draw = look(root, view, n);
   if (draw === null) return Refusal.last();
@@ -88,12 +89,14 @@ function noRoomToLook(n: u32): i32 {
 }
 
 /** Why n draws do not pass now. */
-function notReady(view: View, n: u32): i32 {
+function notReady(view: View, n: u32, sure: u32): i32 {
   const options = view.tableOptions();
   const t = options.table();
   if (t.limiter().canSample(n, t.count)) {
     const refusal = Refusal.of(TOO_FEW).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
-    return refusal.put(" items, which are too few for ").number(n).put(" draws: sample fewer, or without distinct").code;
+    if ((view.flags & DISTINCT) != 0 && sure < t.count) refusal.put(" items, of which ").number(sure).put(" can be drawn,");
+    else refusal.put(" items,");
+    return refusal.put(" which are too few for ").number(n).put(" draws: sample fewer, or without distinct").code;
   }
   const refusal = Refusal.of(E_RATE_LIMITED).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
   return refusal.put(" items, and its rate limiter does not allow ").number(n).put(" draws now: append first").code;

@@ -309,8 +309,9 @@ export class Transitions<S = any, R = any, O = any> {
     if (core.canSample(n)) {
       if (replacement)
         return new ReplayError("TOO_FEW", `table ${name} has ${core.size} items, which maxTimesSampled lets leave before ${n} draws: sample fewer`);
-      const there = `table ${name} has ${among === 0 ? core.size : Math.min(among, core.size)} items that can be drawn`;
-      return new ReplayError("TOO_FEW", `${there}, fewer draws than ${n}: sample fewer, or with replacement`);
+      const sure = core.sure(n, DISTINCT, among);
+      const others = sure < core.size && among === 0 ? ` (of ${core.size} items: the others have priority 0, or must stay for the rate limiter)` : "";
+      return new ReplayError("TOO_FEW", `table ${name} has ${sure} items that can be drawn, fewer draws than ${n}${others}: sample fewer, or with replacement`);
     }
     const why =
       core.size < minSize ? `has ${core.size} items, and its rate limiter asks for ${minSize}` : "needs inserts before its rate limiter allows as many draws";
