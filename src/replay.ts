@@ -7,8 +7,8 @@ import { layoutOf } from "./core/layout.ts";
 import { State } from "./core/state.ts";
 import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
-import { MAX_ITEMS, SEGMENT_BYTES } from "./limits.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { MAX_ITEMS, MAX_LENGTH, SEGMENT_BYTES } from "./limits.ts";
+import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 import { printsAs, Word } from "./prints.ts";
 import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
@@ -52,6 +52,11 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    * have it. Default: `console.warn`; null for nobody.
    */
   readonly logger?: Logger | null;
+}
+
+export interface PlanOptions<S extends Spec = Any, TableName extends string = string> extends ReplayOptions<S, TableName> {
+  /** Steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4. */
+  readonly itemSteps?: number;
 }
 
 export interface ReplayStats {
@@ -134,11 +139,15 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     new State(engine, this.#saved()).reserve();
   }
 
-  /** The memory that a Replay with these options would need. Allocates none of it. */
-  static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
-    const { spec, tables, maxBytes } = resolveOptions(options);
+  /**
+   * The memory that a Replay with these options would need. Allocates none of it. It counts one new step, and one new frame per pool of `shared`, for each item. Where
+   * items leave in another order than they came (removers but fifo and lifo, `maxTimesSampled`), it counts all steps and frames of each item: `itemSteps` steps.
+   */
+  static plan<const S extends Spec, const N extends string>(options: PlanOptions<S, N>): Plan {
+    const { spec, tables, maxBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);
+    const itemSteps = integer("itemSteps", options.itemSteps ?? ITEM_STEPS, 1, MAX_LENGTH);
     const layout = layoutOf(leavesOf(spec), options.module);
-    const plan = (places: number) => planOf(layout, tables, new Core(maxBytes, options.module, places > 0), places);
+    const plan = (places: number) => planOf(layout, tables, new Core(maxBytes, options.module, places > 0), places, itemSteps);
     return { ...plan(0), openedBytes: plan(placesFor(maxBytes, SEGMENT_BYTES)).bytes };
   }
 
@@ -308,9 +317,11 @@ function make<S extends Spec, N extends string>(options: object, places: number)
   return savedOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as Saved<Replay<S, N>>;
 }
 
-function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
+const OPTIONS = "spec, tables, maxBytes, seed, transition, module, logger";
+
+function resolveOptions(options: ReplayOptions, known = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
-  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, transition, module, logger");
+  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, known);
   if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
