@@ -13,7 +13,7 @@ export type { NStepOptions } from "./n-step.ts";
 export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
 export type { AcceptedWriter, AcceptOptions, Farewell } from "./remote/accept.ts";
-export { type OpenOptions, type OpenReplay, type PlanOptions, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
+export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export type { ItemOptions, ItemRule, LengthRule, NStepRule, WriterOptions } from "./rules.ts";
 export * from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";

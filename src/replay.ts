@@ -54,11 +54,6 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   readonly logger?: Logger | null;
 }
 
-export interface PlanOptions<S extends Spec = Any, TableName extends string = string> extends ReplayOptions<S, TableName> {
-  /** Steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4. */
-  readonly itemSteps?: number;
-}
-
 export interface ReplayStats {
   /** Number of steps that items or writers hold. */
   readonly steps: number;
@@ -141,9 +136,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * The memory that a Replay with these options would need. Allocates none of it. It counts one new step, and one new frame per pool of `shared`, for each item. Where
-   * items leave in another order than they came (removers but fifo and lifo, `maxTimesSampled`), it counts all steps and frames of each item: `itemSteps` steps.
+   * items leave in another order than they came (removers but fifo and lifo, `maxTimesSampled`), it counts all steps and frames of each item.
+   * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
    */
-  static plan<const S extends Spec, const N extends string>(options: PlanOptions<S, N>): Plan {
+  static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
     const { spec, tables, maxBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);
     const itemSteps = integer("itemSteps", options.itemSteps ?? ITEM_STEPS, 1, MAX_LENGTH);
     const layout = layoutOf(leavesOf(spec), options.module);

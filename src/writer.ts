@@ -115,7 +115,15 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       throw error;
     }
     const addresses = offsets.map((offset) => this.#record + offset);
-    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, lanes === 1 ? [] : [lanes], engine.sawNaN);
+    const staging = new Staging(
+      core,
+      lanes === 1 ? engine.makeStep : engine.makeLanes,
+      this.#record,
+      leaves,
+      addresses,
+      lanes === 1 ? [] : [lanes],
+      engine.sawNaN,
+    );
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);

@@ -48,7 +48,11 @@ export type SawNaN = (leaf: string) => void;
 
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
 export function placeBlock(
-  { core, layout: { leaves }, sawNaN }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly sawNaN?: SawNaN },
+  {
+    core,
+    layout: { leaves },
+    sawNaN,
+  }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly sawNaN?: SawNaN },
   lanes: number,
   { columns, ends: given, finals, priorities: asked }: BlockParts,
 ): Block {

@@ -183,7 +183,7 @@ function copied(to: Numbered, values: readonly unknown[], most: number): boolean
 export function hasNaN(numbers: Numbered, first: number, n: number, stride = 1): boolean {
   for (let i = first; i < first + n; i += stride) {
     const number = numbers[i] as number;
-    if (number !== number) return true;
+    if (Number.isNaN(number)) return true;
   }
   return false;
 }
@@ -262,7 +262,7 @@ export function putter(to: ViewTarget): Visit {
       for (let i = 0; i < size; i++) {
         const number = from[i] as number;
         view[i] = number;
-        if (number !== number) isNumber = false;
+        if (Number.isNaN(number)) isNumber = false;
       }
       if (!isNumber && onNaN !== undefined) onNaN();
     }

@@ -184,7 +184,14 @@ function known(directory: Directory, salvage: boolean, { maxBytes, tables, seed,
   if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
-  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt.asUintN(64, BigInt(options.seed)), transition: transition ?? options.transition, maxBytes, module };
+  return {
+    spec,
+    tables: tables ?? options.tables,
+    seed: seed ?? BigInt.asUintN(64, BigInt(options.seed)),
+    transition: transition ?? options.transition,
+    maxBytes,
+    module,
+  };
 }
 
 /** The log that is there, without its lock. @throws ReplayError LOCKED where that failed because its owner is at it */

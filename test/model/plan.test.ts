@@ -1,6 +1,21 @@
 /** What `Replay.plan` says is enough, whichever items leave first: random specs, tables and removers, filled at a `maxBytes` of the plan. */
 import { expect, test } from "vitest";
-import { f32, fifo, i32, lifo, maxHeap, minHeap, prioritized, Replay, type Selector, type Spec, shared, type TableOptions, u8, uniform } from "../../src/index.ts";
+import {
+  f32,
+  fifo,
+  i32,
+  lifo,
+  maxHeap,
+  minHeap,
+  prioritized,
+  Replay,
+  type Selector,
+  type Spec,
+  shared,
+  type TableOptions,
+  u8,
+  uniform,
+} from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 
@@ -13,7 +28,7 @@ interface Form {
   step(frames: readonly Uint8Array[], t: number): object;
 }
 
-const joined = (frames: readonly Uint8Array[]) => Uint8Array.from(frames.toReversed().flatMap((frame) => [...frame]));
+const joined = (frames: readonly Uint8Array[]) => Uint8Array.from([...frames].reverse().flatMap((frame) => [...frame]));
 const forms: { readonly [name: string]: Form } = {
   plain: { spec: { o: f32(6), a: i32(), reward: f32() }, step: (_, t) => ({ o: [t, 1, 2, 3, 4, 5], a: t, reward: 1 }) },
   wide: { spec: { o: f32(100), reward: f32() }, step: (_, t) => ({ o: new Float32Array(100).fill(t), reward: 1 }) },

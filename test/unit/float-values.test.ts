@@ -7,7 +7,19 @@ import { remoteWriter } from "../../src/remote/index.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { one: f32(), line: f32(3), square: f32(2, 2), wide: f64(2), stack: shared("s", f32(2), 2) } as const;
-const good = () => ({ one: 1, line: [1, 2, 3], square: [[1, 2], [3, 4]], wide: [1, 2], stack: [[1, 2], [3, 4]] });
+const good = () => ({
+  one: 1,
+  line: [1, 2, 3],
+  square: [
+    [1, 2],
+    [3, 4],
+  ],
+  wide: [1, 2],
+  stack: [
+    [1, 2],
+    [3, 4],
+  ],
+});
 type Step = ReturnType<typeof good>;
 
 /** The largest f32, and the first number that is not rounded to it any more. */
@@ -19,9 +31,25 @@ const FAR = [1e39, -1e39, BEYOND, -BEYOND, Number.MAX_VALUE, 3.5e38];
 const placed: [string, (x: number) => Partial<Record<keyof Step, unknown>>][] = [
   ["a number", (one) => ({ one })],
   ["an array", (x) => ({ line: [1, x, 3] })],
-  ["an array in an array", (x) => ({ square: [[1, 2], [x, 4]] })],
+  [
+    "an array in an array",
+    (x) => ({
+      square: [
+        [1, 2],
+        [x, 4],
+      ],
+    }),
+  ],
   ["a flat array of a square", (x) => ({ square: [1, 2, 3, x] })],
-  ["a frame of a stack", (x) => ({ stack: [[1, 2], [3, x]] })],
+  [
+    "a frame of a stack",
+    (x) => ({
+      stack: [
+        [1, 2],
+        [3, x],
+      ],
+    }),
+  ],
 ];
 
 function made(logger: ((message: string) => void) | null = null) {
@@ -74,7 +102,11 @@ test("clients, observers and buffers refuse it", () => {
   const far = { x: [1, 1e39] };
   expectRefused(replay, () => new LocalClient(replay).insert(far as never, { t: 1 }), "INVALID_DATA", /^x must be f32/);
   const uniform = new TFUniformReplayBuffer(small, { batchSize: 1, maxLength: 3 });
-  expectError(errorOf(() => uniform.addBatch({ x: [[1, 1e39]] } as never)), "INVALID_DATA", /^x must be f32/);
+  expectError(
+    errorOf(() => uniform.addBatch({ x: [[1, 1e39]] } as never)),
+    "INVALID_DATA",
+    /^x must be f32/,
+  );
   const pfrl = new PrioritizedReplayBuffer(9, { spec: { state: f32(2), action: f32(1) } } as never);
   const step = { state: [1, 1e39], action: [0], reward: 1, nextState: [1, 2], isStateTerminal: false };
   expect(() => pfrl.append(step as never)).toThrow(/1e\+39/);
@@ -85,7 +117,11 @@ test("an actor at the other end of a port is refused it, and its NaN is reported
   const { replay } = made((message) => said.push(message));
   const { port1, port2 } = new MessageChannel();
   const [, actor] = await Promise.all([replay.acceptWriter(port1, { items: [{ table: "t", length: 1 }] }), remoteWriter(port2, { spec })]);
-  expectError(errorOf(() => actor.append({ ...good(), line: [1, 1e39, 3] } as never)), "INVALID_DATA", /^line must be f32/);
+  expectError(
+    errorOf(() => actor.append({ ...good(), line: [1, 1e39, 3] } as never)),
+    "INVALID_DATA",
+    /^line must be f32/,
+  );
   actor.append({ ...good(), line: [1, Number.NaN, 3] } as never);
   await actor.flush();
   expect(said).toEqual([expect.stringMatching(/^reprise: line holds NaN: /)]);
@@ -105,8 +141,30 @@ describe("NaN", () => {
     ["an array", "line", ({ writer }) => writer.append({ ...good(), line: [1, Number.NaN, 3] } as never)],
     ["a typed array", "line", ({ writer }) => writer.append({ ...good(), line: Float32Array.of(1, 2, Number.NaN) } as never)],
     ["f64", "wide", ({ writer }) => writer.append({ ...good(), wide: Float64Array.of(Number.NaN, 2) } as never)],
-    ["nested arrays", "square", ({ writer }) => writer.append({ ...good(), square: [[1, 2], [3, Number.NaN]] } as never)],
-    ["a frame of a stack", "stack", ({ writer }) => writer.append({ ...good(), stack: [[1, 2], [3, Number.NaN]] } as never)],
+    [
+      "nested arrays",
+      "square",
+      ({ writer }) =>
+        writer.append({
+          ...good(),
+          square: [
+            [1, 2],
+            [3, Number.NaN],
+          ],
+        } as never),
+    ],
+    [
+      "a frame of a stack",
+      "stack",
+      ({ writer }) =>
+        writer.append({
+          ...good(),
+          stack: [
+            [1, 2],
+            [3, Number.NaN],
+          ],
+        } as never),
+    ],
     [
       "columns",
       "line",
@@ -119,15 +177,23 @@ describe("NaN", () => {
           stack: new Float32Array(8),
         } as never),
     ],
-    ["what was seen last", "final.one", ({ writer }) => {
-      writer.append(good() as never);
-      writer.endEpisode({ final: { ...good(), one: Number.NaN } as never, terminated: true });
-    }],
-    ["what is staged", "line", ({ writer }) => {
-      const { staged } = writer;
-      (staged.line as Float32Array)[1] = Number.NaN;
-      writer.append();
-    }],
+    [
+      "what was seen last",
+      "final.one",
+      ({ writer }) => {
+        writer.append(good() as never);
+        writer.endEpisode({ final: { ...good(), one: Number.NaN } as never, terminated: true });
+      },
+    ],
+    [
+      "what is staged",
+      "line",
+      ({ writer }) => {
+        const { staged } = writer;
+        (staged.line as Float32Array)[1] = Number.NaN;
+        writer.append();
+      },
+    ],
   ];
 
   test.each(cases)("as %s is stored, with a warning that names the leaf", (_, leaf, play) => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
 import { EpisodicReplayBuffer, LocalClient, PyUniformReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
+import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
 import {
-  EpisodicReplayBuffer as PfrlEpisodicReplayBuffer,
   PersistentReplayBuffer,
+  EpisodicReplayBuffer as PfrlEpisodicReplayBuffer,
   PrioritizedEpisodicReplayBuffer,
   PrioritizedReplayBuffer,
   ReplayBuffer,
@@ -29,7 +29,12 @@ test("a seed is one of 64 bits wherever it is given", async () => {
     (seed) => new PersistentReplayBuffer(memory(), 9, { seed }),
   ];
   for (const seed of [-1, -1n, 2n ** 64n, 2n ** 70n, 2 ** 53, 2 ** 64, Number.NaN, Number.NEGATIVE_INFINITY] as never[]) {
-    for (const make of makers) expectError(errorOf(() => make(seed)), RangeError, /^seed must be a whole number from 0 to 2\^53 - 1, or a bigint/);
+    for (const make of makers)
+      expectError(
+        errorOf(() => make(seed)),
+        RangeError,
+        /^seed must be a whole number from 0 to 2\^53 - 1, or a bigint/,
+      );
     await expect(Replay.open({ dir: memory(), spec, seed })).rejects.toThrow(RangeError);
   }
   for (const seed of [0, 2 ** 53 - 1, 0n, 2n ** 64n - 1n] as never[]) for (const make of makers) make(seed);

@@ -111,7 +111,10 @@ test("a view that means nothing is refused", () => {
 test("TOO_FEW says how many can be drawn, whatever the table holds", () => {
   const { replay, table } = filled(12);
   const { keys } = table.transitions({ gamma: 1 }).sample(table.size, { replacement: false });
-  table.updatePriorities(keys, [...keys].map((_, i) => Number(i < 3)));
+  table.updatePriorities(
+    keys,
+    [...keys].map((_, i) => Number(i < 3)),
+  );
   const says = `table "memory" has 3 items that can be drawn, fewer draws than 5 \\(of ${table.size} items: the others have priority 0, `;
   expectRefused(replay, () => table.transitions({ gamma: 1 }).sample(5, { replacement: false }), "TOO_FEW", new RegExp(says));
   expect(table.transitions({ gamma: 1 }).sample(3, { replacement: false }).count).toBe(3);
