@@ -116,7 +116,10 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
    * on one piece of memory, which is transferred as a whole. O(bytes)
    */
   detached(): Omit<Batch<Steps>, Methods>;
-  /** Gives a batch that was sampled with `recycle` back, to be filled again: do not look at its arrays any more. Of any other it does nothing. O(1) */
+  /**
+   * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw, which is another batch, fills them again. No effect on other
+   * batches, nor when it was released before. O(1)
+   */
   release(): void;
   /** The same, for `using`. */
   [Symbol.dispose](): void;
@@ -160,24 +163,20 @@ export interface BatchItem {
 export let itemOf: (batch: unknown, i: number) => BatchItem;
 
 /** For fillers: what a batch that Reprise made is made of. */
-export let slabOf: (batch: DrawnBatch) => { readonly form: Form; readonly slab: ArrayBuffer; readonly texts: Texts };
-/** Says whose a batch is when it is released. */
+export let slabOf: (batch: DrawnBatch) => Slab;
+/** Says whose a batch is when it is released, which happens once. */
 export let lendOut: (batch: DrawnBatch, lender: Lender) => void;
+/** Whether a batch was lent and released: its memory may be that of another one. */
+export let isReleased: (batch: unknown) => boolean;
 /** Of items that are alike: which steps each shows. */
 export let layoutsOf: (batch: DrawnBatch) => readonly Shown[] | undefined;
 export let layOut: (batch: DrawnBatch, layouts: readonly Shown[] | undefined) => void;
 
-/** A batch in memory of its own, its slab. Its arrays are views on that, made when they are asked for. */
-export class DrawnBatch implements Batch<unknown> {
-  count = 0;
-  blocked: Blocked | undefined = undefined;
-  /** A field, so that `structuredClone`, which does not see the others, refuses the batch. */
-  readonly detached: () => Fields = detached;
-  readonly #form: Form;
-  readonly #slab: ArrayBuffer;
-  readonly #texts: Texts;
-  #layouts: readonly Shown[] | undefined;
-  #lender: Lender | undefined;
+/** The memory of a batch, its slab. The arrays are views on it, made when they are asked for. */
+export class Slab {
+  readonly form: Form;
+  readonly slab: ArrayBuffer;
+  readonly texts: Texts;
   #columns: readonly Column[] | undefined;
   #steps: unknown;
   #lengths: Fields["lengths"] | undefined;
@@ -185,12 +184,62 @@ export class DrawnBatch implements Batch<unknown> {
   #nStep: Fields["nStep"];
   #mask: Fields["mask"];
 
+  constructor(form: Form, slab: ArrayBuffer, texts: Texts) {
+    this.form = form;
+    this.slab = slab;
+    this.texts = texts;
+  }
+
+  get columns(): readonly Column[] {
+    this.#columns ??= this.form.columnsOf(this.slab, this.texts);
+    return this.#columns;
+  }
+
+  get steps(): unknown {
+    this.#steps ??= this.form.nest(this.columns);
+    return this.#steps;
+  }
+
+  get lengths(): Fields["lengths"] {
+    this.#lengths ??= this.form.numbersOf(this.slab, "lengths") as Fields["lengths"];
+    return this.#lengths;
+  }
+
+  get info(): Fields["info"] {
+    this.#info ??= this.form.numbersOf(this.slab, "info") as Fields["info"];
+    return this.#info;
+  }
+
+  get nStep(): Fields["nStep"] {
+    this.#nStep ??= this.form.numbersOf(this.slab, "nStep") as Fields["nStep"];
+    return this.#nStep;
+  }
+
+  get mask(): Fields["mask"] {
+    this.#mask ??= this.form.numbersOf(this.slab, "mask") as Fields["mask"];
+    return this.#mask;
+  }
+}
+
+/** A batch in memory of its own. Memory that comes back is lent to a new batch each time: so the release of one ends its own lease, and no other. */
+export class DrawnBatch implements Batch<unknown> {
+  count = 0;
+  blocked: Blocked | undefined = undefined;
+  /** A field, so that `structuredClone`, which does not see the others, refuses the batch. */
+  readonly detached: () => Fields = detached;
+  readonly #of: Slab;
+  #layouts: readonly Shown[] | undefined;
+  /** Whom it goes back to, once. */
+  #lender: Lender | undefined;
+  #isReleased = false;
+
   static {
     itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
-    slabOf = (batch) => ({ form: batch.#form, slab: batch.#slab, texts: batch.#texts });
+    slabOf = (batch) => batch.#of;
     lendOut = (batch, lender) => {
       batch.#lender = lender;
     };
+    isReleased = (batch) => typeof batch === "object" && batch !== null && #of in batch && batch.#isReleased;
     layoutsOf = (batch) => batch.#layouts;
     layOut = (batch, layouts) => {
       batch.#layouts = layouts;
@@ -198,41 +247,36 @@ export class DrawnBatch implements Batch<unknown> {
     showAll(this, ["steps", "lengths", "info", "nStep", "mask"]);
   }
 
-  constructor(form: Form, slab: ArrayBuffer, texts: Texts) {
-    this.#form = form;
-    this.#slab = slab;
-    this.#texts = texts;
+  constructor(of: Slab) {
+    this.#of = of;
   }
 
   get steps(): unknown {
-    this.#steps ??= this.#form.nest(this.#all);
-    return this.#steps;
+    return this.#of.steps;
   }
 
   get lengths(): Fields["lengths"] {
-    this.#lengths ??= this.#form.numbersOf(this.#slab, "lengths") as Fields["lengths"];
-    return this.#lengths;
+    return this.#of.lengths;
   }
 
   get info(): Fields["info"] {
-    this.#info ??= this.#form.numbersOf(this.#slab, "info") as Fields["info"];
-    return this.#info;
+    return this.#of.info;
   }
 
   get nStep(): Fields["nStep"] {
-    this.#nStep ??= this.#form.numbersOf(this.#slab, "nStep") as Fields["nStep"];
-    return this.#nStep;
+    return this.#of.nStep;
   }
 
   get mask(): Fields["mask"] {
-    this.#mask ??= this.#form.numbersOf(this.#slab, "mask") as Fields["mask"];
-    return this.#mask;
+    return this.#of.mask;
   }
 
   release(): void {
     const lender = this.#lender;
+    if (lender === undefined) return;
     this.#lender = undefined;
-    lender?.cameBack();
+    this.#isReleased = true;
+    lender.cameBack();
   }
 
   [Symbol.dispose](): void {
@@ -242,18 +286,13 @@ export class DrawnBatch implements Batch<unknown> {
   toArray(): ItemOf<unknown>[] {
     return Array.from({ length: this.count }, (_, i) => {
       const values = this.#itemOf(i).columns.map((value) => (isColumn(value) ? (value as Column).toArray() : value));
-      return this.#form.nest(values) as ItemOf<unknown>;
+      return this.#of.form.nest(values) as ItemOf<unknown>;
     });
   }
 
-  get #all(): readonly Column[] {
-    this.#columns ??= this.#form.columnsOf(this.#slab, this.#texts);
-    return this.#columns;
-  }
-
   #itemOf(i: number): BatchItem {
-    const { selections, width, isWhole } = this.#form;
-    const columns = this.#all;
+    const { columns, form } = this.#of;
+    const { selections, width, isWhole } = form;
     const length = this.lengths[i] as number;
     const values = columns.map((column, c) => {
       const value = column.at(i);

@@ -1,5 +1,5 @@
 /** How one batch object of `sample` is filled, or one after the other that are alike. */
-import { arrayOf, type Batch, DrawnBatch, INFO, type Into, layOut, layoutsOf, lendOut, N_STEP, slabOf } from "../batch.ts";
+import { arrayOf, type Batch, DrawnBatch, INFO, type Into, isReleased, layOut, layoutsOf, lendOut, N_STEP, Slab, slabOf } from "../batch.ts";
 import type { Column } from "../column.ts";
 import { mustBe } from "../error.ts";
 import { type ColumnLayout, type Selection, type Shown, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
@@ -44,6 +44,7 @@ export class Filler extends Gatherer {
   constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into, open = false) {
     super(engine, n, width);
     if (into !== undefined) mustBeWritable(into, "count", "blocked");
+    if (isReleased(into)) throw released();
     this.#engine = engine;
     this.#open = open;
     this.width = width;
@@ -80,7 +81,7 @@ export class Filler extends Gatherer {
   /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
   renewed(): this {
     const { slab, texts } = this.renew();
-    this.#batch = new DrawnBatch(this.#form, slab, texts);
+    this.#batch = new DrawnBatch(new Slab(this.#form, slab, texts));
     return this;
   }
 
@@ -89,10 +90,13 @@ export class Filler extends Gatherer {
     return this.n === n && this.width === width && this.selections === selections && this.holds === holds;
   }
 
-  /** Says where it goes when its batch is released. */
+  /** Says where it goes when its batch is released. What came back is lent as a new batch: whoever still holds the one before cannot release it. */
   lentTo(home: Home<Filler>): this {
     this.#home = home;
-    lendOut(this.batch as DrawnBatch, this);
+    const batch = this.batch as DrawnBatch;
+    const lent = isReleased(batch) ? new DrawnBatch(slabOf(batch)) : batch;
+    lendOut(lent, this);
+    this.#batch = lent;
     return this;
   }
 
@@ -152,6 +156,7 @@ export class Filler extends Gatherer {
   override check(): void {
     super.check();
     const { batch } = this;
+    if (isReleased(batch)) throw released();
     const { count, blocked } = batch;
     // A write that fails tells of a frozen batch, and costs less than to ask.
     try {
@@ -201,6 +206,13 @@ export class Filler extends Gatherer {
     const { start, to = 0 } = selection;
     return stepIndices(this.#open && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, this.width);
   }
+}
+
+/** The error for a batch to refill that has been given back. */
+export function released(): Error {
+  const rule =
+    "a batch that was not released, because another draw may have its memory (sample without recycle, or with table.batch(n, …), for a batch to keep)";
+  return mustBe("SPEC_MISMATCH", "into", rule, "one that was released");
 }
 
 /** What a draw writes to a batch beside its arrays must be known to go in before anything is drawn. @throws ReplayError SPEC_MISMATCH */

@@ -47,8 +47,9 @@ export abstract class Places {
     return { slab: slab.buffer, texts };
   }
 
-  /** Fills the memory of a batch from now on. */
+  /** Fills the memory of a batch from now on. @throws ReplayError SPEC_MISMATCH where it was transferred */
   protected adopt(slab: ArrayBuffer, texts: Texts): void {
+    if (slab.byteLength === 0) throw transferred();
     this.#fill(new Uint8Array(slab), texts);
   }
 
@@ -104,7 +105,7 @@ export abstract class Places {
 
   /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
   check(): void {
-    if (this.#slab?.length === 0) throw mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
+    if (this.#slab?.length === 0) throw transferred();
     for (let i = 0; i < this.#copies.length; i++) {
       const { place, target } = this.#copies[i] as Copy;
       if (target.length !== this.n * place.each) throw this.#gone(place);
@@ -164,6 +165,10 @@ export abstract class Places {
   #gone({ path, each }: Place): Error {
     return mustBe("SPEC_MISMATCH", path, `an array of at least ${this.n * each} elements`, "one whose memory was transferred, or has shrunk");
   }
+}
+
+function transferred(): Error {
+  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
 }
 
 const NOTHING = new Uint8Array(0);

@@ -82,7 +82,10 @@ export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, 
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
   /** A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. O(bytes) */
   detached(): PartsOf<S, R, O, P>;
-  /** Gives a batch that was sampled with `recycle` back, to be filled again: do not look at its arrays any more. Of any other it does nothing. O(1) */
+  /**
+   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw, which is another batch, fills them again. No effect on other
+   * batches, nor when it was released before. O(1)
+   */
   release(): void;
   /** The same, for `using`. */
   [Symbol.dispose](): void;

@@ -4,7 +4,7 @@ import { Column, copied, isColumn } from "../column.ts";
 import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
 import type { Arrays, Texts } from "../core/arrays.ts";
 import type { Engine } from "../core/engine.ts";
-import { mustBeWritable } from "../core/filler.ts";
+import { mustBeWritable, released } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
 import type { Rows } from "../core/joined.ts";
 import type { Home } from "../core/returned.ts";
@@ -26,6 +26,8 @@ interface Slab {
   readonly parts: Parts;
   readonly slab: ArrayBuffer;
   readonly texts: Texts;
+  /** Parts that were asked for. */
+  readonly views: Map<string, unknown>;
 }
 
 /** The columns of a part, and how they are nested. */
@@ -84,27 +86,34 @@ class Parts {
 /** What a batch that Reprise made is made of. */
 let slabOf: (batch: object) => Slab | undefined;
 let lendOut: (batch: DrawnTransitions, lender: Lender) => void;
+let isReleased: (batch: object) => boolean;
 let partOf: (batch: DrawnTransitions, name: string) => unknown;
 
-/** A batch in memory of its own, its slab. Its parts are views on that, made when they are asked for. */
+/**
+ * A batch in memory of its own, its slab. Its parts are views on that, made when they are asked for. Memory that comes back is lent to a new batch each time: so the
+ * release of one ends its own lease, and no other.
+ */
 class DrawnTransitions {
   count = 0;
   /** A field, so that `structuredClone`, which does not see the parts, refuses the batch. */
   readonly detached: () => object = detached;
   readonly #of: Slab;
-  readonly #parts = new Map<string, unknown>();
+  /** Whom it goes back to, once. */
   #lender: Lender | undefined;
+  #isReleased = false;
 
   static {
     slabOf = (batch) => (#of in batch ? batch.#of : undefined);
     lendOut = (batch, lender) => {
       batch.#lender = lender;
     };
+    isReleased = (batch) => #of in batch && batch.#isReleased;
     partOf = (batch, name) => {
-      const known = batch.#parts.get(name);
+      const of = batch.#of;
+      const known = of.views.get(name);
       if (known !== undefined) return known;
-      const part = batch.#of.parts.of(name, batch.#of);
-      batch.#parts.set(name, part);
+      const part = of.parts.of(name, of);
+      of.views.set(name, part);
       return part;
     };
     printsAs<DrawnTransitions>(this, "TransitionBatch", (batch) => {
@@ -120,8 +129,10 @@ class DrawnTransitions {
 
   release(): void {
     const lender = this.#lender;
+    if (lender === undefined) return;
     this.#lender = undefined;
-    lender?.cameBack();
+    this.#isReleased = true;
+    lender.cameBack();
   }
 
   [Symbol.dispose](): void {
@@ -196,6 +207,7 @@ export class TransitionFiller extends Gatherer {
   constructor(engine: Engine, n: number, width: number, form: TransitionForm, float: ArrayClass, weighted: boolean, into?: object) {
     super(engine, n, width);
     if (into !== undefined) mustBeWritable(into, "count");
+    if (into !== undefined && isReleased(into)) throw released();
     this.width = width;
     this.weighted = weighted;
     const columns = new Map<string, Columns>();
@@ -227,14 +239,17 @@ export class TransitionFiller extends Gatherer {
 
   /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
   renewed(): this {
-    this.#batch = new this.#class({ parts: this.#parts, ...this.renew() }) as object as AnyTransitions;
+    this.#batch = new this.#class({ parts: this.#parts, ...this.renew(), views: new Map() }) as object as AnyTransitions;
     return this;
   }
 
-  /** Says where it goes when its batch is released. */
+  /** Says where it goes when its batch is released. What came back is lent as a new batch: whoever still holds the one before cannot release it. */
   lentTo(home: Home<TransitionFiller>): this {
     this.#home = home;
-    lendOut(this.batch as object as DrawnTransitions, this);
+    const batch = this.batch as object as DrawnTransitions;
+    const lent = isReleased(batch) ? new this.#class(slabOf(batch) as Slab) : batch;
+    lendOut(lent, this);
+    this.#batch = lent as object as AnyTransitions;
     return this;
   }
 
@@ -264,6 +279,7 @@ export class TransitionFiller extends Gatherer {
 
   override check(): void {
     super.check();
+    if (isReleased(this.batch)) throw released();
     if (!Object.isExtensible(this.batch)) mustBeWritable(this.batch, "count");
   }
 

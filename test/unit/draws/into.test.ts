@@ -1,7 +1,8 @@
 /** Batches that are filled again: whatever they were made for first. */
 import { expect, test } from "vitest";
-import { f32, fifo, Replay } from "../../../src/index.ts";
+import { type Batch, f32, fifo, Replay, type TransitionBatch } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
+import { expectRefused } from "../../support/refused.ts";
 
 /** 40 items: one of four steps, the others of two. Step k has the value k. */
 function uneven() {
@@ -77,4 +78,37 @@ test("the length of a batch of columns of one's own has to be said", () => {
   const own = table.batch(1, { length: 2, columns }).detached();
   expect(() => table.sample(1, { into: own, columns })).toThrow(/^length \(or the second dimension of into\) must be/);
   expect([...table.sample(1, { into: own, columns, length: 2 }).steps.last.data]).toHaveLength(1);
+});
+
+test.each<[string, (batch: Batch) => void]>([
+  ["its memory was transferred", (batch) => structuredClone(null, { transfer: [batch.info.keys.buffer] })],
+  ["it was released, and detached", (batch) => batch.release()],
+])("a batch whose arrays are gone is refused: %s", (_, spoil) => {
+  const { replay, table } = uneven();
+  for (const isKnown of [false, true]) {
+    const into = table.sample(4, { length: 2, recycle: "detach" });
+    if (isKnown) table.sample(4, { into });
+    spoil(into);
+    const says = /^into must be a batch (whose memory is still there|that was not released)/;
+    expectRefused(replay, () => table.sample(4, { into }), "SPEC_MISMATCH", says);
+    expectRefused(replay, () => table.sample(3, { into }), "SPEC_MISMATCH");
+    expectRefused(replay, () => table.sample(4, { into, columns: { x: { leaf: "x" } }, length: 2 }), "SPEC_MISMATCH");
+  }
+});
+
+test.each<[string, (batch: TransitionBatch) => void]>([
+  ["their memory was transferred", (batch) => structuredClone(null, { transfer: [batch.keys.buffer] })],
+  ["they were released, and detached", (batch) => batch.release()],
+])("and so are transitions: %s", (_, spoil) => {
+  const replay = new Replay({ spec: { observation: f32(2), action: f32(), reward: f32() }, tables: { t: { maxSize: 50 } } });
+  const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+  for (let t = 0; t < 9; t++) writer.append({ observation: [t, t], action: t, reward: t });
+  const view = replay.tables.t.transitions({ gamma: 0.5 });
+  for (const isKnown of [false, true]) {
+    const into = view.sample(4, { recycle: "detach" });
+    if (isKnown) view.sample(4, { into });
+    spoil(into);
+    expectRefused(replay, () => view.sample(4, { into }), "SPEC_MISMATCH", /^into must be a batch (whose memory is still there|that was not released)/);
+    expectRefused(replay, () => view.sample(3, { into }), "SPEC_MISMATCH");
+  }
 });

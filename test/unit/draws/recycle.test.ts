@@ -1,7 +1,7 @@
 /** Batches that come back: what `release`, `using` and the next turn of a loop give, and what they do not. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Batch, f32, fifo, i32, Replay, text } from "../../../src/index.ts";
-import { expectRefused } from "../../support/refused.ts";
+import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 const spec = { x: i32(), image: f32(300), name: text({ maxBytes: 4 }) };
 
@@ -19,6 +19,9 @@ function moved() {
   return replay.tables.t.transitions({ gamma: 0.5 });
 }
 
+/** The one piece of memory that a batch is in. */
+const memoryOf = (batch: { readonly info: Batch["info"] }) => batch.info.keys.buffer;
+
 test("a released batch is filled again, and has what a new one would have", () => {
   const [{ table }, twin] = [filled(), filled().table];
   const first = table.sample(4, { recycle: true, mask: true, beta: 1 });
@@ -26,7 +29,7 @@ test("a released batch is filled again, and has what a new one would have", () =
   expect(first).toEqual(twin.sample(4, { mask: true, beta: 1 }));
   first.release();
   const second = table.sample(4, { recycle: true, mask: true, beta: 1 });
-  expect(second).toBe(first);
+  expect(second).not.toBe(first);
   expect(second.steps.x.data).toBe(data);
   expect(second).toEqual(twin.sample(4, { mask: true, beta: 1 }));
 });
@@ -37,7 +40,7 @@ test("one that is not released keeps its bytes, and so does one of another form"
   const before = kept.detached();
   table.sample(5, { recycle: true }).release();
   const [other, narrow] = [table.sample(3, { recycle: true }), table.sample(3, { recycle: true, columns: { x: { leaf: "x", at: 0 } } })];
-  expect([other === kept, (narrow as unknown) === kept]).toEqual([false, false]);
+  expect([memoryOf(other), memoryOf(narrow)]).not.toContain(memoryOf(kept));
   expect(kept.detached()).toEqual(before);
 });
 
@@ -47,12 +50,12 @@ test("a batch comes back once, and one that was never asked to, not at all", () 
   once.release();
   once.release();
   const [a, b] = [table.sample(3, { recycle: true }), table.sample(3, { recycle: true })];
-  expect(a).toBe(once);
-  expect(b).not.toBe(once);
+  expect(memoryOf(a)).toBe(memoryOf(once));
+  expect(memoryOf(b)).not.toBe(memoryOf(once));
   const plain = table.sample(3);
   plain.release();
   const before = plain.detached();
-  expect(table.sample(3, { recycle: true })).not.toBe(plain);
+  expect(memoryOf(table.sample(3, { recycle: true }))).not.toBe(memoryOf(plain));
   expect(plain.detached()).toEqual(before);
 });
 
@@ -62,7 +65,7 @@ test("a batch that is shorter than asked comes back as the short one that it is"
   const short = table.sample(9, options);
   expect([short.count, short.info.keys.length, short.blocked?.by]).toEqual([4, 4, "items"]);
   short.release();
-  expect(table.sample(4, options)).toBe(short);
+  expect(memoryOf(table.sample(4, options))).toBe(memoryOf(short));
 });
 
 test.each([false, true])("batches of other widths and counts in between do not mix their bytes up: recycle %s", (recycle) => {
@@ -92,21 +95,21 @@ test("using gives it back", () => {
   let before: unknown;
   {
     using batch = table.sample(2, { recycle: true });
-    before = batch;
+    before = memoryOf(batch);
   }
-  expect(table.sample(2, { recycle: true })).toBe(before);
+  expect(memoryOf(table.sample(2, { recycle: true }))).toBe(before);
 });
 
 test("a loop over a dataset gives each batch back with its next turn", async () => {
   const { table } = filled();
-  const seen = new Set<Batch>();
+  const seen = new Set<unknown>();
   let turns = 0;
   for (const batch of table.dataset({ batchSize: 4, recycle: true })) {
-    seen.add(batch);
+    seen.add(memoryOf(batch));
     if (++turns === 10) break;
   }
   for await (const batch of table.dataset({ batchSize: 4, recycle: true })) {
-    seen.add(batch);
+    seen.add(memoryOf(batch));
     if (++turns === 20) break;
   }
   expect(seen.size).toBe(1);
@@ -114,7 +117,7 @@ test("a loop over a dataset gives each batch back with its next turn", async () 
     const x = [...batch.steps.x.data];
     await new Promise((resolve) => setTimeout(resolve));
     expect([...batch.steps.x.data]).toEqual(x);
-    seen.add(batch);
+    seen.add(memoryOf(batch));
     if (++turns === 40) break;
   }
   expect(seen.size).toBeLessThanOrEqual(4);
@@ -130,13 +133,13 @@ test("transitions come back as well", () => {
   expect(first).toEqual(twin.sample(4));
   first.release();
   const second = view.sample(4, { recycle: true });
-  expect(second).toBe(first);
+  expect(second).not.toBe(first);
   expect(second.observation.data).toBe(data);
   expect(second).toEqual(twin.sample(4));
   const seen = new Set<unknown>();
   let turns = 0;
   for (const batch of view.dataset({ batchSize: 4, recycle: true })) {
-    seen.add(batch);
+    seen.add(batch.observation.data.buffer);
     if (++turns === 10) break;
   }
   expect(seen.size).toBe(1);
@@ -163,9 +166,9 @@ test("a loop gives back only what it was lent: not the batch that it refills", (
     expect(batch).toBe(lent);
     if (++turns === 3) break;
   }
-  expect(table.sample(4, { recycle: true })).not.toBe(lent);
+  expect(memoryOf(table.sample(4, { recycle: true }))).not.toBe(memoryOf(lent));
   lent.release();
-  expect(table.sample(4, { recycle: true })).toBe(lent);
+  expect(memoryOf(table.sample(4, { recycle: true }))).toBe(memoryOf(lent));
 });
 
 test.each<[string, (batch: Batch) => void]>([
@@ -217,4 +220,103 @@ test("detached copies can be sent away; a batch itself, whose arrays are not its
   expect(() => structuredClone(batch)).toThrow(/could not be cloned/);
   expect(() => structuredClone(moved().sample(2))).toThrow(/could not be cloned/);
   expect(batch).not.toEqual(table.sample(2));
+});
+
+/** What draws batches to be recycled, their memory, and what loops over them. */
+const SOURCES = {
+  table: () => {
+    const { table } = filled();
+    return {
+      sample: () => table.sample(4, { recycle: true }),
+      into: (batch: object) => table.sample(4, { into: batch as Batch }),
+      loop: (prefetch: number) => table.dataset({ batchSize: 4, recycle: true, prefetch }),
+      memory: (batch: object) => memoryOf(batch as Batch),
+    };
+  },
+  view: () => {
+    const view = moved();
+    return {
+      sample: () => view.sample(4, { recycle: true }),
+      into: (batch: object) => view.sample(4, { into: batch }),
+      loop: (prefetch: number) => view.dataset({ batchSize: 4, recycle: true, prefetch }),
+      memory: (batch: object) => (batch as { readonly keys: Float64Array }).keys.buffer,
+    };
+  },
+};
+
+describe.each(["table", "view"] as const)("each holder has memory of its own, of a %s", (name) => {
+  test.each([0, 2])("where the body of a loop releases, and draws again (prefetch %i)", async (prefetch) => {
+    const { sample, loop, memory } = SOURCES[name]();
+    const held: object[] = [];
+    let turns = 0;
+    for (const batch of loop(0)) {
+      batch.release();
+      held.push(sample());
+      if (++turns === 3) break;
+    }
+    for await (const batch of loop(prefetch)) {
+      batch.release();
+      held.push(sample());
+      if (++turns === 6) break;
+    }
+    held.push(sample(), sample());
+    expect(new Set(held.map(memory)).size).toBe(held.length);
+  });
+
+  test("where a release comes late, once or more often, by whatever name", () => {
+    const { sample, memory } = SOURCES[name]();
+    const first = sample();
+    first.release();
+    const second = sample();
+    expect(memory(second)).toBe(memory(first));
+    first.release();
+    first[Symbol.dispose]();
+    const third = sample();
+    expect(memory(third)).not.toBe(memory(second));
+    second.release();
+    second.release();
+    first.release();
+    const [fourth, fifth] = [sample(), sample()];
+    expect(new Set([third, fourth, fifth].map(memory)).size).toBe(3);
+  });
+
+  test("where a block ends that had released", () => {
+    const { sample, memory } = SOURCES[name]();
+    let other: object;
+    {
+      using batch = sample();
+      batch.release();
+      other = sample();
+    }
+    expect(memory(sample())).not.toBe(memory(other));
+  });
+
+  test("where somebody would refill one that was released", () => {
+    const { sample, into, memory } = SOURCES[name]();
+    const first = sample();
+    into(first);
+    first.release();
+    expectError(
+      errorOf(() => into(first)),
+      "SPEC_MISMATCH",
+      /^into must be a batch that was not released/,
+    );
+    const second = sample();
+    expectError(
+      errorOf(() => into(first)),
+      "SPEC_MISMATCH",
+      /released/,
+    );
+    into(second);
+    expect(memory(sample())).not.toBe(memory(second));
+  });
+});
+
+test("a loop that refills a batch ends with an error when the body releases it", async () => {
+  const { table } = filled();
+  const lent = table.sample(4, { recycle: true });
+  const loop = async () => {
+    for await (const batch of table.dataset({ batchSize: 4, into: lent })) batch.release();
+  };
+  await expect(loop()).rejects.toThrow(/^into must be a batch that was not released/);
 });
