@@ -61,7 +61,7 @@ export { table_check } from "./record/check";
 export { table_remover } from "./selectors/selector";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_close_draw, table_loose, table_peek, table_sample } from "./draw/sample";
+export { table_close_draw, table_count_draw, table_loose, table_peek, table_sample } from "./draw/sample";
 export { table_insert, table_insert_earlier } from "./writer/writer";
 export {
   table_about,

@@ -39,6 +39,11 @@ export function queueLimiter(size: number): RateLimiter {
   return { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: integer("size", size, 1) };
 }
 
+/** Whether a call may have to wait because of how many draws there were, or were not. */
+export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" | "maxDiff">): boolean {
+  return minDiff > -Number.MAX_VALUE || maxDiff < Number.MAX_VALUE;
+}
+
 /** Checks a rate limiter that anyone may have made. @throws TypeError where it has not the four numbers, RangeError where they let nothing in or out */
 export function checkRateLimiter(subject: string, value: unknown): void {
   const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;

@@ -2,7 +2,7 @@
 
 import { Asked, holdsOf, NORMALIZE, OFFSETS, OPTIONS, type SampleOptions } from "./asked.ts";
 import type { Batch, Blocked } from "./batch.ts";
-import { BLOCKED, CROSS, DRAW_LAYOUT, DRAW_LONGEST, E_UNLIKE, HAVE, LAYOUT, LONGEST, NEED, NONE, OWN, SAME_COLUMNS, SIZED } from "./core/abi.ts";
+import { AHEAD, BLOCKED, CROSS, DRAW_LAYOUT, DRAW_LONGEST, E_UNLIKE, HAVE, LAYOUT, LONGEST, NEED, NONE, OWN, SAME_COLUMNS, SIZED } from "./core/abi.ts";
 import { Draw } from "./core/draw.ts";
 import type { Engine } from "./core/engine.ts";
 import { type Filler, WEIGHTS } from "./core/filler.ts";
@@ -66,8 +66,8 @@ export class Reader {
     this.#ahead = new Draw(engine);
   }
 
-  /** Draws up to n items and gathers their steps. @param of the batch of which these draws are a part */
-  sample(n: number, options: SampleOptions = NO_OPTIONS, of?: PartOf): Batch<unknown> {
+  /** Draws up to n items and gathers their steps. @param of the batch of which these draws are a part @param ahead whether they count later */
+  sample(n: number, options: SampleOptions = NO_OPTIONS, of?: PartOf, ahead = false): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
     const asked = this.#asked;
@@ -86,7 +86,7 @@ export class Reader {
       const { among, cross, nStep, holds } = asked;
       const draw = filler.prepare();
       if (holds & WEIGHTS) draw.beta[0] = asked.beta[0] as number;
-      const count = draw.sample(handle, n, asked.flags + choice.same, among);
+      const count = draw.sample(handle, n, asked.flags + choice.same + AHEAD * Number(ahead), among);
       if (count < 0) throw refusedDraw(engine, count);
       drawn = draw;
       this.drawn = count;

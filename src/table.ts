@@ -112,7 +112,8 @@ export class Table<S = any, R = any> {
         reader.check(how);
         checkDraw(name, options.sampler, how);
       },
-      sample: (n, how) => this.sample(n, how as never) as Batch,
+      sample: (n, how, ahead) => this.#sample(n, how, ahead) as Batch,
+      passed: ({ count, info: { keys, timesSampled } }) => this.#begin().count(keys, count, timesSampled),
       part: (n, of) => {
         engine.begin();
         return reader.part(n, of);
@@ -138,10 +139,7 @@ export class Table<S = any, R = any> {
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
-    this.#engine.begin();
-    const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
-    if (this.#reader.drawn === 0) this.#nothing();
-    return batch;
+    return this.#sample(n, options) as BatchOf<S, O>;
   }
 
   /**
@@ -258,6 +256,13 @@ export class Table<S = any, R = any> {
   #begin(): CoreTable {
     this.#engine.begin();
     return this.#table;
+  }
+
+  #sample(n: number, options: SampleOptions | undefined, ahead = false): Batch<unknown> {
+    this.#engine.begin();
+    const batch = this.#reader.sample(n, options, undefined, ahead);
+    if (this.#reader.drawn === 0) this.#nothing();
+    return batch;
   }
 
   /** After a draw that gave nothing: warns where no item will ever come. */

@@ -18,8 +18,20 @@ export interface FullLogger {
  * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does
  * - `nanValues`: values of floats that hold NaN, as far as they were looked at: every number and plain array, and of typed arrays what docs/guide.md says
  * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
+ * - `ignoredPriorities`: `beta`, or new priorities, of a table whose sampler and remover do not look at priorities; said once a table
+ * - `unusedPrefetch`: loops with `prefetch` over a table from which nothing may be drawn ahead
  */
-const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "unseenEnds", "nanValues", "defaultPriority"] as const;
+const KINDS = [
+  "emptyTable",
+  "barrenEpisodes",
+  "shortReturns",
+  "lostRewards",
+  "unseenEnds",
+  "nanValues",
+  "defaultPriority",
+  "ignoredPriorities",
+  "unusedPrefetch",
+] as const;
 export type WarningKind = (typeof KINDS)[number];
 
 const nothing = () => {};

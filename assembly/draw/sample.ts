@@ -16,6 +16,8 @@ import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SL
 const SAME_COLUMNS: u32 = 8;
 /** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
 export const SIZED: u32 = 16;
+/** Of a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Of a table without maxTimesSampled, in which nothing waits. */
+export const AHEAD: u32 = 32;
 
 /** A number of a column layout: the form above, which steps below (src/core/column-layouts.ts). */
 const FORM_BITS: u32 = 16;
@@ -28,12 +30,13 @@ const BY_COLUMNS: f64 = 4;
 
 /**
  * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 8 of the same columns: where items leave between two draws, ends before one
- * that has other columns; else ask `table_peek` first. `among`: only the k oldest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
+ * that has other columns; else ask `table_peek` first; 32 ahead. `among`: only the k oldest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const alike = (flags & SAME_COLUMNS) != 0;
+  const ahead = (flags & AHEAD) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
   if (refused != 0) return refused;
@@ -43,9 +46,39 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   d.width = 1;
   d.single = u32(t.longest == 1 && d.fits(n, 1));
   t.drawing = 1;
+  d.ahead = u32(ahead);
+  assert(!ahead || (t.maxTimesSampled == 0 && t.pending == 0), "a draw ahead removes nothing and lets nothing in");
   if (singly(t, flags)) drawSingly(t, d, n, among, alike);
   else drawBatch(t, d, n, flags, among);
+  if (ahead) takeBack(t, d);
   return d.count;
+}
+
+/** Takes back what a draw counted. Its columns say what it would have counted. */
+function takeBack(t: Table, d: Draw): void {
+  const slots = t.slots();
+  // From the last one on: what was drawn more than once counts from its first draw.
+  for (let i = d.count; i > 0; i--) {
+    const item = slots.item(d.slot(i - 1));
+    item.timesSampled = load<u32>(d.u32At(TIMES_SAMPLED, i - 1)) - 1;
+    t.unique -= u32(item.timesSampled == 0);
+  }
+  t.limiter().samples -= d.count;
+}
+
+/** Counts a draw that was made ahead, by the keys of its items: those that are still there. `times`, u32 each, becomes their counts; of the others it stays. O(n) */
+export function table_count_draw(table: usize, keys: usize, n: u32, times: usize): void {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  for (let i: usize = 0; i < <usize>n; i++) {
+    const slot = slots.find(load<f64>(keys + (i << 3)));
+    if (slot == 0) continue;
+    const item = slots.item(slot);
+    t.unique += u32(item.timesSampled == 0);
+    store<u32>(times + (i << 2), item.raise());
+    if (tracking()) slots.track(slot);
+  }
+  t.limiter().samples += n;
 }
 
 /**
@@ -191,7 +224,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
   // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
-  if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
+  if (tracking() && d.ahead == 0) for (let i = from; i < to; i++) slots.track(d.slot(i));
   if (from == 0) d.layout = slots.layout(d.slot(0));
   d.count = to;
   limiter.samples += to - from;

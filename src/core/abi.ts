@@ -85,6 +85,7 @@ export interface Exports {
   table_clear: Fn<[table: A], void>;
   table_close: Fn<[table: A], void>;
   table_close_draw: Fn<[table: A], void>;
+  table_count_draw: Fn<[table: A, keys: A, n: A, times: A], void>;
   table_counter: Fn<[table: A, which: A]>;
   table_delete: Fn<[table: A, keys: A, n: A]>;
   table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
@@ -173,7 +174,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 14;
+export const ABI_VERSION = 15;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -254,6 +255,7 @@ export const DISTINCT = 1;
 export const STRATIFIED = 2;
 export const SAME_COLUMNS = 8;
 export const SIZED = 16;
+export const AHEAD = 32;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
 export const OWN = 1;

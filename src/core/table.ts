@@ -135,6 +135,18 @@ export class CoreTable {
     return found;
   }
 
+  /** Counts a draw of n items that was made ahead, by their keys. @param times how often each was drawn by then: as it is now, of those that are still there */
+  count(keys: Float64Array, n: number, times?: Uint32Array): void {
+    const { core } = this.engine;
+    const at = core.scratch(12 * n);
+    const timesAt = (at + 8 * n) >>> 2;
+    core.f64.set(keys.subarray(0, n), at >>> 3);
+    if (times !== undefined) core.u32.set(times.subarray(0, n), timesAt);
+    core.x.table_count_draw(this.handle, at, n, at + 8 * n);
+    times?.set(core.u32.subarray(timesAt, timesAt + n));
+    this.engine.changed();
+  }
+
   /** Deletes by key; how many were there. */
   delete(keys: Numbers): number {
     const { core } = this.engine;

@@ -11,8 +11,10 @@ import type { WaitOptions } from "../wait.ts";
 export interface DrawSource<B> {
   /** @throws for options that no draw takes, whatever there is to draw */
   check(options: SampleOptions): void;
-  /** A whole batch, where so many draws pass. */
-  sample(n: number, options: SampleOptions): B;
+  /** A whole batch, where so many draws pass. @param ahead whether it counts only when it is `passed` */
+  sample(n: number, options: SampleOptions, ahead?: boolean): B;
+  /** Counts a batch that was drawn ahead. */
+  passed(batch: B): void;
   /** Some draws of a batch. */
   part(n: number, of: PartOf<B>): B;
   /** The parts of a batch as one. @param short whether some are missing */

@@ -15,7 +15,10 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly timeoutMs?: number;
   /** Whether an async iteration leaves out what was drawn for a last batch that did not get whole in time. Default: false. */
   readonly dropRemainder?: boolean;
-  /** Number of batches to draw ahead, one after the other. Ignored with `into`. Default: 0. */
+  /**
+   * Number of batches that an async iteration draws ahead. They are as old as they were drawn, and count when the loop gets them: of those that it never gets only the
+   * random state has changed. Ignored with `into`; nothing is drawn ahead from a table with `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
+   */
   readonly prefetch?: number;
 }
 
@@ -31,8 +34,19 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
     let awaited: AwaitedBatch<B> | undefined;
     /** Whether the last batch was a short one. */
     let ended = false;
+    /** Batches that the loop has not got yet. */
+    const aheads = new Set<B>();
     return {
       next: () => draws.atOnce(n, sample),
+      most: (prefetch) => draws.most(prefetch),
+      ahead() {
+        const batch = draws.ahead(n, sample);
+        if (batch !== undefined) aheads.add(batch);
+        return batch;
+      },
+      passed(batch) {
+        if (aheads.delete(batch)) draws.source.passed(batch);
+      },
       done: (batch) => {
         if (lends) batch.release?.();
       },

@@ -6,7 +6,7 @@ import type { Engine } from "../core/engine.ts";
 import type { CoreTable } from "../core/table.ts";
 import { integer, mustBe, ReplayError, show } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
-import type { RateLimiter } from "../rate-limiter.ts";
+import { type RateLimiter, waitsForDraws } from "../rate-limiter.ts";
 import type { WaitOptions } from "../wait.ts";
 import { AwaitedBatch, type DrawSource, isAtOnce } from "./awaited-batch.ts";
 
@@ -31,6 +31,25 @@ export class Draws<B extends { readonly count: number }> {
     this.name = name;
     this.source = source;
     this.#limits = limits;
+  }
+
+  /** Whether a batch may be drawn before a loop gets it: no draw removes an item, and no call waits because of it. */
+  get mayBeAhead(): boolean {
+    const { maxTimesSampled, rateLimiter } = this.#limits;
+    return maxTimesSampled > 0xffffffff && !waitsForDraws(rateLimiter);
+  }
+
+  /** How many of so many batches may be drawn ahead; warns where that is none. */
+  most(prefetch: number): number {
+    if (this.mayBeAhead) return prefetch;
+    this.engine.warn("unusedPrefetch", unusedPrefetch(this.name));
+    return 0;
+  }
+
+  /** A batch of n as long as nobody has it: only the random state has changed. Undefined where it is not there now. */
+  ahead(n: number, options: SampleOptions): B | undefined {
+    this.engine.open();
+    return this.sure(n, options) >= n ? this.source.sample(n, options, true) : undefined;
   }
 
   /** Of n draws how many pass now, whichever items they give. */
@@ -106,4 +125,10 @@ export class Draws<B extends { readonly count: number }> {
     const how = atOnce ? " at once" : "";
     throw mustBe(RangeError, "n", `<= ${most}, because table ${show(this.name)} with its rate limiter and its limits never allows more draws${how}`, n);
   }
+}
+
+/** What there is to say where `prefetch` draws nothing ahead. */
+export function unusedPrefetch(table: string): string {
+  const why = "its draws remove items (maxTimesSampled), or its rate limiter counts them, and a loop that ends would lose what it has not got";
+  return `prefetch draws nothing ahead from table ${show(table)}: ${why}. Leave prefetch out, or use a table without maxTimesSampled and with minSize() as its rateLimiter`;
 }

@@ -13,7 +13,13 @@ export interface ElementSource<E> {
   next(): E | undefined;
   /** The same for async iterations, where they may wait. Never called before the last call has ended. */
   later?(options: WaitOptions): Promise<E | undefined>;
-  /** The loop has gone on, or ended: it is done with this element. */
+  /** How many of so many elements may be had before the loop asks for them. Asked once there was one; all, where it is left out. */
+  most?(prefetch: number): number;
+  /** One ahead, at once: `undefined` where it would have to wait. Left out, it is `next`; where elements have to be waited for, they are then asked for ahead. */
+  ahead?(): E | undefined;
+  /** The loop gets this element now. */
+  passed?(element: E): void;
+  /** The loop has gone on, or ended: it is done with this element, or has never got it. */
   done?(element: E): void;
   /** An async loop was left: nothing more is asked for. */
   close?(): void;
@@ -57,8 +63,10 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
     this.#goOn();
     if (this.#left) return resultOf<E>(undefined);
     this.#signal?.throwIfAborted();
-    this.#given = this.#source.next();
-    return resultOf(this.#given);
+    const element = this.#source.next();
+    this.#given = element;
+    if (element !== undefined) this.#source.passed?.(element);
+    return resultOf(element);
   }
 
   return(): IteratorResult<E, undefined> {
@@ -74,12 +82,17 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   }
 }
 
+/** What came of asking for an element ahead. */
+type Outcome<E> = { readonly element: E } | { readonly error: unknown };
+
 class Later<E> implements AsyncIterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #prefetch: number;
   readonly #signal: AbortSignal | undefined;
-  /** What is asked for ahead, in order. */
-  readonly #ahead: Promise<E | undefined>[] = [];
+  /** What is there ahead, in order. It is made within `next`, so that nothing changes while the body of a loop runs. */
+  readonly #ready: Outcome<E>[] = [];
+  /** What is asked for ahead where that takes time, in order. */
+  readonly #coming: Promise<E | undefined>[] = [];
   /** The last element that was asked of the source, and the last call of `next`: one is done with before the next one begins. */
   #asked: Promise<unknown> = Promise.resolve();
   #turn: Promise<unknown> = Promise.resolve();
@@ -111,6 +124,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     this.#left = true;
     this.#stop.abort();
     this.#goOn();
+    for (const outcome of this.#ready.splice(0)) if ("element" in outcome) this.#source.done?.(outcome.element);
     this.#source.close?.();
     return Promise.resolve(resultOf<E>(undefined));
   }
@@ -119,17 +133,14 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     this.#goOn();
     if (this.#left) return resultOf<E>(undefined);
     this.#signal?.throwIfAborted();
-    while (this.#ahead.length <= this.#prefetch) this.#ahead.push(this.#ask());
-    try {
-      const element = await this.#ahead.shift();
-      this.#given = element;
-      if (element !== undefined) return resultOf(element);
-    } catch (error) {
-      await this.#end();
-      throw error;
-    }
-    await this.#end();
-    return resultOf<E>(undefined);
+    const ready = this.#ready.shift();
+    if (ready !== undefined && "error" in ready) throw ready.error;
+    const element = ready === undefined ? await this.#come() : ready.element;
+    if (element === undefined) return resultOf<E>(undefined);
+    this.#source.passed?.(element);
+    this.#given = element;
+    if (this.#prefetch > 0 && !this.#left) this.#goAhead(this.#source.most?.(this.#prefetch) ?? this.#prefetch);
+    return resultOf(element);
   }
 
   #goOn(): void {
@@ -138,10 +149,37 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     if (given !== undefined) this.#source.done?.(given);
   }
 
-  /** Another call begins anew. */
-  async #end(): Promise<void> {
-    await Promise.allSettled(this.#ahead.splice(0));
-    this.#ended = false;
+  /** The element that was asked for first, or is asked for now. */
+  async #come(): Promise<E | undefined> {
+    let element: E | undefined;
+    try {
+      element = await (this.#coming.shift() ?? this.#ask());
+      return element;
+    } finally {
+      // Another call begins anew.
+      if (element === undefined) {
+        await Promise.allSettled(this.#coming.splice(0));
+        this.#ended = false;
+      }
+    }
+  }
+
+  /** Has so many elements ahead, or as many as there are. */
+  #goAhead(most: number): void {
+    const source = this.#source;
+    if (source.ahead === undefined && source.later !== undefined) {
+      while (this.#coming.length < most) this.#coming.push(this.#ask());
+      return;
+    }
+    while (this.#ready.length < most && !this.#ready.some((outcome) => "error" in outcome)) {
+      try {
+        const element = source.ahead === undefined ? source.next() : source.ahead();
+        if (element === undefined) return;
+        this.#ready.push({ element });
+      } catch (error) {
+        this.#ready.push({ error });
+      }
+    }
   }
 
   #ask(): Promise<E | undefined> {

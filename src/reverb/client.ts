@@ -68,6 +68,8 @@ const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAl
 export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
+  /** What its warnings go to; null for nothing. */
+  readonly logger: Logger | null;
   /** Keys of its items are bigints. */
   readonly keyDtype = "u64";
   readonly #servers: Servers;
@@ -115,6 +117,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
     };
     const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
+    this.logger = logger;
     this.#servers = new Servers(channels, loggerOf(logger));
     this.address = this.#servers.address;
     this.#tables = new KnownTables(this.#servers, reconnectTimeoutMs);

@@ -4,6 +4,7 @@ import { checkDraw, checkNormalize, NORMALIZE, type SampleOptions } from "../ask
 import { pointAtCallersOf } from "../caller.ts";
 import type { Column } from "../column.ts";
 import {
+  AHEAD,
   DISCOUNT,
   DISTINCT,
   DRAW_LONGEST,
@@ -85,7 +86,11 @@ export class Transitions<S = any, R = any, O = any> {
     this.#float = oneOf<ArrayClass>("dtype", { f32: Float32Array, f64: Float64Array }, dtype);
     this.#draws = new Draws<AnyTransitions>(engine, core, table.name, table.options, {
       check: (how) => checkDraw(table.name, table.options.sampler, onlyKeys("sample", how, SAMPLE_OPTIONS)),
-      sample: (count, how) => this.#sample(count, how) as AnyTransitions,
+      sample: (count, how, ahead) => this.#sample(count, how, 0, ahead) as AnyTransitions,
+      passed: ({ count, keys }) => {
+        engine.begin();
+        core.count(keys, count);
+      },
       part: (count, { n: all, options: how }) => {
         const { into, ...rest } = how as SampleTransitions;
         if (into !== undefined) this.#filler(all, 1, rest.beta !== undefined, into).check();
@@ -146,8 +151,8 @@ export class Transitions<S = any, R = any, O = any> {
     return { table: this.#table.name, gamma, ...(this.#n !== undefined && { n: this.#n }), parts: new Word(parts.join(", ")) };
   }
 
-  /** @param of how many transitions of a batch these are a part of: then numbers are f64, and weights as they are */
-  #sample(n: number, options: SampleTransitions, of = 0): object {
+  /** @param of how many transitions of a batch these are a part of: then numbers are f64, and weights as they are @param ahead whether they count later */
+  #sample(n: number, options: SampleTransitions, of = 0, ahead = false): object {
     const engine = this.#engine;
     engine.begin();
     const { handle } = this.#core;
@@ -187,7 +192,7 @@ export class Transitions<S = any, R = any, O = any> {
       filler = isNew ? this.#newFiller(n, width, beta !== undefined, recycles) : this.#filler(n, width, beta !== undefined, into, float);
       const draw = filler.prepare();
       if (beta !== undefined) draw.beta[0] = beta;
-      const count = draw.sample(handle, n, flags, among);
+      const count = draw.sample(handle, n, flags + AHEAD * Number(ahead), among);
       if (count < 0) throw refusedDraw(engine, count);
       drawn = draw;
       if (count < n && into === undefined) {

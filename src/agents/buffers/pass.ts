@@ -25,7 +25,7 @@ export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | 
       throw error;
     }
   };
-  return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }) };
+  return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }), ahead: attempt };
 }
 
 /** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */

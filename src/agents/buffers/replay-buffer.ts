@@ -38,7 +38,10 @@ export interface AsDatasetOptions<S = Spec> {
   sequencePreprocessFn?(items: StepsOf<S>): unknown;
   /** Each step once, in order, and then the end; else random draws without end. */
   readonly singleDeterministicPass?: boolean;
-  /** Elements that an async iteration draws ahead; 0 where it is left out. They are as old as they were drawn. */
+  /**
+   * Elements that an async iteration draws ahead; 0 where it is left out. They are as old as they were drawn, and count when the loop gets them, unless they come from a
+   * server. Nothing is drawn ahead from a table whose draws remove items (`maxTimesSampled`) or are counted by its rate limiter.
+   */
   readonly prefetch?: number;
   /** Ends the iteration by throwing its reason. */
   readonly signal?: AbortSignal;

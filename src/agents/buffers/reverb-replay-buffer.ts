@@ -17,6 +17,7 @@ import { mustAgree, signatureOf } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
 import { mustBeTableName } from "../writers/step-client.ts";
+import { type AheadItem, AheadItems } from "./ahead-items.ts";
 import { Deal } from "./deal.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
@@ -190,32 +191,38 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const next = () => {
       throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server, and have to be waited for: use for await`);
     };
-    return { next, later, close: () => source?.close?.() };
+    return { next, later, most: (prefetch) => source?.most?.(prefetch) ?? prefetch, close: () => source?.close?.() };
   }
 
   #source(options: AsDatasetOptions<S>, info: TableInfo): ElementSource<AnyElement<S>> {
     const { sampleBatchSize, numSteps, sequencePreprocessFn, signal, singleDeterministicPass: pass = false, timeoutMs = this.#timeoutMs } = options;
     const apart = !isCertain(info);
     const isUsedUp = info.maxTimesSampled > 0;
-    const deal = new Deal(sampleBatchSize, numSteps, apart);
+    const deal = new Deal<AheadItem | undefined>(sampleBatchSize, numSteps, apart);
     /** Whether a draw of whole items is a batch as it stands. */
     const plain = apart && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
     /** Items without a window, one after the other. */
     let barren = 0;
-    const give = ({ count, whole, item }: Items): AnyElement<S> | undefined => {
-      if (plain && count === sampleBatchSize && whole !== undefined) return this.#batchOf(whole);
+    const give = ({ count, isAhead, whole, item }: Items): AnyElement<S> | undefined => {
+      if (plain && count === sampleBatchSize && whole !== undefined) {
+        const rows = isAhead ? Array.from(whole.info.keys, (key, i) => items.one({ key, timesSampled: whole.info.timesSampled[i] as number })) : [];
+        return items.note(this.#batchOf(whole), rows);
+      }
       let tableSize = 0;
       for (let i = 0; i < count; i++) {
         const { columns, info: of } = item(i);
         tableSize = of.tableSize;
-        barren = deal.give(this.#itemOf(columns, of, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
+        barren = deal.give(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.one(of) : undefined) > 0 ? 0 : barren + 1;
       }
       // So long a row by chance has less than e^-64: there is no item that is long enough.
       if (barren > BARREN * (tableSize + 16))
         throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
       return undefined;
     };
-    const taken = () => deal.take() as AnyElement<S>;
+    const taken = (): AnyElement<S> => {
+      const { nest, of } = deal.take();
+      return items.note(nest as AnyElement<S>, of);
+    };
     const { datasetBufferSize = pass ? 1 : 3 * (sampleBatchSize ?? 1), numWorkersPerIterator = 1, maxSamplesPerStream = -1 } = this.#streams;
     const draws = this.#table.draws({
       signal,
@@ -226,14 +233,16 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       numWorkersPerIterator: pass ? 1 : numWorkersPerIterator,
       maxSamplesPerStream,
     });
+    const items = new AheadItems(draws.count);
+    const passed = (element: AnyElement<S>) => items.passed(element as readonly [unknown, ReverbInfo<"f64">]);
     if (pass && !isUsedUp) {
       // It would be drawn for ever: each once, in the sampler's order.
       give(draws.all());
-      return { next: () => (deal.missing === 0 ? taken() : undefined) };
+      return { next: () => (deal.missing === 0 ? taken() : undefined), passed };
     }
-    const next = (): AnyElement<S> | undefined => {
+    const next = (ahead = false): AnyElement<S> | undefined => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
-        const drawn = draws.atOnce(n);
+        const drawn = draws.atOnce(n, ahead);
         if (drawn === undefined) return undefined;
         const element = give(drawn);
         if (element !== undefined) return element;
@@ -250,8 +259,11 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       }
       return taken();
     };
+    const most = (prefetch: number) => draws.most(prefetch, info);
+    if (this.#table.known === undefined) return { next, later, most, close: () => draws.close() };
+    const atHand = { next: () => next(), most, ahead: () => next(true), passed };
     // A pass over what is at hand takes what is there, and waits for nothing.
-    return pass && this.#table.known !== undefined ? { next } : { next, later, close: () => draws.close() };
+    return pass ? atHand : { ...atHand, later };
   }
 
   /** One item with what is known of it, [steps, …]. */

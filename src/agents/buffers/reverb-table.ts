@@ -1,14 +1,16 @@
 /** The table of a `ReverbReplayBuffer`: one at hand, which draws whole batches, or one that a client's calls lead to. */
 import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch.ts";
 import { type Column, isColumn } from "../../column.ts";
-import type { Draws } from "../../draws/draws.ts";
+import { type Draws, unusedPrefetch } from "../../draws/draws.ts";
 import { finite, mustBe, ReplayError } from "../../error.ts";
+import { waitsForDraws } from "../../rate-limiter.ts";
 import { unknownTable } from "../../rules.ts";
 import { dtypeOf } from "../../spec/dtype.ts";
 import { type BoundedText, leafText } from "../../spec/leaf.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../spec/spec.ts";
 import { drawsOf, type Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
+import { loggerOf, toConsole } from "../../warnings.ts";
 import type { DrawnItem, ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
@@ -26,6 +28,8 @@ export interface Found {
 /** What was drawn together. */
 export interface Items {
   readonly count: number;
+  /** Whether they do not count yet. */
+  readonly isAhead?: boolean;
   /** All of it as one, [count, steps, …], where it is that. */
   readonly whole?: Batch<StepsOf<never>>;
   /** @throws ReplayError SPEC_MISMATCH where its columns are not those of the data spec */
@@ -34,12 +38,16 @@ export interface Items {
 
 /** The draws of one iteration. */
 export interface ItemDraws {
-  /** Some at once; undefined where that cannot be now. */
-  atOnce(n: number): Items | undefined;
+  /** How many of so many elements may be drawn ahead; warns where that is none. */
+  most(prefetch: number, info: TableInfo): number;
+  /** Some at once; undefined where that cannot be now. @param ahead whether they count only when they are `counted` */
+  atOnce(n: number, ahead?: boolean): Items | undefined;
   /** As many as pass, n at most and at least one; undefined after `maxSamples`. */
   some(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
   /** Every item of the table once, in the sampler's order. */
   all(): Items;
+  /** Counts items that were drawn ahead. @param times how often each was drawn by then: as it is now, of those that are still there */
+  count?(keys: Float64Array, times: Uint32Array): void;
   close(): void;
 }
 
@@ -113,21 +121,31 @@ class TableAtHand implements BufferTable {
   draws({ timeoutMs }: DrawsOptions): ItemDraws {
     const table = this.#table;
     const draws = this.#draws;
-    const items = (batch: Batch): Items => ({
+    const items = (batch: Batch, isAhead = false): Items => ({
       count: batch.count,
+      isAhead,
       ...(itemOf(batch, 0).isWhole && { whole: batch as Batch<StepsOf<never>> }),
       item: (i) => this.#item(batch, i),
     });
     return {
-      atOnce: (n) => {
-        const batch = draws.atOnce(n, WHOLE);
-        return batch && items(batch);
+      most: (prefetch) => draws.most(prefetch),
+      atOnce: (n, ahead = false) => {
+        const batch = ahead ? draws.ahead(n, WHOLE) : draws.atOnce(n, WHOLE);
+        return batch && items(batch, ahead);
       },
       some: (n, signal) => {
         const batch = draws.some(n, WHOLE, { signal, timeoutMs } as WaitOptions);
-        return batch instanceof Promise ? batch.then(items) : items(batch);
+        return batch instanceof Promise ? batch.then((one) => items(one)) : items(batch);
       },
-      all: () => (table.size === 0 ? NOTHING : items(table.sample(table.size, { ...WHOLE, replacement: false }) as unknown as Batch)),
+      all: () => {
+        if (table.size === 0) return NOTHING;
+        const ahead = draws.mayBeAhead;
+        return items(draws.source.sample(table.size, { ...WHOLE, replacement: false }, ahead), ahead);
+      },
+      count: (keys, times) => {
+        draws.engine.begin();
+        draws.core.count(keys, keys.length, times);
+      },
       close: () => {},
     };
   }
@@ -169,6 +187,8 @@ class CalledTable implements BufferTable {
   readonly #client: SampleClient;
   readonly #name: string;
   readonly #leaves: readonly FoundLeaf[];
+  /** Whether it was said that nothing comes ahead. */
+  #isWarned = false;
 
   constructor(client: SampleClient, name: string, leaves: readonly FoundLeaf[]) {
     this.#client = client;
@@ -215,6 +235,13 @@ class CalledTable implements BufferTable {
     // Also where nobody waits for an item: a server would go on drawing.
     const aborted = () => close(signal?.reason);
     return {
+      most: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
+        if (maxTimesSampled === 0 && !waitsForDraws(rateLimiterInfo)) return prefetch;
+        const { logger = toConsole } = this.#client;
+        if (!this.#isWarned) loggerOf(logger).warn(`reprise: ${unusedPrefetch(this.#name)}`);
+        this.#isWarned = true;
+        return 0;
+      },
       atOnce: () => {
         throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} have to be waited for: use for await`);
       },

@@ -5,6 +5,7 @@ import type { Replay } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
+import type { Logger } from "../../warnings.ts";
 import type { Config } from "../patterns/config.ts";
 import type { ItemKey, ReplaySample } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
@@ -63,6 +64,8 @@ export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 export interface SampleClient {
   /** The dtype of its items' keys: u64 on a server, where they are bigints; f64 where it is left out. */
   readonly keyDtype?: "f64" | "u64";
+  /** What warnings of its tables go to. Default: `console.warn`. */
+  readonly logger?: Logger | null;
   /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
   sampler(table: string, options?: SamplerOptions): Sampler;
   /** Every table by its name. @throws ReplayError TIMEOUT */
