@@ -22,7 +22,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly recycle?: boolean | "detach";
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
-  /** Draws only among the k oldest items. */
+  /** Draws only among the k oldest items, k >= 1. Default: all items. */
   readonly among?: number;
   /** Draws one item from each n-th of the distribution. */
   readonly stratified?: boolean;
@@ -91,7 +91,7 @@ export class Asked {
     const passed = this.#passed;
     this.#passed = false;
     // Each is read once: it may be a getter.
-    const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
+    const { into, beta, among, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
       // Tested here because passing a fraction as an argument would allocate it.
@@ -100,6 +100,7 @@ export class Asked {
     }
     const hasBeta = beta !== undefined;
     const hasInto = into !== undefined;
+    const oldest = among === undefined ? 0 : among;
     this.into = into;
     const isSame =
       passed &&
@@ -107,7 +108,8 @@ export class Asked {
       this.nStep === undefined &&
       n === this.n &&
       hasInto === this.#hasInto &&
-      among === this.among &&
+      oldest === this.among &&
+      among !== 0 &&
       length === this.length &&
       columns === this.columns &&
       cross === this.cross &&
@@ -120,7 +122,7 @@ export class Asked {
       hasBeta === this.#hasBeta;
     if (!isSame) {
       this.n = integer("n", n, 1, MAX_LENGTH);
-      this.among = integer("among", among, 0, 0xffffffff);
+      this.among = amongOf(among);
       if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
       if (cross !== undefined) flag("cross", cross);
       this.flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
@@ -146,6 +148,12 @@ export class Asked {
   }
 }
 
+/** From how many of the oldest items draws come, as the core has it: 0 for all. @throws TypeError, RangeError */
+export function amongOf(among: unknown): number {
+  if (among === 0) throw mustBe(RangeError, "among", "an integer in 1 … 4294967295 (leave it out to draw from all items)", among);
+  return among === undefined ? 0 : integer("among", among, 1, 0xffffffff);
+}
+
 /** What a batch must hold, as bits. Not beta itself: a fraction that is handed on would be allocated. */
 export function holdsOf(weighted: boolean, nStep: object | undefined, mask = false): number {
   return (weighted ? WEIGHTS : 0) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
@@ -153,9 +161,9 @@ export function holdsOf(weighted: boolean, nStep: object | undefined, mask = fal
 
 /** @throws TypeError, RangeError, ReplayError for options that no draw of a table takes, whatever there is to draw */
 export function checkDraw(table: string, sampler: Selector, options: SampleOptions): void {
-  const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = options;
+  const { into, beta, among, replacement = true, stratified = false, normalize = "batch" } = options;
   if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
-  integer("among", among, 0, 0xffffffff);
+  amongOf(among);
   if (beta !== undefined) finite("beta", beta);
   flag("replacement", replacement);
   flag("stratified", stratified);

@@ -88,7 +88,7 @@ function readDraw(words: Words, view: View): i32 {
   if (words.is("distinct")) view.flags |= DISTINCT;
   else if (words.is("stratified")) view.flags |= STRATIFIED;
   else if (words.is("among")) {
-    code = words.integer("among", 0, u32.MAX_VALUE);
+    code = words.integer("among", 1, u32.MAX_VALUE);
     view.among = <u32>words.value;
   } else if (words.is("weights")) {
     code = words.want("the word behind weights");

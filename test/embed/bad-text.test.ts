@@ -57,6 +57,7 @@ describe("a text", () => {
     ["leaf a f32\ntable t size 1\nrule t length 1 priority -1", /got "-1"/],
     ["leaf a f32\ntable t size 1\nview t transitions gamma 0.5", /^NOT_FOUND: a view of transitions needs the reward/],
     ["leaf a f32\ntable t size 1\nview t transitions", /must say gamma/],
+    ["leaf a f32\ntable t size 1\nview t items among 0", /^INVALID: line 3: among must be an integer from 1 up to 4294967295 .*, got "0"/],
     ["leaf a f32\ntable t size 1\nview t pairs", /items or transitions, got "pairs"/],
     ["leaf a f32\ntable t size 1 sampler prioritized 1\nview t items weights table", /^UNSUPPORTED: weights table needs the sampler prioritizedWithMin/],
     ["leaf a f32\nseed -1", /the seed must be a whole number below 2\^64, got "-1"/],

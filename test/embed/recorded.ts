@@ -49,7 +49,7 @@ const view = (name: string, { weights, transitions, ...sample }: Partial<Omit<Wo
   weights,
   sample: {
     replacement: true,
-    among: 0,
+    among: undefined,
     stratified: false,
     ...(transitions === undefined && { offset: "start" }),
     ...sample,

@@ -158,7 +158,7 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   const flag = (chance: number) => random.pick([undefined, random.next() < chance]);
   const chosen = {
     replacement: maybe(random, 0.5, () => random.below(2) === 0),
-    among: random.pick([undefined, undefined, 0, random.below(3) === 0 ? 1 + random.below(6) : 0]),
+    among: random.pick([undefined, undefined, undefined, random.below(3) === 0 ? 1 + random.below(6) : undefined]),
     stratified: flag(0.25),
     normalize: weights,
   };

@@ -1,7 +1,8 @@
 /** Draws among the oldest items, while others come in. */
 import { expect, test } from "vitest";
-import { i32, minHeap, Replay, uniform } from "../../../src/index.ts";
+import { f32, i32, minHeap, Replay, type SampleOptions, uniform } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
+import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 test.each([1, 40])("of a table that evicts by priority, items that come in during a batch make no younger one drawn (seed %i)", (seed) => {
   // Four items come in at once; each draw lets another in, in the place of the one of the lowest priority.
@@ -19,4 +20,61 @@ test.each([1, 40])("of a table that evicts by priority, items that come in durin
   expect(new Set(info.keys)).toEqual(new Set(keys.slice(0, 2)));
   expect(replay.table("t").stats().pending).toBe(0);
   expect(broken(replay)).toEqual([]);
+});
+
+/** A table with ten items of two steps. */
+function ten() {
+  const replay = new Replay({ spec: { observation: f32(), action: f32(), reward: f32() }, tables: { t: { maxSize: 20 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let x = 0; x <= 10; x++) writer.append({ observation: x, action: x, reward: x });
+  const table = replay.tables.t;
+  return { replay, table, view: table.transitions({ gamma: 1 }) };
+}
+
+const NONE = /^among must be an integer in 1 … 4294967295 \(leave it out to draw from all items\), got 0$/;
+
+test("none of the oldest items are not all of them: among is at least 1, in every call that takes it", async () => {
+  const { replay, table, view } = ten();
+  const calls: ((how: Pick<SampleOptions, "among">) => unknown)[] = [
+    (how) => table.sample(4, how),
+    (how) => view.sample(4, how),
+    (how) => table.ready(4, how),
+    (how) =>
+      table
+        .dataset({ batchSize: 4, ...how })
+        [Symbol.iterator]()
+        .next(),
+    (how) =>
+      view
+        .dataset({ batchSize: 4, ...how })
+        [Symbol.iterator]()
+        .next(),
+    (how) => table.sample(4, { into: table.batch(4, { length: 2 }), ...how }),
+  ];
+  for (const call of calls) {
+    call({});
+    // Also where the call before was the same, but for that.
+    for (const among of [0, -0]) expectRefused(replay, () => call({ among }), RangeError, NONE);
+    expectRefused(replay, () => call({ among: null as never }), TypeError, /^among must/);
+  }
+  for (const waits of [
+    (how: object) => table.sampleWhenReady(4, how),
+    (how: object) => view.sampleWhenReady(4, how),
+    (how: object) =>
+      table
+        .dataset({ batchSize: 4, ...how })
+        [Symbol.asyncIterator]()
+        .next(),
+    (how: object) =>
+      view
+        .dataset({ batchSize: 4, ...how })
+        [Symbol.asyncIterator]()
+        .next(),
+  ])
+    await waits({ among: 0 }).then(
+      () => expect.unreachable(),
+      (error: Error) => expectError(error, RangeError, NONE),
+    );
+  expect(errorOf(() => table.sample(4, { among: 11.5 }))).toBeInstanceOf(TypeError);
+  expect(table.sample(4, { among: 100 }).count).toBe(4);
 });

@@ -23,7 +23,7 @@ const COLUMNS = { a: { leaf: "action", at: 0 } } as const;
 const NSTEP = { n: 2, gamma: 0.5, reward: "reward" } as const;
 const SAMPLE = {
   replacement: true,
-  among: 0,
+  among: undefined,
   stratified: false,
   length: 3,
   offset: "start",
@@ -34,7 +34,7 @@ const SAMPLE = {
   beta: 0.5,
   normalize: "table",
 };
-const VIEW = { replacement: true, among: 0, stratified: false, beta: 0.5, normalize: "table" };
+const VIEW = { replacement: true, among: undefined, stratified: false, beta: 0.5, normalize: "table" };
 
 for (const kind of ["table", "view"] as const)
   test.each(Object.entries(kind === "table" ? SAMPLE : VIEW))(
