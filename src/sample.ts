@@ -15,7 +15,7 @@ import { type NStep, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
 import { type ColumnLayout, checkSteps, fitTogether, isBootstrap, joined, jointOf, type Selection, selectionsOf } from "./spec/columns.ts";
 import type { AnyArray } from "./spec/dtype.ts";
-import { warnOfLost } from "./warnings.ts";
+import { warnOfIgnored, warnOfLost } from "./warnings.ts";
 
 /** A batch of which some draws are a part. */
 export interface PartOf<B = Batch<unknown>> {
@@ -109,6 +109,7 @@ export class Reader {
       }
     }
     if (lost) warnOfLost(engine.warnings, this.#name);
+    if (this.#table.ignoresPriorities && asked.holds & WEIGHTS) warnOfIgnored(engine.warnings, this.#name, this.#table, "beta");
     while (this.#unsaid.length > 0) engine.warnings.say(this.#unsaid.shift() as string);
     return isGiven ? this.#fillers.give(filler) : filler.batch;
   }

@@ -1,6 +1,6 @@
 /** A table: draws, priorities, deletions, counters. */
 
-import { checkDraw, type SampleOptions } from "./asked.ts";
+import { amongOf, checkDraw, type SampleOptions } from "./asked.ts";
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS, DISTINCT } from "./core/abi.ts";
@@ -21,6 +21,7 @@ import type { IsAny, PathOf } from "./spec/spec.ts";
 import type { NextName, TransitionOptions } from "./transitions/batch.ts";
 import { Transitions } from "./transitions/view.ts";
 import type { WaitOptions } from "./wait.ts";
+import { warnOfIgnored } from "./warnings.ts";
 
 export interface TableOptions {
   /** Maximum number of items. When it is exceeded, the remover chooses the item to evict. */
@@ -79,6 +80,8 @@ export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "ex
 
 /** For the package's own modules: the draws of a table. */
 export let drawsOf: (table: Table) => Draws<Batch>;
+/** `updatePriorities` as Reverb has it: priorities may be data of the program, of a table that makes no use of them. */
+export let mutate: (table: Table, keys: Numbers, priorities: Numbers) => number;
 
 /** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
 // biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
@@ -94,6 +97,7 @@ export class Table<S = any, R = any> {
 
   static {
     drawsOf = (table) => table.#draws;
+    mutate = (table, keys, priorities) => table.#update(keys, priorities);
     printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
   }
 
@@ -135,7 +139,8 @@ export class Table<S = any, R = any> {
   /**
    * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
    * is shorter and `blocked` says why. Allocates nothing but strings with `into`, if `columns` is the same object
-   * each time. O(n log size + bytes)
+   * each time. O(n × (log size + steps) + bytes): steps are those of the longest item drawn, or of the window (`length`, `into`), however few of them the columns show.
+   * To reach a window that begins later in an item, a draw may have to follow the item from its first step.
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
@@ -181,6 +186,12 @@ export class Table<S = any, R = any> {
    * a priority that is negative or not finite; then nothing has changed
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
+    const found = this.#update(keys, priorities);
+    if (this.#table.ignoresPriorities && keys.length > 0) warnOfIgnored(this.#engine.warnings, this.name, this.#table, "updatePriorities");
+    return found;
+  }
+
+  #update(keys: Numbers, priorities: Numbers): number {
     const found = this.#begin().update(keys, priorities);
     if (found > 0 && this.options.sampler.kind === "prioritized" && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
     return found;
@@ -206,10 +217,10 @@ export class Table<S = any, R = any> {
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
-    const { replacement = true, among = 0 } = options;
+    const { replacement = true, among } = options;
     integer("n", n, 1, MAX_LENGTH);
-    integer("among", among, 0, 0xffffffff);
-    return this.#open().sure(n, DISTINCT * (1 - flag("replacement", replacement)), among) >= n;
+    const oldest = amongOf(among);
+    return this.#open().sure(n, DISTINCT * (1 - flag("replacement", replacement)), oldest) >= n;
   }
 
   /** Whether the rate limiter allows n draws now. */

@@ -99,3 +99,13 @@ export function warnOfLost(warnings: Warnings, table: string): void {
   const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
   warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
 }
+
+/** Warns of priorities that a table makes no use of: once a table, and counts each call. Allocates nothing once it was said. @param call what was asked for in vain */
+export function warnOfIgnored(warnings: Warnings, name: string, table: { saidIgnored: boolean }, call: "beta" | "updatePriorities"): void {
+  warnings.first("ignoredPriorities");
+  if (table.saidIgnored) return;
+  table.saidIgnored = true;
+  const effect = call === "beta" ? "its weights correct nothing" : "new priorities change no draw and evict no other item";
+  const remedy = `Give it a sampler such as prioritized(0.6), or leave ${call} out`;
+  warnings.say(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover looks at priorities, so ${effect}. ${remedy}`);
+}

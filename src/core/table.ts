@@ -1,7 +1,7 @@
 /** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
 import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
-import { SELECTORS, type Selector } from "../selector.ts";
+import { looksAtPriorities, SELECTORS, type Selector } from "../selector.ts";
 import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
 import { type Exports, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
@@ -48,6 +48,9 @@ export class CoreTable {
   /** TABLE in linear memory; another one when its room has grown. */
   handle: number;
   protected readonly engine: Engine;
+  /** Whether neither role looks at priorities; whether a warning has said so. */
+  readonly ignoresPriorities: boolean;
+  saidIgnored = false;
   /** maxTimesSampled; 0 where there is none. */
   readonly #uses: number;
 
@@ -55,6 +58,7 @@ export class CoreTable {
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
     this.#uses = usesOf(options);
+    this.ignoresPriorities = !looksAtPriorities(options.sampler) && !looksAtPriorities(options.remover);
     this.handle = this.make(options);
     engine.columnLayouts.tables.add(this);
     const bits = BigInt.asUintN(64, BigInt(seed));

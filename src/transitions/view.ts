@@ -1,6 +1,6 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 
-import { checkDraw, checkNormalize, NORMALIZE, type SampleOptions } from "../asked.ts";
+import { amongOf, checkDraw, checkNormalize, NORMALIZE, type SampleOptions } from "../asked.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import type { Column } from "../column.ts";
 import {
@@ -36,7 +36,7 @@ import { refusedDraw } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
-import { warnOfLost } from "../warnings.ts";
+import { warnOfIgnored, warnOfLost } from "../warnings.ts";
 import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
 import { type AnyTransitions, isWeighted, TransitionFiller } from "./filler.ts";
 import { formOf, type TransitionForm } from "./form.ts";
@@ -161,20 +161,21 @@ export class Transitions<S = any, R = any, O = any> {
     let isNew = false;
     let recycles: Recycle = false;
     let lost = false;
+    let weighted = false;
     // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
       const {
         into,
         beta,
-        among = 0,
+        among: oldest,
         replacement = true,
         stratified = false,
         normalize = "batch",
         recycle = false,
       } = onlyKeys("sample", options, SAMPLE_OPTIONS);
       integer("n", n, 1, MAX_LENGTH);
-      integer("among", among, 0, 0xffffffff);
+      const among = amongOf(oldest);
       // Tested here because passing a fraction as an argument would allocate it.
       if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
       const distinct = DISTINCT * (1 - flag("replacement", replacement));
@@ -189,6 +190,7 @@ export class Transitions<S = any, R = any, O = any> {
       if (this.#core.isLoose(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
       isNew = of === 0 && into === undefined;
       recycles = checkRecycle(recycle, into);
+      weighted = beta !== undefined;
       filler = isNew ? this.#newFiller(n, width, beta !== undefined, recycles) : this.#filler(n, width, beta !== undefined, into, float);
       const draw = filler.prepare();
       if (beta !== undefined) draw.beta[0] = beta;
@@ -219,6 +221,7 @@ export class Transitions<S = any, R = any, O = any> {
       }
     }
     if (lost) warnOfLost(engine.warnings, this.#table.name);
+    if (weighted && this.#core.ignoresPriorities) warnOfIgnored(engine.warnings, this.#table.name, this.#core, "beta");
     return isNew && recycles === false ? this.#supply.give(filler) : filler.batch;
   }
 

@@ -1,6 +1,7 @@
 /** What is allowed and hardly meant is said once, counted, and refused where it could only be a mistake. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { bool, type ColumnSet, f32, fifo, i32, prioritized, Replay, type ReplayOptions } from "../../src/index.ts";
+import { LocalClient, ReverbReplayBuffer } from "../../src/agents/index.ts";
+import { bool, type ColumnSet, f32, fifo, i32, lifo, maxHeap, minHeap, prioritized, Replay, type ReplayOptions, uniform } from "../../src/index.ts";
 import { errorOf } from "../support/refused.ts";
 
 const SPEC = { observation: f32(2), action: i32(), reward: f32() };
@@ -58,6 +59,8 @@ test("a kind of warning is said once a Replay, and counted each time", () => {
     unseenEnds: 0,
     nanValues: 0,
     defaultPriority: 0,
+    ignoredPriorities: 0,
+    unusedPrefetch: 0,
   });
   warns(replay as never);
   expect(said).toHaveLength(1);
@@ -69,6 +72,8 @@ test("a kind of warning is said once a Replay, and counted each time", () => {
     unseenEnds: 0,
     nanValues: 0,
     defaultPriority: 0,
+    ignoredPriorities: 0,
+    unusedPrefetch: 0,
   });
 });
 
@@ -314,5 +319,67 @@ test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("prio
   const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
   steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
   table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
-  expect(said).toEqual([]);
+  expect(replay.stats().warnings.defaultPriority).toBe(0);
+  // Of a fifo there is another thing to tell.
+  expect(said).toHaveLength(Number(sampler.kind === "fifo"));
+});
+
+describe("ignoredPriorities", () => {
+  const SELECTORS = { fifo: fifo(), lifo: lifo(), uniform: uniform(), prioritized: prioritized(), minHeap: minHeap(), maxHeap: maxHeap() };
+  type Name = keyof typeof SELECTORS;
+  const IGNORING: readonly Name[] = ["fifo", "lifo", "uniform"];
+
+  /** Two tables of these roles with five items each, and what the logger was told. */
+  function weighed(sampler: Name, remover: Name) {
+    const said: string[] = [];
+    const table = { maxSize: 100, sampler: SELECTORS[sampler], remover: SELECTORS[remover] };
+    const replay = new Replay({ spec: SPEC, tables: { t: table, other: table }, logger: (message) => void said.push(message) });
+    const writer = replay.writer({ items: ["t", "other"].map((table) => ({ table: table as "t" | "other", length: 2 })) });
+    steps(writer, 6);
+    return { replay, ...replay.tables, key: writer.lastKey("t"), said };
+  }
+
+  const CALLS: { readonly [call: string]: (of: ReturnType<typeof weighed>) => unknown } = {
+    "sample with beta": ({ t }) => t.sample(2, { beta: 0.4 }),
+    "sample with beta, into": ({ t }) => t.sample(2, { beta: 0.4, into: t.batch(2, { length: 2, beta: 1 }) }),
+    sampleWhenReady: ({ t }) => t.sampleWhenReady(2, { beta: 0.4 }),
+    dataset: ({ t }) => t.dataset({ batchSize: 2, beta: 0.4 })[Symbol.iterator]().next(),
+    transitions: ({ t }) => t.transitions({ gamma: 1 }).sample(2, { beta: 0.4 }),
+    "transitions.dataset": ({ t }) => t.transitions({ gamma: 1 }).dataset({ batchSize: 2, beta: 0.4 })[Symbol.iterator]().next(),
+    updatePriorities: ({ t, key }) => t.updatePriorities([key], [3]),
+    "updatePriorities of a buffer": ({ replay, key }) => new ReverbReplayBuffer(SPEC, { client: replay, tableName: "t" }).updatePriorities([key], [3]),
+  };
+
+  test.each(Object.keys(CALLS))("%s warns once a table, where neither role looks at priorities", async (name) => {
+    const call = CALLS[name] as (typeof CALLS)[string];
+    for (const sampler of Object.keys(SELECTORS) as Name[]) {
+      for (const remover of Object.keys(SELECTORS) as Name[]) {
+        const of = weighed(sampler, remover);
+        for (let i = 0; i < 3; i++) await call(of);
+        const isIgnored = IGNORING.includes(sampler) && IGNORING.includes(remover);
+        expect([sampler, remover, of.said.length]).toEqual([sampler, remover, Number(isIgnored)]);
+        expect(of.replay.stats().warnings.ignoredPriorities).toBe(isIgnored ? 3 : 0);
+        if (!isIgnored) continue;
+        expect(of.said[0]).toMatch(/^reprise: (beta|updatePriorities) has no effect on table "t": .*prioritized/);
+        of.other.sample(2, { beta: 1 });
+        of.other.updatePriorities([of.other.sample(1).info.keys[0] as number], [2]);
+        expect(of.said).toHaveLength(2);
+        expect(of.said[1]).toContain('"other"');
+      }
+    }
+  });
+
+  test("nothing is said of what has nothing to do with priorities, nor where they are a program's data as in Reverb", () => {
+    const of = weighed("uniform", "fifo");
+    of.t.sample(2);
+    of.t.transitions({ gamma: 1 }).sample(2);
+    of.t.updatePriorities([], []);
+    of.t.batch(2, { length: 2, beta: 1 });
+    const client = new LocalClient(of.replay);
+    client.mutatePriorities("t", { deletes: [of.key] });
+    const [key = 0] = of.t.sample(1).info.keys;
+    client.mutatePriorities("t", { updates: [[key, 7]] });
+    expect(of.t.explain(key).priority).toBe(7);
+    expect(of.said).toEqual([]);
+  });
 });

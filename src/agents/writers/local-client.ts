@@ -6,7 +6,7 @@ import { MAX_TIMEOUT_MS } from "../../limits.ts";
 import { RemoteWriter } from "../../remote/writer.ts";
 import { engineOf, Replay, type ReplayOptions } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
-import type { Table, TableOptions } from "../../table.ts";
+import { mutate, type Table, type TableOptions } from "../../table.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
 import type { Config } from "../patterns/config.ts";
@@ -148,7 +148,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Items as the table gives them, one draw each; none is drawn before it is asked for. `for` ends where the rate limiter lets none pass now, `for await` waits. O(log size + bytes) each
+   * Items as the table gives them, one draw each; none is drawn before it is asked for. `for` ends where the rate limiter lets none pass now, `for await` waits. O(log size + steps + bytes) each
    * @param numSamples how many; 1 where it is left out, none at all with -1
    * @throws RangeError, TypeError · ReplayError NOT_FOUND · in the iteration SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
    */
@@ -202,7 +202,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   mutatePriorities(table: string, changes: PriorityChanges): void {
     const to = this.table(table);
     const { keys, priorities, gone } = keyChangesOf(changes);
-    to.updatePriorities(keys.map(ownKey), priorities);
+    mutate(to, keys.map(ownKey), priorities);
     to.delete(gone.map(ownKey));
   }
 
