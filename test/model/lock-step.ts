@@ -1,6 +1,7 @@
 /** The core and its twin side by side: the same random operations on both, and everything that can be seen compared after each. */
 import { expect } from "vitest";
-import { BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/core/abi.ts";
+import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/core/abi.ts";
+import { waitsForDraws } from "../../src/rate-limiter.ts";
 import { TestRandom } from "../support/random.ts";
 import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
@@ -21,6 +22,8 @@ export class LockStep {
   readonly #keys = new Set<number>();
   /** Some of them, to be used when they are stale. */
   readonly #known: number[] = [];
+  /** The keys of draws that were made ahead and do not count yet. */
+  readonly #ahead: number[][] = [];
   #operation = 0;
 
   constructor(options: RigOptions) {
@@ -101,7 +104,10 @@ export class LockStep {
     const single = twin.pending.length > 0 && isRandom(remover);
     const n = single || random.below(2) === 0 ? 1 : 1 + random.below(Math.min(2 * twin.live.length + 2, random.below(20) === 0 ? this.#options.max : 24));
     const distinct = random.below(4) === 0;
-    const count = rig.sample(n, distinct ? DISTINCT : 0);
+    const { maxTimesSampled, limiter } = this.#options;
+    const ahead = maxTimesSampled === 0 && !waitsForDraws(limiter) && random.below(4) === 0;
+    const count = rig.sample(n, (distinct ? DISTINCT : 0) + (ahead ? AHEAD : 0));
+    const items: TwinItem[] = [];
     const { u32, f64 } = rig;
     const width = Math.max(rig.x.draw_result(rig.draw, DRAW_LONGEST), 1);
     const steps = rig.steps(width);
@@ -126,6 +132,7 @@ export class LockStep {
       same(u32[rig.sizes + i], size);
       for (let k = 0; k < width; k++) same(steps[i * width + k], k < item.length ? item.first + k : 0);
       twin.drawn(item);
+      items.push(item);
       same(u32[rig.times + i], item.timesSampled);
       if (!distinct) twin.settle();
     }
@@ -137,6 +144,20 @@ export class LockStep {
     else same(blocked !== 0, count < n);
     rig.settle();
     twin.settle();
+    if (ahead) {
+      twin.takeBack(items);
+      this.#ahead.push(items.map(({ key }) => key));
+    }
+    // Of some draws the batch is never passed on.
+    const dice = random.below(8);
+    if (dice < 3 && this.#ahead.length > 0) this.#count(this.#ahead.shift() as number[]);
+    else if (dice === 7) this.#ahead.shift();
+  }
+
+  #count(keys: readonly number[]): void {
+    const expected = keys.map((key) => this.twin.countAhead(key));
+    const times = this.rig.count(keys, 77);
+    for (const [i, one] of expected.entries()) same(times[i], one ?? 77);
   }
 
   #someKeys(n: number): number[] {

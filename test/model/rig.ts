@@ -159,6 +159,16 @@ export class Rig {
     return this.#count;
   }
 
+  /** Counts a draw that was made ahead. @param before what stands for the counts of items that are gone */
+  count(keys: readonly number[], before: number): Uint32Array {
+    const at = this.#scratch;
+    const n = keys.length;
+    this.f64.set(keys, at >> 3);
+    this.u32.fill(before, (at >> 2) + 2 * n, (at >> 2) + 3 * n);
+    this.x.table_count_draw(this.table, at, n, at + 8 * n);
+    return this.u32.slice((at >> 2) + 2 * n, (at >> 2) + 3 * n);
+  }
+
   settle(): void {
     this.x.table_close_draw(this.table);
   }

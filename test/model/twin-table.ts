@@ -135,6 +135,23 @@ export class TwinTable {
     return used;
   }
 
+  /** Draws that were made ahead do not count yet. */
+  takeBack(items: readonly TwinItem[]): void {
+    this.samples -= items.length;
+    for (const item of items) {
+      item.timesSampled--;
+      if (item.timesSampled === 0) this.unique--;
+    }
+  }
+
+  /** One of them counts now. How often the item has been drawn; undefined where it is gone. */
+  countAhead(key: number): number | undefined {
+    const item = this.live.find((one) => one.key === key);
+    if (item === undefined) this.samples++;
+    else this.drawn(item);
+    return item?.timesSampled;
+  }
+
   /** What a deterministic selector picks of some items. */
   static pick({ kind }: Selector, items: readonly TwinItem[]): TwinItem {
     const before = (a: TwinItem, b: TwinItem): boolean => {
