@@ -18,6 +18,8 @@ export class LockStep {
   readonly stream: TwinStream;
   readonly #options: RigOptions;
   readonly #random: TestRandom;
+  /** What decides about draws ahead, so that all other operations are those without. */
+  readonly #dice = new TestRandom(3);
   /** All keys ever given. */
   readonly #keys = new Set<number>();
   /** Some of them, to be used when they are stale. */
@@ -105,7 +107,7 @@ export class LockStep {
     const n = single || random.below(2) === 0 ? 1 : 1 + random.below(Math.min(2 * twin.live.length + 2, random.below(20) === 0 ? this.#options.max : 24));
     const distinct = random.below(4) === 0;
     const { maxTimesSampled, limiter } = this.#options;
-    const ahead = maxTimesSampled === 0 && !waitsForDraws(limiter) && random.below(4) === 0;
+    const ahead = maxTimesSampled === 0 && !waitsForDraws(limiter) && this.#dice.below(4) === 0;
     const count = rig.sample(n, (distinct ? DISTINCT : 0) + (ahead ? AHEAD : 0));
     const items: TwinItem[] = [];
     const { u32, f64 } = rig;
@@ -149,7 +151,7 @@ export class LockStep {
       this.#ahead.push(items.map(({ key }) => key));
     }
     // Of some draws the batch is never passed on.
-    const dice = random.below(8);
+    const dice = this.#dice.below(8);
     if (dice < 3 && this.#ahead.length > 0) this.#count(this.#ahead.shift() as number[]);
     else if (dice === 7) this.#ahead.shift();
   }
