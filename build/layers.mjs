@@ -45,6 +45,7 @@ export const LAYERS = {
     ["ends"],
     ["refusal"],
     ["writer"],
+    ["writers"],
     // Writers across a port: both of its ends.
     ["remote/"],
     ["replay"],

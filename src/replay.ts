@@ -13,7 +13,7 @@ import { printsAs, Word } from "./prints.ts";
 import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
-import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
+import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
 import { checkSeed } from "./seed.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
@@ -24,9 +24,10 @@ import type { JournalOptions } from "./store/open.ts";
 import type { Saved, SavedOptions } from "./store/saved.ts";
 import { type RestoreOptions, restore, type SnapshotSource } from "./store/snapshot/read.ts";
 import { snapshot } from "./store/snapshot/write.ts";
-import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
+import { type AnyTable, type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
-import { type HasLanes, Writer } from "./writer.ts";
+import type { HasLanes, Writer } from "./writer.ts";
+import { Writers } from "./writers.ts";
 
 /** Not `any`, so that an editor knows the names where none is written yet. */
 type RolesAsked<R> = 0 extends 1 & R ? TransitionRoles : R;
@@ -74,6 +75,8 @@ export interface ResolvedReplayOptions extends SavedOptions {
 /** For the package's own modules: the engine of a Replay, and what the store knows of it. */
 export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
 export let savedOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Saved;
+/** For observers: whether writers of an earlier run are open that have no name, and that nobody has gone on with. */
+export let hasLeft: (replay: Replay) => boolean;
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
 
@@ -94,13 +97,14 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   readonly tables: { readonly [K in TableName]: Table<S, R> };
   readonly #engine: Engine;
   readonly #tables = new Map<string, Table<S, R>>();
-  readonly #writers = new Set<Writer<S, TableName, boolean>>();
+  readonly #writers: Writers;
 
   #journal: Journal | undefined;
 
   static {
     engineOf = (replay) => replay.#engine;
     savedOf = (replay) => replay.#saved();
+    hasLeft = (replay) => replay.#writers.hasLeft;
     printsAs<Replay>(this, "Replay", (replay) => replay.#shown());
   }
 
@@ -126,6 +130,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     }
     const engine = new Engine(core, spec, layout, { transition, logger });
     this.#engine = engine;
+    this.#writers = new Writers(engine, this.#tables as ReadonlyMap<string, AnyTable>);
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
@@ -149,7 +154,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
-   * those that it would have given. Its writers are in `writers`. O(bytes of the files); memory for one section beside the Replay.
+   * those that it would have given. Its writers are in `writers`; `replay.writer({ name })` gives the one of a name. O(bytes of the files); memory for one section beside the Replay.
    * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec`
    * is left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
    */
@@ -162,12 +167,13 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`.
+   * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`; `replay.writer({ name })` gives
+   * the one of a name. Type arguments are believed: `spec` is compared with the snapshot's, and gives the type.
    * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
-   * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
+   * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot · SPEC_MISMATCH where `spec` is another one
    */
-  static restore<S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
-  static restore<S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
+  static restore<const S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions<S>): Replay<S, N>;
+  static restore<const S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions<S>): Promise<Replay<S, N>>;
   static restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
     return restore(source, options, make);
   }
@@ -182,7 +188,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       get writers() {
         return replay.writers;
       },
-      adopt: (options) => replay.#adopt(options as ResolvedWriterOptions),
+      adopt: (options) => replay.#writers.adopt(options as ResolvedWriterOptions),
+      restored: (writers, isCopy) => replay.#writers.restored(writers, isCopy),
     };
   }
 
@@ -194,11 +201,15 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return table;
   }
 
-  /** Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. */
+  /**
+   * Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. With a `name`, the first call of a run returns the writer of
+   * that name that `Replay.open` or `Replay.restore` brought back, in the midst of its episode, if its options are the same.
+   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table · OUT_OF_MEMORY · OUT_OF_TURN for the name of a writer that is open in this run ·
+   * SPEC_MISMATCH for other options than the writer of that name has, naming the first one
+   */
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.begin();
-    const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
-    const writer = this.#adopt(resolved, options);
+    const writer = this.#writers.writer(options as WriterOptions<string, ColumnSet<unknown>>);
     this.#engine.changed();
     return writer as Writer<S, TableName, HasLanes<L>>;
   }
@@ -219,14 +230,20 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       engine: this.#engine,
       tables: this.#tables,
       resolve: (own) => resolveWriterOptions(this.#engine, this.#tables, own),
-      writer: (own) => this.writer(own as object) as unknown as ReturnType<Host["writer"]>,
+      mustBeFree: (name) => this.#writers.mustBeFree(name),
+      writer: (own) => {
+        this.#engine.begin();
+        const writer = this.#writers.renewed(own as WriterOptions<string, ColumnSet<unknown>>);
+        this.#engine.changed();
+        return writer as unknown as ReturnType<Host["writer"]>;
+      },
     };
     return remote.accept(port, host, options as AcceptOptions);
   }
 
   /** The open writers, in the order of their creation. */
   get writers(): readonly Writer<S, TableName, boolean>[] {
-    return [...this.#writers];
+    return this.#writers.all as unknown as Writer<S, TableName, boolean>[];
   }
 
   /** Counters of the Replay and its tables. O(tables) */
@@ -292,19 +309,6 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const used = new Word(`${(bytes.used / 2 ** 20).toFixed(1)} of ${(bytes.max / 2 ** 20).toFixed(0)} MiB`);
     const tables = [...this.#tables.values()].map(({ name, size, options }) => [name, new Word(`${size} of ${options.maxSize} items`)]);
     return { spec, tables: Object.fromEntries(tables), steps, memory: used, writers };
-  }
-
-  /** @param asked what the options came from: rules without a priority, or a list of none, say something */
-  #adopt(options: ResolvedWriterOptions, { items }: { readonly items?: readonly object[] } = options): Writer<S, TableName, boolean> {
-    const bare = ((items ?? []) as readonly ItemRule[]).filter((rule) => rule.priority === undefined && rule.nStep === undefined).map((rule) => rule.table);
-    const onClose = () => {
-      this.#writers.delete(writer);
-      this.#engine.countBare(bare, -1);
-    };
-    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, onClose, items?.length === 0);
-    this.#engine.countBare(bare, 1);
-    this.#writers.add(writer);
-    return writer;
   }
 }
 

@@ -38,6 +38,8 @@ export interface NStepRule<TableName extends string = string> extends AnyRule<Ta
 export type ItemRule<TableName extends string = string, Columns = object> = LengthRule<TableName, Columns> | NStepRule<TableName>;
 
 export interface WriterOptions<TableName extends string = string, Columns = object> {
+  /** The name by which a later run finds this writer again, after `Replay.open` or `Replay.restore`. One open writer has it at a time. Default: none. */
+  readonly name?: string;
   /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
   readonly keep?: number;
   /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
@@ -73,6 +75,8 @@ export interface ResolvedWriterOptions {
   readonly layouts: readonly number[];
   readonly across: boolean;
   readonly autoreset: "nextStep" | "sameStep" | "disabled";
+  /** Left out of a writer without a name. */
+  readonly name?: string;
 }
 
 const DEFAULT_KEEP = 32;
@@ -80,7 +84,8 @@ const AUTORESETS = ["nextStep", "sameStep", "disabled"] as const;
 
 /** Checks the options of a writer and fills in the defaults. */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
-  const { items = [], keep, lanes = 1, across = false, autoreset } = onlyKeys("writer", options, "keep, lanes, items, across, autoreset");
+  const { items = [], keep, lanes = 1, across = false, autoreset, name } = onlyKeys("writer", options, "keep, lanes, items, across, autoreset, name");
+  if (name !== undefined) mustBeName(name);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = (items as readonly ItemRule[]).map((rule, k) => resolveRule(engine, tables, rule, `items[${k}]`));
   const longest = Math.max(1, ...rules.map((rule) => rule.length));
@@ -104,7 +109,12 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     layouts,
     across: flag("across", across) !== 0,
     autoreset: autoreset ?? "disabled",
+    ...(name !== undefined && { name }),
   };
+}
+
+function mustBeName(name: unknown): void {
+  if (typeof name !== "string" || name === "") throw mustBe(name === "" ? RangeError : TypeError, "name", "a non-empty string", name);
 }
 
 function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule: ItemRule, subject: string): ResolvedRule {

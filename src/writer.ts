@@ -312,9 +312,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #shown(): object {
-    const { lanes, keep, items, across } = this.options;
-    if (this.#closed || this.#engine.closed) return { lanes, keep, items, across, length: new Word("closed") };
-    return { lanes, keep, items, across, length: this.length, episodeSteps: this.episodeSteps };
+    const { name, lanes, keep, items, across } = this.options;
+    const own = { ...(name !== undefined && { name }), lanes, keep, items, across };
+    if (this.#closed || this.#engine.closed) return { ...own, length: new Word("closed") };
+    return { ...own, length: this.length, episodeSteps: this.episodeSteps };
   }
 
   #open(): void {

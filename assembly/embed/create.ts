@@ -81,9 +81,19 @@ function readLine(words: Words): i32 {
   if (words.is("writer")) return readWriter(words);
   if (words.is("rule")) return readRule(words);
   if (words.is("view")) return readView(words);
+  if (words.is("writers")) return readWriters(words);
   if (words.is("seed")) return readSeed(words);
   if (words.is("bytes")) return readBytes(words);
-  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, seed or bytes");
+  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, writers, seed or bytes");
+}
+
+/** writers keep · writers close: what becomes of the open episodes of a snapshot. */
+function readWriters(words: Words): i32 {
+  if (words.want("the word behind writers") != 0) return INVALID;
+  const closes = words.is("close");
+  if (!closes && !words.is("keep")) return words.unknown("keep or close");
+  Root.the().closes = u32(closes);
+  return words.done();
 }
 
 /** seed N */

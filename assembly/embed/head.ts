@@ -11,7 +11,7 @@ import { Put, TEXT as TEXT_TAG } from "./tags";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
 /** Of the records (src/store/format/head.ts). */
-export const STATE_VERSION: f64 = 3;
+export const STATE_VERSION: f64 = 4;
 
 export function putHead(put: Put): void {
   const root = Root.the();
@@ -42,7 +42,14 @@ export function putWriters(put: Put): void {
   put.array(root.writers().count);
   for (let i: u32 = 0; i < root.writers().count; i++) {
     const options = WriterOptions.of(i);
-    put.object(6).text("keep").number(options.keep).text("lanes").number(options.lanes).text("items").array(options.rules);
+    put
+      .object(6 + u32(options.nameBytes != 0))
+      .text("keep")
+      .number(options.keep)
+      .text("lanes")
+      .number(options.lanes)
+      .text("items")
+      .array(options.rules);
     for (let k: u32 = 0; k < options.rules; k++) putRule(put, ItemRule.of(options.first + k));
     put.text("layouts").array(options.rules);
     for (let k: u32 = 0; k < options.rules; k++) put.number(0);
@@ -51,6 +58,7 @@ export function putWriters(put: Put): void {
       .flag(options.across != 0)
       .text("autoreset");
     put.text(options.autoreset == NEXT_STEP ? "nextStep" : options.autoreset == SAME_STEP ? "sameStep" : "disabled");
+    if (options.nameBytes != 0) put.text("name").textAt(options.name, options.nameBytes);
   }
 }
 

@@ -39,8 +39,8 @@ export function writerLines(put: Put, at: u32, bytes: u32): i32 {
     tags.at = from;
     eachWord(put, tags, true);
   }
-  // Items that show columns of their own.
-  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has rules with columns, which only TypeScript shows").code;
+  // Items that show columns of their own, or half a character.
+  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has rules with columns, or a name that is no UTF-8, which only TypeScript shows").code;
   return tags.broken == 0 ? 0 : contradicts();
 }
 
@@ -188,7 +188,10 @@ function eachWord(put: Put, tags: Tags, rules: bool): void {
     else if (tags.is("layouts") && rules) noLayouts(tags);
     else if (rules) tags.skip();
     else if (tags.is("keep")) put.raw(" keep ").bits(tags.number());
-    else if (tags.is("lanes")) put.raw(" lanes ").bits(tags.number());
+    else if (tags.is("name")) {
+      tags.text();
+      quoted(put.raw(" name "), tags.word, tags.bytes);
+    } else if (tags.is("lanes")) put.raw(" lanes ").bits(tags.number());
     else if (tags.is("across")) put.raw(tags.tag() == TRUE ? " across" : "");
     else if (tags.is("autoreset")) {
       tags.text();

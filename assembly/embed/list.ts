@@ -36,6 +36,12 @@ export class List {
     this.count += 1;
     return this.get(this.count - 1);
   }
+
+  /** Takes the i-th entry out; those behind it move up. */
+  remove(i: u32): void {
+    this.count -= 1;
+    memory.copy(this.get(i), this.get(i + 1), <usize>((this.count - i) * this.each));
+  }
 }
 export const LIST_BYTES: usize = 16;
 if (offsetof<List>() != LIST_BYTES) ERROR("LIST is 16 bytes");

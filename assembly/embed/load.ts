@@ -17,6 +17,7 @@ import { clean, outside, Root, vacant } from "./root";
 import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
 import { TableOptions } from "./table-options";
 import { ARRAY, Put, Tags } from "./tags";
+import { closeSaved } from "./writer-options";
 
 const MAGIC_BYTES: u32 = 8;
 /** As many as a section of them has at most. */
@@ -74,7 +75,9 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   // The lines of the host may have said more of them.
   const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
   if (code == 0) code = finish(root, first, end, streamCount(open));
-  return code == 0 ? checkAll(root) : code;
+  if (code == 0) code = checkAll(root);
+  if (code == 0 && root.closes != 0) closeSaved();
+  return code;
 }
 
 /** Rows must have what they have here: another version may lay them out differently. 0, or what is refused. */

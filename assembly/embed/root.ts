@@ -4,7 +4,7 @@
  * ROOT, 352 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
- *   40 │ dirty u32       │ … u32           │  up to this granule memory that the arena has not taken may have something in it
+ *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
  *   64 │ PLACED (16)                       │  rows/layout.ts
@@ -57,7 +57,7 @@ export class Root {
   told: u32;
   toldBytes: u32;
   dirty: u32;
-  unused: u32;
+  closes: u32;
   seed: u64;
   maxBytes: u32;
   changes: u32;

@@ -1,12 +1,14 @@
 /**
  * The options of a writer as the text has them, its rules, and the writer once it is made.
  *
- * WRITER_OPTIONS, 40 bytes:
+ * WRITER_OPTIONS, 56 bytes:
  *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
  *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and 32 at least
  *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: nothing was said
  *   24 │ first u32     │ rules u32 │  its rules, in the list of all
  *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions · and wants finite rewards
+ *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: it has none
+ *   48 │ saved u32 │ asked u32 │  1: it is the snapshot's · of a line of the host's that asks for one of these by its name, the number of that + 1; of that one, 1
  *
  * ITEM_RULE, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │
  */
@@ -14,12 +16,12 @@ import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { MAX_LENGTH } from "../tables/slots";
-import { LARGEST, TAILS, Writer, writer_bytes, writer_init, writer_rule } from "../writer/writer";
-import { INVALID, NOT_FOUND, noRoom, Refusal } from "./refusal";
+import { LARGEST, TAILS, Writer, writer_bytes, writer_close, writer_init, writer_rule } from "../writer/writer";
+import { INVALID, NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./roles";
 import { Root } from "./root";
 import { TableOptions, tableNamed } from "./table-options";
-import { Words } from "./words";
+import { sameWord, Words } from "./words";
 
 const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
@@ -39,6 +41,10 @@ export class WriterOptions {
   rules: u32;
   transitions: u32;
   finite: u32;
+  name: u32;
+  nameBytes: u32;
+  saved: u32;
+  asked: u32;
 
   @inline
   static of(i: u32): WriterOptions {
@@ -55,8 +61,8 @@ export class WriterOptions {
     return changetype<Writer>(<usize>this.handle);
   }
 }
-const WRITER_OPTIONS_BYTES: u32 = 40;
-if (offsetof<WriterOptions>() != WRITER_OPTIONS_BYTES) ERROR("WRITER_OPTIONS is 40 bytes");
+const WRITER_OPTIONS_BYTES: u32 = 56;
+if (offsetof<WriterOptions>() != WRITER_OPTIONS_BYTES) ERROR("WRITER_OPTIONS is 56 bytes");
 
 @unmanaged
 export class ItemRule {
@@ -76,15 +82,18 @@ export class ItemRule {
 const ITEM_RULE_BYTES: u32 = 32;
 if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 32 bytes");
 
-/** writer [lanes N] [keep N] [across] [autoreset …] */
+/** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
 export function readWriter(words: Words): i32 {
   const at = words.entry(Root.the().writers(), WRITER_OPTIONS_BYTES, "writers");
   if (at == 0) return Refusal.last();
   const options = changetype<WriterOptions>(at);
   options.begin();
+  options.saved = words.saved;
   while (words.next()) {
     let code = 0;
-    if (words.is("lanes")) {
+    if (words.is("name")) {
+      code = readName(words, options);
+    } else if (words.is("lanes")) {
       code = words.integer("lanes", 1, MAX_LANES);
       options.lanes = <u32>words.value;
     } else if (words.is("keep")) {
@@ -97,9 +106,26 @@ export function readWriter(words: Words): i32 {
       options.autoreset = words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
       if (code == 0 && options.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
     } else {
-      return words.unknown("lanes, keep, across or autoreset");
+      return words.unknown("name, lanes, keep, across or autoreset");
     }
     if (code != 0) return code;
+  }
+  return 0;
+}
+
+/** The name of a writer: its own, or that of a writer of the snapshot, which the line then asks for. 0, or INVALID. */
+function readName(words: Words, options: WriterOptions): i32 {
+  const code = words.keep("the name behind name", changetype<usize>(options) + offsetof<WriterOptions>("name"));
+  if (code != 0) return code;
+  if (options.nameBytes == 0) return words.refused("the name of a writer", "not empty");
+  const writers = Root.the().writers();
+  for (let i: u32 = 0; i + 1 < writers.count; i++) {
+    const other = WriterOptions.of(i);
+    if (!sameWord(other.name, other.nameBytes, options.name, options.nameBytes)) continue;
+    if (other.saved == options.saved || other.asked != 0)
+      return words.here(INVALID).put("a writer must have a name of its own, got ").word(options.name, options.nameBytes).code;
+    other.asked = 1;
+    options.asked = i + 1;
   }
   return 0;
 }
@@ -178,7 +204,48 @@ export function settleWriters(): i32 {
     if (options.lanes == 1 || options.autoreset != 0) continue;
     return Refusal.of(INVALID).put("autoreset must be said of a writer with lanes and rules of nStep: disabled, nextStep or sameStep").code;
   }
+  return joinNames();
+}
+
+/** Lines that ask for a writer of the snapshot by its name are that one, and must say the same. 0, or SPEC_MISMATCH. */
+function joinNames(): i32 {
+  const writers = Root.the().writers();
+  for (let i: u32 = 0; i < writers.count; ) {
+    const options = WriterOptions.of(i);
+    if (options.saved != 0 || options.asked == 0) {
+      i++;
+      continue;
+    }
+    const code = mustMatch(options, WriterOptions.of(options.asked - 1));
+    if (code != 0) return code;
+    writers.remove(i);
+  }
   return 0;
+}
+
+function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
+  if (options.lanes != there.lanes) return differs(there, "lanes").number(there.lanes).put(" as in the snapshot, got ").number(options.lanes).code;
+  if (options.keep != there.keep) return differs(there, "keep").number(there.keep).put(" as in the snapshot, got ").number(options.keep).code;
+  if (options.across != there.across)
+    return differs(there, "across")
+      .put(there.across != 0 ? "given" : "left out")
+      .put(" as in the snapshot").code;
+  if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("as in the snapshot").code;
+  if (options.rules != there.rules) return differs(there, "the rules").number(there.rules).put(" as in the snapshot, got ").number(options.rules).code;
+  for (let k: u32 = 0; k < there.rules; k++)
+    if (memory.compare(changetype<usize>(ItemRule.of(options.first + k)), changetype<usize>(ItemRule.of(there.first + k)), ITEM_RULE_BYTES) != 0)
+      return differs(there, "a rule").put("as in the snapshot, and number ").number(k).put(" is another one").code;
+  return 0;
+}
+
+/** `what of the writer "name" must be `. */
+function differs(there: WriterOptions, what: string): Refusal {
+  return Refusal.of(SPEC_MISMATCH).put(what).put(" of the writer ").word(there.name, there.nameBytes).put(" must be ");
+}
+
+/** Writers of the snapshot end their open episodes as closing does: with the items that are still to be made. They can be used as before. */
+export function closeSaved(): void {
+  for (let i: u32 = 0; i < Root.the().writers().count; i++) if (WriterOptions.of(i).saved != 0) writer_close(WriterOptions.of(i).handle);
 }
 
 /** Makes the writers. 0, or what is refused. */

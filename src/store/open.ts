@@ -16,7 +16,7 @@ import { Journal } from "./journal/journal.ts";
 import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
 import { fileOf } from "./log/segment-head.ts";
-import type { Make, Saved } from "./saved.ts";
+import { checkWriters, type Make, type OpenWriters, type Saved } from "./saved.ts";
 
 export interface JournalOptions {
   /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
@@ -29,6 +29,11 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
   readonly salvage?: boolean;
+  /**
+   * "close" closes the writers of the run before, as `close()` does: their episodes are truncated, their last items made. For environments that begin anew with each run. Default:
+   * "keep", for `replay.writer({ name })` and `replay.writers`.
+   */
+  readonly writers?: OpenWriters;
   /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell: on another machine, in another container, in a worker. */
   readonly takeOver?: boolean;
   /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
@@ -48,7 +53,8 @@ interface ReplayOptions {
   readonly module?: WebAssembly.Module;
 }
 
-const OPTIONS = "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, takeOver, logger, signal, onProgress";
+const OPTIONS =
+  "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, logger, signal, onProgress";
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
 
@@ -66,6 +72,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     retain,
     segmentBytes = SEGMENT_BYTES,
     salvage = false,
+    writers = "keep",
     takeOver = false,
     logger = toConsole,
     signal,
@@ -78,6 +85,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   };
   if (retain !== undefined) retainOf(retain);
   flag("salvage", salvage);
+  checkWriters(writers);
   flag("takeOver", takeOver);
   signal?.throwIfAborted();
   await ready;
@@ -123,6 +131,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     if (log.salvaged) for (const [what, invariant] of changes.broken()) throw broken(directory, `${what}, invariant ${invariant}`);
     const journal = new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept);
     if (log.salvaged) journal.renew();
+    saved.restored(writers);
     return { replay: saved.replay, journal };
   } catch (error) {
     // What was there is as it was.

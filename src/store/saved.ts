@@ -1,5 +1,6 @@
 /** What the store knows of a Replay: it stands below it, and makes one only by what it is given. */
 import type { Engine } from "../core/engine.ts";
+import { mustBe, oneFrom } from "../error.ts";
 import type { Spec } from "../spec/spec.ts";
 
 /** Options that are written, and make the same Replay again. */
@@ -21,6 +22,19 @@ export interface Saved<R = unknown> {
   readonly writers: readonly { readonly options: object; readonly streams: readonly number[] }[];
   /** Opens a writer that was saved. */
   adopt(options: object): void;
+  /** Told once the state of all writers is there: they stay open, or close as `close` does. @param isCopy whether the run that they are of may go on */
+  restored(writers: OpenWriters, isCopy?: boolean): void;
+}
+
+/** What becomes of the writers of an earlier run. */
+export type OpenWriters = "keep" | "close";
+
+const WAYS = ["keep", "close"] as const;
+
+/** @throws RangeError */
+export function checkWriters(writers: OpenWriters): OpenWriters {
+  if (!WAYS.includes(writers)) throw mustBe(RangeError, "writers", oneFrom(WAYS), writers);
+  return writers;
 }
 
 /** Makes a new Replay of options that were saved; `places` where a journal will ask for its changes: so many segments are told apart. */

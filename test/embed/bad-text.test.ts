@@ -29,7 +29,7 @@ describe("a text", () => {
     ["leaf a f32\nlist b", /the list "b" must have a leaf below it/],
     ["leaf __proto__.a f32", /no part __proto__/],
     ['leaf "a f32', /got a quote without an end/],
-    ['leaf a f32\nwriter "across', /^INVALID: line 2: the word must be lanes, keep, across or autoreset, got a quote without an end$/],
+    ['leaf a f32\nwriter "across', /^INVALID: line 2: the word must be name, lanes, keep, across or autoreset, got a quote without an end$/],
     ['leaf a f32\ntable t size "4', /^INVALID: line 2: size must be given, got a quote without an end$/],
     ['leaf a f32\ntable t size 4\nrule t length 1 priority "3', /^INVALID: line 3: the word must be max, or .*, got a quote without an end$/],
     ['leaf a f32\ntable t size 4\nview t items "cross', /^INVALID: line 3: .*, got a quote without an end$/],

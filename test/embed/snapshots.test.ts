@@ -124,9 +124,9 @@ test("another version is refused, and so is what only TypeScript shows", () => {
   const [head] = sectionsIn(WHOLE) as [Section];
   const later = WHOLE.slice();
   const at = Buffer.from(later).indexOf("version") + "version".length;
-  new DataView(later.buffer).setFloat64(at + 1, 4, true);
+  new DataView(later.buffer).setFloat64(at + 1, 5, true);
   seal(later, head);
-  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 3, got 4: another version of Reprise wrote it/);
+  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 4, got 5: another version of Reprise wrote it/);
   expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { crc32c } from "../../src/formats/tfds/crc32c.ts";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
-import { TABLE } from "../../src/store/format/kinds.ts";
+import { TABLE, WRITERS } from "../../src/store/format/kinds.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
@@ -115,4 +115,15 @@ test("a length that became greater than memory is CORRUPT as well", () => {
       expectError(refusalOf(altered), "CORRUPT", /cut or altered at byte \d+/);
     }
   }
+});
+
+test("two writers of one name are CORRUPT, though the checksum is right", () => {
+  const replay = new Replay({ spec: u8(), tables: {}, logger: null });
+  for (const name of ["first", "other"]) replay.writer({ name });
+  const bytes = bytesOf(replay);
+  const at = borders(bytes).find((border) => bytes.readUInt32LE(border) === WRITERS) as number;
+  const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
+  payload.write("first", payload.indexOf("other"));
+  bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
+  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is no name of one writer/);
 });

@@ -61,6 +61,7 @@ test("a kind of warning is said once a Replay, and counted each time", () => {
     defaultPriority: 0,
     ignoredPriorities: 0,
     unusedPrefetch: 0,
+    leftWriters: 0,
   });
   warns(replay as never);
   expect(said).toHaveLength(1);
@@ -74,6 +75,7 @@ test("a kind of warning is said once a Replay, and counted each time", () => {
     defaultPriority: 0,
     ignoredPriorities: 0,
     unusedPrefetch: 0,
+    leftWriters: 0,
   });
 });
 

@@ -14,7 +14,7 @@ import { isText } from "../../spec/leaf.ts";
 import type { Saved, SavedOptions } from "../saved.ts";
 
 /** Raised when a record, or what a number in it means, changes. */
-const VERSION = 3;
+const VERSION = 4;
 
 export interface StateHead {
   readonly version: number;

@@ -2,18 +2,25 @@
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { specDifference } from "../../spec/difference.ts";
+import { ownSpec, type Spec } from "../../spec/spec.ts";
 import { kindOf } from "../../typed.ts";
 import type { Logger } from "../../warnings.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { END, HEAD } from "../format/kinds.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
 import { WritersReader } from "../format/writers.ts";
-import type { Make, Saved } from "../saved.ts";
+import { checkWriters, type Make, type OpenWriters, type Saved } from "../saved.ts";
 import { decodeTagged } from "../untagged.ts";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
-export interface RestoreOptions {
+// biome-ignore lint/suspicious/noExplicitAny: without a spec, nothing is known of it
+export interface RestoreOptions<S extends Spec = any> {
+  /** The spec that the program takes the steps for: another one than the snapshot's is refused. Default: that of the snapshot, whatever it is. */
+  readonly spec?: S;
+  /** "close" closes the writers of the snapshot, as `close()` does. Default: "keep", for `replay.writer({ name })` and `replay.writers`. */
+  readonly writers?: OpenWriters;
   /** Another build of the core than the one that comes with the package. */
   readonly module?: WebAssembly.Module;
   /** Told of warnings. Default: console.warn; null for nobody. */
@@ -44,7 +51,9 @@ export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, o
 
 class SnapshotReader<R> {
   readonly #make: Make<R>;
-  readonly #options: RestoreOptions;
+  readonly #options: Pick<RestoreOptions, "module" | "logger">;
+  readonly #spec: Spec | undefined;
+  readonly #how: OpenWriters;
   readonly #parser: SectionParser;
   #started = false;
   #saved: Saved<R> | undefined;
@@ -55,8 +64,11 @@ class SnapshotReader<R> {
 
   constructor(options: RestoreOptions, make: Make<R>) {
     this.#make = make;
-    this.#options = onlyKeys("Replay.restore", options, "module, logger");
-    this.#parser = new SectionParser(new SectionMemory(options.module));
+    const { spec, writers = "keep", ...rest } = onlyKeys("Replay.restore", options, "module, logger, spec, writers");
+    this.#how = checkWriters(writers);
+    this.#spec = spec === undefined ? undefined : ownSpec(spec);
+    this.#options = rest;
+    this.#parser = new SectionParser(new SectionMemory(rest.module));
   }
 
   feed(chunk: Uint8Array): void {
@@ -81,6 +93,7 @@ class SnapshotReader<R> {
     if (!this.#writers.adopt(saved)) throw this.#corrupt("the writers are missing");
     if (!state.finish()) throw new ReplayError("CORRUPT", "snapshot contradicts itself: records are missing, or name what is not there");
     for (const [what, invariant] of state.broken()) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${invariant}`);
+    saved.restored(this.#how, true);
     return saved.replay;
   }
 
@@ -112,6 +125,7 @@ class SnapshotReader<R> {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
     const saved = this.#make({ ...options, seed: BigInt.asUintN(64, BigInt(options.seed)), ...this.#options }, 0);
+    if (this.#spec !== undefined) mustBeAlike(this.#spec, saved.options.spec);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(saved).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");
@@ -123,4 +137,12 @@ class SnapshotReader<R> {
     const { fault, from, end } = this.#parser;
     return new ReplayError("CORRUPT", `snapshot is cut or altered at byte ${fault === undefined && !this.#ended ? end : from}: ${what}`);
   }
+}
+
+/** @throws ReplayError SPEC_MISMATCH naming the first difference */
+function mustBeAlike(asked: Spec, there: Spec): void {
+  const found = specDifference(asked, there);
+  if (found === undefined) return;
+  const rule = `${found.there ?? "left out"} as in the snapshot (pass the spec that it was taken with, or leave spec out)`;
+  throw new ReplayError("SPEC_MISMATCH", `${["spec", ...found.keys].join(".")} must be ${rule}, got ${found.asked ?? "nothing"}`);
 }
