@@ -33,10 +33,12 @@ export interface Host {
   readonly engine: Engine;
   readonly tables: ReadonlyMap<string, AnyTable>;
   resolve(options: WriterOptions): ResolvedWriterOptions;
+  /** @throws ReplayError OUT_OF_TURN for the name of a writer that is open in this run */
+  mustBeFree(name: string | undefined): void;
   writer(options: WriterOptions): Writer<Spec, string, boolean>;
 }
 
-const OPTIONS = "keep, items, across, autoreset, maxInFlight, signal, timeoutMs";
+const OPTIONS = "name, keep, items, across, autoreset, maxInFlight, signal, timeoutMs";
 const MAX_IN_FLIGHT = 1024;
 const NO_ROOM = "one call brings more items than the rate limiters let in at once, and maxPending leaves them no place to wait: raise maxPending";
 
@@ -48,6 +50,7 @@ export async function accept(port: PortLike, host: Host, options: AcceptOptions)
   const { leaves } = engine.layout;
   const welcome = (lanes: number) => {
     const resolved = host.resolve({ ...own, lanes });
+    host.mustBeFree(resolved.name);
     const { keep, across, items } = resolved;
     const rules = items.map(({ table }) => table);
     return {

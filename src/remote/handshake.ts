@@ -5,7 +5,8 @@ import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { leafText } from "../spec/leaf.ts";
 import type { FoundLeaf } from "../spec/spec.ts";
 import { type WaitOptions, within } from "../wait.ts";
-import { Channel, checkPort, isPort, listen, type PortLike, received, type SentError, sent } from "./port.ts";
+import type { RefusedMessage } from "./messages.ts";
+import { Channel, checkPort, isPort, listen, type PortLike, received, sent } from "./port.ts";
 
 /** Of all messages. Both ends must have the same. */
 export const VERSION = 1;
@@ -45,11 +46,6 @@ export interface Welcome {
   /** The table of each rule. */
   readonly rules: readonly string[];
   readonly maxInFlight: number;
-}
-
-interface Refusal {
-  readonly kind: "refused";
-  readonly error: SentError;
 }
 
 /** On the channel: the actor takes the welcome, or leaves. */
@@ -124,7 +120,7 @@ export async function knock<T>(
       const { port1, port2 } = new MessageChannel();
       const channel = new Channel(port1);
       asked.add(channel);
-      channel.heard = (message: Welcome | Refusal) => {
+      channel.heard = (message: Welcome | RefusedMessage) => {
         asked.delete(channel);
         if (message.kind === "welcome") {
           channel.post({ kind: "ready" } satisfies Answer);
@@ -196,7 +192,7 @@ export async function admit<T>(
   let stop = () => {};
   const refuse = (channel: Channel, error: unknown) => {
     guests.delete(channel);
-    channel.post({ kind: "refused", error: sent(error) } satisfies Refusal);
+    channel.post({ kind: "refused", error: sent(error) } satisfies RefusedMessage);
     channel.close();
   };
   const leave = () => {

@@ -52,4 +52,10 @@ export interface ClosedMessage {
   readonly error?: SentError;
 }
 
-export type ToActor = TakenMessage | FlushedMessage | ClosedMessage;
+/** The memory found no place for the writer after it had welcomed the actor: another one has its name by now, or there is no memory. */
+export interface RefusedMessage {
+  readonly kind: "refused";
+  readonly error: SentError;
+}
+
+export type ToActor = TakenMessage | FlushedMessage | ClosedMessage | RefusedMessage;

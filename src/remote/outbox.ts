@@ -313,6 +313,9 @@ export class Outbox {
         if (message.error === undefined) this.#end();
         else this.#fail(received(message.error));
         return;
+      case "refused":
+        this.#fail(received(message.error));
+        return;
     }
     if (this.#away === 0 && this.#flushes.size === 0 && this.#left === undefined) this.#channel.hold(false);
   }

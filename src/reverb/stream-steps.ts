@@ -17,7 +17,8 @@ interface Rule {
 
 /** @throws TypeError, RangeError · ReplayError UNSUPPORTED for what a server's items cannot say */
 export function checkRules(options: StepWriterOptions): { readonly keep: number; readonly rules: readonly Rule[] } {
-  const { keep, items = [] } = onlyKeys("writer", options, "keep, items");
+  const { keep, items = [], name } = onlyKeys("writer", options, "keep, items, name");
+  if (name !== undefined) throw unsupported("name", "a server does not have the steps of an open episode, which end with this process");
   integer("keep", keep, 1, MAX_LENGTH);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = items.map((given, i): Rule => {

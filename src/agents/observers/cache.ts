@@ -1,11 +1,13 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
 import { mustBe, ReplayError } from "../../error.ts";
+import { hasLeft } from "../../replay.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { type WaitOptions, within } from "../../wait.ts";
 import { Writer } from "../../writer.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { Signature } from "../signature.ts";
 import type { Trajectory } from "../trajectory.ts";
+import { LocalClient } from "../writers/local-client.ts";
 import { type Awaitable, type StepClient, type StepWriter, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
 import { StepForm } from "./step-form.ts";
 
@@ -46,6 +48,8 @@ export class Cache<S extends Spec> {
   readonly #client: StepClient<S>;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
+  /** Whether writers of an earlier run wait to be gone on with: its own one is made with the first step then, if `resume` does not come before. */
+  #mayResume = false;
   /** Ends what waits when the observer is closed. */
   #closing = new AbortController();
   /** The last of the calls that wait for room; undefined where none does. */
@@ -57,17 +61,17 @@ export class Cache<S extends Spec> {
     this.form = new StepForm(client.spec);
     this.#client = client;
     this.#options = options;
-    this.open();
+    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && hasLeft(client.replay);
+    if (!this.#mayResume) this.open();
   }
 
   get waits(): boolean {
     return this.#line !== undefined;
   }
 
-  /** @throws ReplayError CLOSED */
+  /** @throws ReplayError CLOSED; as `replay.writer` where it is made only now */
   get writer(): StepWriter<S> {
-    if (this.#writer === undefined) throw closed();
-    return this.#writer;
+    return this.#writer ?? this.#late();
   }
 
   /**
@@ -89,16 +93,29 @@ export class Cache<S extends Spec> {
     }
     if (writer === (this.#writer as unknown)) return;
     this.#writer?.close();
+    this.#mayResume = false;
     this.#writer = writer as unknown as StepWriter<S>;
     this.steps = writer.episodeSteps;
   }
 
   open(): void {
-    this.#writer ??= this.#client.writer(this.#options(this.tables));
+    if (this.#writer !== undefined) return;
+    const writer = this.#client.writer(this.#options(this.tables));
+    this.#mayResume = false;
+    this.#writer = writer;
+    // One with a name may be in the midst of an episode.
+    if (writer instanceof Writer) this.steps = writer.episodeSteps;
+  }
+
+  #late(): StepWriter<S> {
+    if (!this.#mayResume) throw closed();
+    this.open();
+    return this.writer;
   }
 
   close(): void {
     this.steps = 0;
+    this.#mayResume = false;
     this.#writer?.close();
     this.#writer = undefined;
     // What stood in line was of the episode that is given up.

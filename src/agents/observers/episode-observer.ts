@@ -21,9 +21,13 @@ export interface EpisodeObserverOptions {
   readonly bypassPartialEpisodes?: boolean;
   /** What a warning goes to; console.warn where it is left out. */
   readonly onWarning?: (message: string) => void;
+  /**
+   * The name of its writer in a Replay of this process: after `Replay.open` or `Replay.restore` the observer with that name goes on in the midst of its episode. Default: none.
+   */
+  readonly name?: string;
 }
 
-const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning";
+const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning, name";
 
 /** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
 export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObserver<S> {
@@ -35,14 +39,17 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
   /** Whether the episode grew too long: the rest of it is dropped. */
   #over = false;
 
-  /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
+  /**
+   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
+   * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
+   */
   constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
-    const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
+    const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn, name } = onlyKeys("options", options, OPTIONS);
     integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     finite("priority", priority, 0);
     flag("bypassPartialEpisodes", bypassPartialEpisodes);
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
-    const cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength }));
+    const cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength, ...(name !== undefined && { name }) }));
     super(cache, (step) => this.#call(step));
     this.#cache = cache;
     this.#max = maxSequenceLength;

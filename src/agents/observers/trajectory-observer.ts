@@ -23,9 +23,13 @@ export interface TrajectoryObserverOptions {
   readonly padEndOfEpisodes?: boolean;
   /** With padding: whether it goes on until the last item begins with the episode's boundary step. */
   readonly tileEndOfEpisodes?: boolean;
+  /**
+   * The name of its writer in a Replay of this process: after `Replay.open` or `Replay.restore` the observer with that name goes on in the midst of its episode. Default: none.
+   */
+  readonly name?: string;
 }
 
-const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpisodes, tileEndOfEpisodes";
+const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpisodes, tileEndOfEpisodes, name";
 
 /**
  * Makes an item of the last `sequenceLength` steps as soon as there are so many, then every `strideLength` steps. A step whose type is LAST ends the
@@ -42,7 +46,10 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
   readonly #tiles: boolean;
   readonly #cuts: boolean;
 
-  /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
+  /**
+   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
+   * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
+   */
   constructor(client: ClientLike<S>, options: TrajectoryObserverOptions) {
     const {
       tableName,
@@ -51,6 +58,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
       priority = 1,
       padEndOfEpisodes = false,
       tileEndOfEpisodes = false,
+      name,
     } = onlyKeys("options", options, OPTIONS);
     integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
     integer("strideLength", strideLength, 1, MAX_LENGTH);
@@ -60,6 +68,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
     const cache = new Cache(clientOf(client), tableName, (tables) => ({
       keep: sequenceLength,
       items: tables.map((table) => ({ table, length: sequenceLength, stride: strideLength, priority })),
+      ...(name !== undefined && { name }),
     }));
     super(cache, (step) => this.#call(step));
     this.#cache = cache;

@@ -35,8 +35,6 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   readonly replay: Replay<S, N>;
   readonly #signatures: { readonly [name: string]: Signature | undefined };
   readonly #fields: Fields<S>;
-  /** What inserts single steps: a writer for each set of tables and fields. */
-  readonly #inserters = new Map<string, Writer<S, string>>();
 
   /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
@@ -221,20 +219,31 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   #inserter(tables: readonly string[], leaves: Fields<S>["leaves"]): Writer<S, string> {
-    const name = JSON.stringify([tables, leaves.map((leaf) => leaf.index)]);
-    const known = this.#inserters.get(name);
+    const name = `insert ${JSON.stringify([tables, leaves.map((leaf) => leaf.index)])}`;
+    const inserters = insertersOf(this.replay);
+    const known = inserters.get(name);
     // A user of the Replay may close its writers.
-    if (known !== undefined && this.replay.writers.includes(known as never)) return known;
+    if (known !== undefined && this.replay.writers.includes(known as never)) return known as Writer<S, string>;
     const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const items = tables.map((table) => ({ table, length: 1, ...(columns as object) }));
-    const made = this.#steps.writer({ keep: 1, items }) as Writer<S, string>;
-    this.#inserters.set(name, made);
+    // By its name, the one that an earlier run has left.
+    const made = this.#steps.writer({ name, keep: 1, items }) as Writer<S, string>;
+    inserters.set(name, made as Writer);
     return made;
   }
   /** The Replay without its tables' names in the type. */
   get #steps(): Replay<S, string> {
     return this.replay as unknown as Replay<S, string>;
   }
+}
+
+/** What inserts single steps into a Replay, whichever client they come through: a writer for each set of tables and fields. */
+const inserters = new WeakMap<object, Map<string, Writer>>();
+
+function insertersOf(replay: object): Map<string, Writer> {
+  const known = inserters.get(replay) ?? new Map<string, Writer>();
+  inserters.set(replay, known);
+  return known;
 }
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream";

@@ -1,5 +1,5 @@
 /** A client of the tables at the other end of a port: its writers are one remote writer, that of one environment. */
-import { mustBe, ReplayError } from "../../error.ts";
+import { mustBe, ReplayError, show } from "../../error.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { ItemOptions, ItemRule } from "../../rules.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
@@ -28,9 +28,11 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
     return signatureOf(this.spec);
   }
 
-  /** @throws ReplayError OUT_OF_TURN where an observer has it · RangeError where it keeps too few steps */
-  writer({ keep, items = [] }: StepWriterOptions): StepWriter<S> {
+  /** @throws ReplayError OUT_OF_TURN where an observer has it · UNSUPPORTED for a name · RangeError where it keeps too few steps */
+  writer({ keep, items = [], name }: StepWriterOptions): StepWriter<S> {
     const remote = this.#remote;
+    if (name !== undefined)
+      throw new ReplayError("UNSUPPORTED", `name works only beside the Replay, got ${show(name)}: pass it to acceptWriter, at the other end of the port`);
     if (this.#lent !== undefined) throw new ReplayError("OUT_OF_TURN", "this remote writer has an observer already: close that first, or make another writer");
     if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter, at the other end,", `at least ${keep} for this observer`, remote.keep);
     this.#lent = new RemoteSteps(remote, items, () => {

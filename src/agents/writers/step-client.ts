@@ -22,6 +22,8 @@ export interface StepWriterOptions {
   /** Steps that an item may have. */
   readonly keep: number;
   readonly items?: readonly ItemRule[];
+  /** As of `replay.writer`: of tables in this process. */
+  readonly name?: string;
 }
 
 /** What observers ask of a client: writers across a port have no more. */

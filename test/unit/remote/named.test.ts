@@ -1,0 +1,82 @@
+/** Actors whose writers have names: after a restart their environments are gone, so the one of a name ends its episode and begins anew. */
+import { describe, expect, test } from "vitest";
+import { f32, i32, Replay } from "../../../src/index.ts";
+import { remoteWriter } from "../../../src/remote/index.ts";
+import { memory } from "../../../src/store/directory/memory.ts";
+import { errorFrom } from "../../support/later.ts";
+import { expectError } from "../../support/refused.ts";
+import { ends } from "./support.ts";
+
+const spec = { observation: f32(), action: i32(), reward: f32() };
+const tables = { t: { maxSize: 100 } };
+const accept = { name: "actor", items: [{ table: "t", nStep: 2 }] } as const;
+
+async function met(replay: Replay, options: object = accept, lanes = 1) {
+  const [here, there] = ends();
+  const [accepted, writer] = await Promise.all([replay.acceptWriter(here, options), remoteWriter(there, { spec, lanes })]);
+  return { accepted, writer, here, there };
+}
+
+describe("acceptWriter with a name", () => {
+  test("leaves one open writer, however often the script is started, and makes the last items of each run", async () => {
+    let dir = memory();
+    for (let run = 1; run <= 5; run++) {
+      const said: string[] = [];
+      const replay = await Replay.open({ dir, spec, tables, durability: "manual", logger: (message) => said.push(message) });
+      // The actor may have other lanes in each run.
+      const { writer } = await met(replay as never, run === 5 ? { ...accept, autoreset: "disabled" } : accept, run === 5 ? 2 : 1);
+      const step = { observation: 1, action: 1, reward: 1 };
+      const two = { observation: [1, 2], action: [1, 2], reward: [1, 2] };
+      for (let t = 0; t < 4; t++) await writer.append((run === 5 ? two : step) as never);
+      await writer.flush();
+      await replay.flush();
+      expect(replay.writers.map(({ options: { name, lanes }, episodeSteps }) => [name, lanes, episodeSteps])).toEqual([["actor", run === 5 ? 2 : 1, 4]]);
+      // Four steps are two transitions, and one more once the writer is closed.
+      expect(replay.tables.t.size).toBe(3 * (run - 1) + (run === 5 ? 4 : 2));
+      expect(said).toEqual([]);
+      dir = dir.crash();
+    }
+  });
+
+  test("has a name that one writer has at a time: both ends are told, and it is free when the actor has gone", async () => {
+    const replay = new Replay({ spec, tables }) as unknown as Replay;
+    const { writer, accepted } = await met(replay);
+    const [here, there] = ends();
+    const both = await Promise.all([replay.acceptWriter(here, accept), remoteWriter(there, { spec })].map(errorFrom));
+    for (const error of both) expectError(error, "OUT_OF_TURN", /name must be one that no open writer of this run has, got "actor"/);
+    expect(replay.writers.length).toBe(1);
+    await writer.close();
+    expect((await accepted.closed).how).toBe("left");
+    await met(replay);
+    expect(replay.writers.map(({ options }) => options.name)).toEqual(["actor"]);
+  });
+
+  test("does not close a writer of this run that has the name", async () => {
+    const replay = new Replay({ spec, tables }) as unknown as Replay;
+    const own = replay.writer({ name: "actor" });
+    const [here, there] = ends();
+    const both = await Promise.all([replay.acceptWriter(here, accept), remoteWriter(there, { spec })].map(errorFrom));
+    for (const error of both) expectError(error, "OUT_OF_TURN", /got "actor"/);
+    expect(replay.writers).toEqual([own]);
+  });
+
+  test("refuses a name that is none before anything waits", async () => {
+    const replay = new Replay({ spec, tables });
+    expectError(await errorFrom(replay.acceptWriter(ends()[0], { name: "" })), RangeError, /^name must be a non-empty string, got ""/);
+  });
+
+  test("of two that come at the same time one gets it, and the other is told why", async () => {
+    const replay = new Replay({ spec, tables }) as unknown as Replay;
+    const ports = [ends(), ends()];
+    const accepting = ports.map(([here]) => errorFrom(replay.acceptWriter(here, accept).then(() => Promise.reject(new Error("in")))));
+    // Both are welcomed before either is in.
+    const writers = await Promise.all(ports.map(([, there]) => remoteWriter(there, { spec })));
+    const told = await Promise.all(accepting);
+    expect(told.map(({ message }) => message === "in").sort()).toEqual([false, true]);
+    expect(replay.writers.length).toBe(1);
+    for (const [i, writer] of writers.entries()) {
+      if ((told[i] as Error).message === "in") await writer.flush();
+      else expectError(await errorFrom(Promise.resolve().then(() => writer.flush())), "OUT_OF_TURN", /got "actor"/);
+    }
+  });
+});
