@@ -27,9 +27,9 @@ export class Run {
   constructor(replay) {
     this.replay = replay;
     this.#kept = replay.journal?.kept;
-    const writers = [...replay.writers];
-    // Gives out the restored writers first. Their episodes are still open.
-    this.client = Object.assign(new LocalClient(replay), { writer: (options) => writers.shift() ?? replay.writer(options) });
+    let writers = 0;
+    // Names writers in the order in which the program makes them: after a restart each is the same one, in the middle of its episode.
+    this.client = Object.assign(new LocalClient(replay), { writer: (options) => replay.writer({ name: `writer ${writers++}`, ...options }) });
     process.on("SIGINT", () => {
       this.interrupted = true;
     });

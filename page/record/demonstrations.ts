@@ -73,7 +73,7 @@ export class Demonstrations {
 
   private constructor(replay: OpenReplay<typeof SPEC, keyof typeof TABLES>) {
     this.#replay = replay;
-    this.#writer = replay.writers[0] ?? replay.writer({ keep: MAX_STEPS + 1 });
+    this.#writer = replay.writer({ name: "player", keep: MAX_STEPS + 1 });
     this.#kept = replay.journal.kept ?? { next: 1, episodes: [], open: undefined };
   }
 

@@ -38,6 +38,14 @@ export async function lookInto(path: string, signal: AbortSignal): Promise<OpenR
   }
 }
 
+/** The name of the writer of a push. */
+export const PUSHING = "reprise push";
+
+/** Closes the writer of a push that was killed: its data comes no more, and what it pushed of its last episode is made to items. */
+export function closeKilled(replay: Replay): void {
+  for (const writer of replay.writers) if (writer.options.name === PUSHING) writer.close();
+}
+
 /** @throws ReplayError NOT_FOUND, which lists the existing tables */
 export function tableOf(replay: Replay, name: string): Table {
   return (Object.hasOwn(replay.tables, name) ? replay.tables[name] : undefined) ?? missing(name, replay);

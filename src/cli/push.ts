@@ -16,7 +16,7 @@ import type { Answer, Host } from "./answer.ts";
 import { notNegative, seed as seedOf, selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
-import { hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
+import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
 import { pushToServer, type Sent } from "./push-server.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
@@ -176,6 +176,7 @@ async function opened(data: RldsDataset, options: JournalOptions, { signal }: Ho
         );
       if (seed !== undefined && String(seed) !== replay.options.seed)
         throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
+      closeKilled(replay);
       return replay;
     } catch (error) {
       replay.dispose();

@@ -51,12 +51,13 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
     const { steps, bytes: memory } = replay.stats();
     const { spec } = replay.options;
     const open = replay.writers.length;
+    const writers = replay.writers.map(({ options: { name = null, lanes }, episodeSteps }) => ({ name, lanes, episodeSteps }));
     const tables = Object.values(replay.tables).map((table) => ({
       ...table.stats(),
       sampler: table.options.sampler.kind,
       priorities: prioritiesOf(table, spec),
     }));
-    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: open, spec, tables };
+    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: open, writers, spec, tables };
     const head = `${dir}: ${counted(steps, "step")}; ${bytes(size)} in ${counted(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
     const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
       name,
@@ -68,8 +69,9 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
       priorities === undefined ? "" : `${number(priorities.min)} … ${number(priorities.max)}, mean ${number(priorities.mean)}`,
     ]);
     const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
-    const writers = open === 0 ? "" : `${counted(open, "writer")} with an open episode\n`;
-    return { value, text: `${head}\n${tableText([columns, ...rows])}${writers}\nEach step:\n${specText(spec)}` };
+    const names = writers.flatMap(({ name }) => (name === null ? [] : [escaped(name)])).join(", ");
+    const left = open === 0 ? "" : `${counted(open, "open writer")}${names && `: ${names}`}\n`;
+    return { value, text: `${head}\n${tableText([columns, ...rows])}${left}\nEach step:\n${specText(spec)}` };
   } finally {
     replay.dispose();
   }

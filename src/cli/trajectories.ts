@@ -1,9 +1,10 @@
 /** `reprise push`: trajectories by an observer, whatever tables they go to. */
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type StepClient } from "../agents/index.ts";
-import type { Replay, Spec } from "../index.ts";
+import { Replay, type Spec } from "../index.ts";
 import { pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
 import type { Host } from "./answer.ts";
 import { Interrupted } from "./failure.ts";
+import { PUSHING } from "./journal.ts";
 
 export interface TrajectoryOptions {
   readonly table: readonly string[];
@@ -31,9 +32,10 @@ export async function pushTrajectories(
   interrupted: (pushed: number) => string,
 ): Promise<number> {
   const { table: tableName, episodes, maxLength = MAX_EPISODE_LENGTH, sequenceLength = 2, stride = 1, priority = 1 } = options;
+  const name = client instanceof Replay ? { name: PUSHING } : {};
   const observer = episodes
-    ? new ReverbAddEpisodeObserver(client, { tableName, maxSequenceLength: maxLength, priority })
-    : new ReverbAddTrajectoryObserver(client, { tableName, sequenceLength, strideLength: stride, priority });
+    ? new ReverbAddEpisodeObserver(client, { tableName, maxSequenceLength: maxLength, priority, ...name })
+    : new ReverbAddTrajectoryObserver(client, { tableName, sequenceLength, strideLength: stride, priority, ...name });
   const bar = progress("pushing");
   let pushed = 0;
   const onProgress = (count: number) => {

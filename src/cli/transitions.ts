@@ -3,6 +3,7 @@ import type { OpenReplay } from "../index.ts";
 import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../rlds/index.ts";
 import type { Host } from "./answer.ts";
 import { Interrupted } from "./failure.ts";
+import { PUSHING } from "./journal.ts";
 import { counted, number } from "./text.ts";
 
 export interface TransitionOptions {
@@ -19,7 +20,7 @@ export async function pushTransitions(
   { signal, progress }: Host,
   of: number | undefined,
 ): Promise<PushedEpisodes> {
-  const writer = replay.writer({ items: table.map((name) => ({ table: name, nStep })) });
+  const writer = replay.writer({ name: PUSHING, items: table.map((name) => ({ table: name, nStep })) });
   const bar = progress("pushing");
   let pushed = 0;
   const onProgress = ({ steps }: { readonly steps: number }) => {

@@ -30,6 +30,8 @@ export class World {
   readonly #pairs: readonly Pair[];
   readonly #lanes: readonly (readonly Lane[])[];
   #replay: Replay<Spec, string>;
+  /** The options of each writer; every other one has a name. */
+  readonly #asked: readonly { readonly name?: string }[];
   #writers: readonly AnyWriter[];
   #random = new TestRandom(0);
   #episodes = 0;
@@ -53,10 +55,11 @@ export class World {
     };
     const maxBytes = plan.spareBytes === undefined ? undefined : Replay.plan(options).bytes + plan.spareBytes;
     this.#replay = new Replay({ ...options, ...(maxBytes !== undefined && { maxBytes }) }) as Replay<Spec, string>;
-    this.#writers = plan.writers.map(({ lanes, keep, across }, w) => {
+    this.#asked = plan.writers.map(({ lanes, keep, across }, w) => {
       const items = plan.tables.flatMap(({ name, rule }) => (rule?.writer === w ? [{ table: name, length: rule.length, stride: rule.stride }] : []));
-      return this.#replay.writer({ lanes, keep, across, items }) as unknown as AnyWriter;
+      return { lanes, keep, across, items, ...(w % 2 === 0 && { name: `writer ${w}` }) };
     });
+    this.#writers = this.#asked.map((options) => this.#replay.writer(options as object) as unknown as AnyWriter);
     this.#pairs = plan.tables.map((table) => ({
       plan: table,
       keys: [],
@@ -307,7 +310,10 @@ export class World {
     }
     this.#replay.dispose();
     this.#replay = restored;
-    this.#writers = this.#replay.writers as readonly AnyWriter[];
+    const there = this.#replay.writers as readonly AnyWriter[];
+    // Those with a name are asked for by it, and are the same ones.
+    this.#writers = this.#asked.map((options, w) => (options.name === undefined ? there[w] : this.#replay.writer(options as object)) as AnyWriter);
+    same("writers by their names", this.#writers.map((writer) => there.indexOf(writer)).join(), [...there.keys()].join());
     this.#into.clear();
   }
 

@@ -15,6 +15,12 @@ function transitionsOf(replay: Replay, name: string) {
   return table.transitions({ gamma: 0.9 }).sample(table.size, { replacement: false, beta: 0.5 });
 }
 
+/** Drawn columns as a writer takes them. */
+function dataOf(node: object): unknown {
+  if ("data" in node) return node.data;
+  return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, dataOf(part as object)]));
+}
+
 describe("cartpole, pushed as transitions of three steps", () => {
   const args = ["push", CARTPOLE, "--dir", temp("a"), "--table", "memory", "--table", "twin", "--n-step", "3", "--sampler", "prioritized:0.6", "--seed", "7"];
   let pushed: Awaited<ReturnType<typeof document>>;
@@ -104,6 +110,33 @@ test("text and leaves left out are as without --n-step; what is not finite is re
   expect(strict.error).toMatchObject({ code: "INVALID_DATA", episode: 0, step: 2 });
   expect(existsSync(temp("plain.parquet"))).toBe(false);
   expect((await document(...push("plain.parquet", "--mode", "repair"))).pushed).toBeGreaterThan(0);
+});
+
+test.each([
+  [["--n-step", "3"], 2],
+  [["--sequence-length", "2"], 2],
+] as const)("what a push that was killed has left is closed by the next one, and no other writer: %j", async (how, items) => {
+  const dir = temp(`killed${how[0]}`);
+  const push = ["push", CARTPOLE, "--dir", dir, "--table", "t", "--split", "train[:1]", ...how];
+  const [{ inserted }] = (await document(...push)).tables;
+  const replay: Replay = await Replay.open({ dir, logger: null });
+  const item = how[0] === "--n-step" ? { table: "t", nStep: 3 } : { table: "t", length: 2 };
+  // The one of the push, in the midst of an episode, and somebody else's.
+  for (const name of ["reprise push", "an \u001b agent"]) {
+    const writer = replay.writer({ name, items: [item as never], ...(how[0] !== "--n-step" && { keep: 2 }) });
+    const { steps } = replay.table("t").sample(1, { length: 1 });
+    const columns = dataOf(steps);
+    for (let t = 0; t < 3; t++) writer.appendColumns(columns as never);
+  }
+  const { size } = replay.table("t");
+  replay.dispose();
+  const { stdout } = await reprise("stats", dir);
+  expect(stdout).toMatch(/\n2 open writers: reprise push, an \\u001b agent\n/);
+  await document(...push, "--append");
+  const { openWriters, writers, tables } = await document("stats", dir);
+  expect([openWriters, writers]).toEqual([1, [{ name: "an \u001b agent", lanes: 1, episodeSteps: 3 }]]);
+  // Three steps are two transitions once the episode is cut; pairs were made before.
+  expect(tables[0].size).toBe(size + inserted + (how[0] === "--n-step" ? items : 0));
 });
 
 test("Ctrl-C keeps the transitions of whole episodes, and no open writer", async () => {
