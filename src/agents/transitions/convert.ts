@@ -3,7 +3,7 @@ import { Column } from "../../column.ts";
 import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { f32 } from "../../spec/constructors.ts";
-import { isLeaf } from "../../spec/leaf.ts";
+import { isLeaf, sizeOf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { TrajectorySpec } from "../trajectory.ts";
 import { blankLike, copyRows, eachColumn } from "./columns.ts";
@@ -157,7 +157,7 @@ function repacked({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): 
   } as unknown as TrajectoryBatch;
 }
 
-/** What was seen first, before what was seen next: [B, T + 1, …]. */
+/** What was seen first, before what was seen next: [B, T + 1, …]. Of no steps nothing was seen: [B, 0, …]. */
 function prepended(transition: Transition<unknown>, wanted: boolean): Transition {
   if (!wanted) return transition as Transition;
   const { timeStep, nextTimeStep } = transition as Transition<{ readonly observation: unknown }>;
@@ -168,7 +168,8 @@ function prepended(transition: Transition<unknown>, wanted: boolean): Transition
     const before = firsts[i++] as Column;
     const [rows = 0, steps = 0, ...rest] = next.shape;
     const [, was = 0] = before.shape;
-    const each = rows === 0 || steps === 0 ? 0 : next.data.length / rows / steps;
+    if (was === 0) return next;
+    const each = sizeOf(rest);
     const data = blankLike(next.data, rows * (steps + 1) * each);
     const toStride = (steps + 1) * each;
     copyRows(before.data, data, { rows, from: 0, stride: was * each, to: 0, toStride, each });

@@ -250,3 +250,38 @@ describe("what is refused", () => {
 test("a list is a tuple in a spec of transitions", () => {
   expect(() => toTransitionSpec(trajectorySpec({ observation: list(f32(), f32()), action: i32() }))).not.toThrow();
 });
+
+test.each([
+  ["one frame", 1],
+  ["two frames", 2],
+  ["three frames", 3],
+] as const)("prependT0ToNextTimeStep of trajectories of %s: as many observations as frames, none of a single one", (_, frames) => {
+  const rows = 4;
+  const ones = () =>
+    column(
+      Int32Array.from({ length: rows * frames }, () => 1),
+      rows,
+      frames,
+    );
+  const floats = () =>
+    column(
+      Float32Array.from({ length: rows * frames }, () => 1),
+      rows,
+      frames,
+    );
+  const observation = {
+    at: column(
+      Float32Array.from({ length: rows * frames * 2 }, (_, i) => i),
+      rows,
+      frames,
+      2,
+    ),
+  };
+  const value = { stepType: ones(), nextStepType: ones(), action: ones(), policyInfo: [], reward: floats(), discount: floats(), observation };
+  const { nextTimeStep, timeStep } = asTransition(SPEC, value as never, { prependT0ToNextTimeStep: true });
+  const { at } = nextTimeStep.observation as typeof observation;
+  // As tf.concat of the first of frames - 1 steps, if there is one, and of these.
+  expect(at.shape).toEqual([rows, frames === 1 ? 0 : frames, 2]);
+  expect([...at.data]).toEqual(frames === 1 ? [] : [...observation.at.data]);
+  expect((timeStep.reward as never as { readonly shape: readonly number[] }).shape).toEqual([rows, frames - 1]);
+});
