@@ -102,9 +102,9 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
   /** Number of steps of each item; the rest is zeros. */
   readonly lengths: Uint32Array<Memory>;
   /** 1 for a step, 0 for padding, of shape [items, steps], if `mask` was set. */
-  readonly mask?: Uint8Array<Memory>;
+  readonly mask?: Uint8Array<Memory> | undefined;
   readonly info: BatchInfo<Memory>;
-  readonly nStep?: NStepColumns<Memory>;
+  readonly nStep?: NStepColumns<Memory> | undefined;
   readonly blocked: Blocked | undefined;
   /**
    * A copy of the items, to look at or to write as JSON: each is nested as the steps, with plain arrays and numbers, and without padding behind its last step.

@@ -48,5 +48,11 @@ export interface ReplayInspector extends HTMLElement {
   show(key: number): void;
 }
 
+declare global {
+  interface HTMLElementTagNameMap {
+    "replay-inspector": ReplayInspector;
+  }
+}
+
 const { customElements } = globalThis as { readonly customElements?: CustomElementRegistry };
 if (customElements !== undefined && customElements.get("replay-inspector") === undefined) customElements.define("replay-inspector", InspectorElement);

@@ -4,9 +4,12 @@ import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../error.ts";
 /** A method, so that each port's own listeners fit. */
 type Listener = { heard(event: unknown): void }["heard"];
 
-/** A MessagePort or a Worker; inside a worker, what leads out of it: `parentPort`, or the global scope. */
+/**
+ * A MessagePort or a Worker; inside a worker, what leads out of it: `parentPort`, or the global scope. With the types of pages that scope, `self`, is a Window, which takes
+ * what is transferred as an option. A worker has both forms, and only the list is used.
+ */
 export interface PortLike {
-  postMessage(message: unknown, transfer?: readonly object[]): void;
+  postMessage(message: unknown, transfer?: readonly object[] | { readonly transfer?: object[] }): void;
   addEventListener?(type: string, listener: Listener): void;
   removeEventListener?(type: string, listener: Listener): void;
   on?(event: string, listener: Listener): unknown;

@@ -16,13 +16,23 @@ import { programs, recipes } from "./programs.ts";
 
 const VERSIONS = ["5.7", "5.9", "6.0"] as const;
 const RESOLUTIONS = ["bundler", "node16", "nodenext"] as const;
-const HOSTS = { none: [["lib.es2022.d.ts"], []], page: [["lib.es2022.d.ts", "lib.dom.d.ts"], []], node: [["lib.es2022.d.ts"], ["node"]] } as const;
+const HOSTS = {
+  none: [["lib.es2022.d.ts"], []],
+  page: [["lib.es2022.d.ts", "lib.dom.d.ts"], []],
+  worker: [["lib.es2022.d.ts", "lib.webworker.d.ts"], []],
+  node: [["lib.es2022.d.ts"], ["node"]],
+} as const;
+/** What projects set beyond `strict`. Declarations of other packages are checked with it as well. */
+const STRICTER = {
+  ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noPropertyAccessFromIndexSignature: true, noImplicitOverride: true },
+  ...{ noImplicitReturns: true, noFallthroughCasesInSwitch: true, verbatimModuleSyntax: true, isolatedModules: true },
+} satisfies typescript.CompilerOptions;
 type Version = (typeof VERSIONS)[number];
 type Resolution = (typeof RESOLUTIONS)[number];
 type Host = keyof typeof HOSTS;
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-consumer-")));
-const pageOnly = ["page.ts"];
+const pageOnly = ["page.ts", "ports.ts", "inspector.ts"];
 const sources = readdirSync(join(import.meta.dirname, "consumer"));
 const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
@@ -40,7 +50,7 @@ function compiler(version: Version): typeof typescript {
 const parsed = new Map<string, typescript.SourceFile | undefined>();
 
 /** What the compiler says about files of the project. */
-function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[]): string[] {
+function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[], stricter: typescript.CompilerOptions = {}): string[] {
   const ts = compiler(version);
   const [lib, types] = HOSTS[host];
   const { module, moduleResolution } = {
@@ -51,6 +61,7 @@ function compile(version: Version, resolution: Resolution, host: Host, files: re
   const options: typescript.CompilerOptions = {
     ...{ module, moduleResolution, lib: [...lib], types: [...types], target: ts.ScriptTarget.ES2022, noEmit: true },
     ...{ strict: true, allowJs: true, checkJs: true, skipLibCheck: false, moduleDetection: ts.ModuleDetectionKind.Force },
+    ...stricter,
   };
   const compilerHost = ts.createCompilerHost(options);
   compilerHost.getCurrentDirectory = () => folder;
@@ -109,6 +120,15 @@ test.each(tried)(
   (version, resolution, host) => {
     const files = [...sources.filter((file) => host === "page" || !pageOnly.includes(file)), ...entries.map((_, i) => `entry-${i}.ts`)];
     expect(compile(version, resolution, host, files)).toEqual([]);
+  },
+  3 * MINUTES,
+);
+
+test.each(whole ? VERSIONS.flatMap((version) => (["none", "page", "worker"] as const).map((host) => [version, host] as const)) : ([["5.7", "page"]] as const))(
+  "every entry's declarations are right under the strictest settings: TypeScript %s, types of %s",
+  (version, host) => {
+    const files = [...entries.map((_, i) => `entry-${i}.ts`), ...(host === "none" ? [] : ["ports.ts"]), ...(host === "page" ? ["inspector.ts"] : [])];
+    expect(compile(version, "nodenext", host, files, STRICTER)).toEqual([]);
   },
   3 * MINUTES,
 );
