@@ -37,6 +37,8 @@ export interface ChunkOptions {
 export class HeldSteps {
   readonly #leaves: HeldLeaf[];
   readonly #deltaEncoded: boolean;
+  /** The chunks of steps at hand, with the number of values in each: they are asked for with every request. */
+  readonly #chunks = new Map<bigint, number>();
   #episodeId = randomKey();
   #episodeStart = 0;
 
@@ -48,7 +50,7 @@ export class HeldSteps {
   /** @param total steps that there were */
   configure(leaf: number, keep: number, maxChunk: number | undefined, total: number): void {
     const held = this.#leaves[leaf] as HeldLeaf;
-    for (const step of held.steps.keys()) if (step < total - keep) held.steps.delete(step);
+    for (const step of held.steps.keys()) if (step < total - keep) this.#drop(held, step);
     held.keep = keep;
     held.maxChunk = maxChunk ?? chunkSteps(held.leaf);
   }
@@ -68,7 +70,7 @@ export class HeldSteps {
         held.steps.set(step, { value, place: undefined });
         held.newest = step;
       }
-      held.steps.delete(step - held.keep);
+      this.#drop(held, step - held.keep);
     }
   }
 
@@ -91,11 +93,9 @@ export class HeldSteps {
     return place;
   }
 
-  /** The chunks that later items may refer to. */
+  /** The chunks that later items may refer to. O(chunks) */
   chunkKeys(): Set<bigint> {
-    const keys = new Set<bigint>();
-    for (const { steps } of this.#leaves) for (const { place } of steps.values()) if (place !== undefined) keys.add(place.chunkKey);
-    return keys;
+    return new Set(this.#chunks.keys());
   }
 
   /** @param total steps that there were */
@@ -113,6 +113,16 @@ export class HeldSteps {
 
   clear(): void {
     for (const { steps } of this.#leaves) steps.clear();
+    this.#chunks.clear();
+  }
+
+  #drop({ steps }: HeldLeaf, step: number): void {
+    const place = steps.get(step)?.place;
+    steps.delete(step);
+    if (place === undefined) return;
+    const left = (this.#chunks.get(place.chunkKey) as number) - 1;
+    if (left === 0) this.#chunks.delete(place.chunkKey);
+    else this.#chunks.set(place.chunkKey, left);
   }
 
   /** Puts what a leaf has in no chunk into some, together with narrow leaves that have the same steps in none. */
@@ -131,6 +141,7 @@ export class HeldSteps {
         return { leaf, values };
       });
       const chunk = chunkOf(randomKey(), this.#episodeId, Math.max(0, first - this.#episodeStart), columns, this.#deltaEncoded);
+      this.#chunks.set(chunk.key, together.length * (to - from));
       for (let index = 0; index < together.length; index++) {
         const { steps } = together[index] as HeldLeaf;
         for (let offset = 0; offset < to - from; offset++) (steps.get(first + offset) as Held).place = { chunkKey: chunk.key, offset, index, chunk };

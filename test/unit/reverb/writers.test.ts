@@ -6,6 +6,7 @@ import { HeldSteps } from "../../../src/reverb/held-steps.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { type MeasuredLeaf, measured, type PlacedLeaf } from "../../../src/spec/layout.ts";
 import { leavesOf } from "../../../src/spec/spec.ts";
+import { TestRandom } from "../../support/random.ts";
 
 const spec = { a: i32(), b: f32(2) };
 const client = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0 });
@@ -80,6 +81,40 @@ it("promises of several items that nobody awaits are no unhandled rejections; fl
   process.off("unhandledRejection", note);
   for (const writer of writers) writer.close();
   expect(unhandled).toEqual([]);
+});
+
+it("the chunks that later items may refer to are those of the steps at hand, whatever was kept, left out, ended and cleared", () => {
+  const random = new TestRandom(7);
+  const leaves = measured(leavesOf({ a: i32(), b: i32(), wide: i32(300) })).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+  const held = new HeldSteps(leaves, 8, { maxChunk: 3 });
+  const keep = leaves.map(() => 8);
+  const steps = leaves.map(() => new Set<number>());
+  for (let step = 0; step < 2000; step++) {
+    held.add(
+      step,
+      leaves.map(({ index, size }) => {
+        if (random.below(5) === 0) return undefined;
+        steps[index]?.add(step);
+        return new Int32Array(size);
+      }),
+    );
+    steps.forEach((own, i) => void own.delete(step - (keep[i] as number)));
+    const chance = random.below(40);
+    if (chance === 0) held.endEpisode(step + 1);
+    else if (chance === 1) {
+      held.clear();
+      for (const own of steps) own.clear();
+      held.endEpisode(step + 1);
+    } else if (chance === 2) {
+      const i = random.below(3);
+      keep[i] = 1 + random.below(8);
+      held.configure(i, keep[i] as number, 3, step + 1);
+      for (const own of steps[i] as Set<number>) if (own < step + 1 - (keep[i] as number)) steps[i]?.delete(own);
+    }
+    held.chunkAll();
+    const keys = steps.flatMap((own, i) => [...own].map((at) => held.place(leaves[i] as PlacedLeaf, at, new Set()).chunkKey));
+    expect(held.chunkKeys()).toEqual(new Set(keys));
+  }
 });
 
 it("a field that is kept shorter from now on lets go of its older steps, and of their chunks", () => {
