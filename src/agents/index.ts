@@ -57,7 +57,7 @@ export { constantPriorityFn, type PriorityFn, tdError } from "./patterns/priorit
 export type { DrawnColumn, DrawnItem, ItemKey, ReplaySample, SampleInfo } from "./sampling/sample.ts";
 export type { Sampler, SamplerOptions } from "./sampling/sampler-options.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
-export type { RateLimiterInfo, TableInfo } from "./sampling/table-info.ts";
+export type { RateLimiterInfo, TableInfo, TableSelector } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";
 export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {

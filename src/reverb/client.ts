@@ -57,7 +57,7 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly keepAliveTimeoutMs?: number;
   /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** Bytes that one answer, or one sample, may have. Default: 1 GiB. */
+  /** Bytes that one answer, or one sample, may have; of a sample also its chunks and its columns, unpacked. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
   /** What is told, of several servers, which one is gone, and that it is back. Default: `console.warn`; null for nothing. */
   readonly logger?: Logger | null;
@@ -139,7 +139,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     return this.#servers.gone;
   }
 
-  /** Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. @throws ReplayError TIMEOUT, IO where no server answers, UNSUPPORTED for a selector that Reprise has not */
+  /** Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. @throws ReplayError TIMEOUT, IO where no server answers */
   async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
     const { timeout } = onlyKeys("options", options, "timeout");
     if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);

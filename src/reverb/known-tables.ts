@@ -33,7 +33,7 @@ export class KnownTables {
     this.#reconnectTimeoutMs = reconnectTimeoutMs;
   }
 
-  /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT, UNSUPPORTED */
+  /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT */
   async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
     const answers = await this.#servers.all(METHOD, emptyRequest(HEAD), tablesOf, options);
     this.#tables = together(answers.map(({ value }) => value));

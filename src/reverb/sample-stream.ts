@@ -1,6 +1,7 @@
 /** One stream of samples: asks for some, then for more as they are given on. A lost connection is made anew. */
 import { ReplayError } from "../error.ts";
 import { BackOff } from "./back-off.ts";
+import type { PackedItem } from "./drawn-item.ts";
 import type { Call } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
@@ -14,10 +15,7 @@ export const METHOD = "SampleStream";
 /** What the server says where the rate limiter lets nothing pass in time, of samples as well. Another text with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
-/** A sample as it came: still compressed. */
-export interface Stored {
-  readonly info: SampleInfoMessage;
-  readonly chunks: readonly ChunkMessage[];
+export interface Stored extends PackedItem {
   readonly stream: SampleStream;
 }
 
@@ -156,7 +154,8 @@ export class SampleStream {
     for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
       this.#info ??= info;
       if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
-      else this.#chunks.push(...chunks);
+      // An item may have more chunks than a call has arguments.
+      else for (const chunk of chunks) this.#chunks.push(chunk);
       if (!isLast) continue;
       const whole = this.#info;
       const all = this.#chunks;

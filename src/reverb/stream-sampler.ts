@@ -1,12 +1,12 @@
 /** Draws items of a server's table, over one stream or several. */
-import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
+import type { DrawnItem } from "../agents/sampling/sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
 import type { WaitOptions } from "../wait.ts";
+import { drawnItem } from "./drawn-item.ts";
 import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { METHOD, SampleStream, type Shared, type Stored } from "./sample-stream.ts";
-import { Chunks } from "./tensors/columns.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
 /** As Reverb's client has it. */
@@ -29,8 +29,8 @@ export class StreamSampler implements Sampler {
   /** Samples that came and were not asked for yet. */
   readonly #stored: Stored[] = [];
   readonly #waiting: Waiting[] = [];
-  #order: readonly number[] | undefined;
-  #knowsOrder = false;
+  #known: WireSignature | undefined;
+  #knowsSignature = false;
   /** Samples to be asked for, and to be given. */
   #unasked: number;
   #left: number;
@@ -84,16 +84,16 @@ export class StreamSampler implements Sampler {
   /**
    * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then
    * a server of version 0.14 still gives what passes next, unless that is later than `rateLimiterTimeoutMs`.
-   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts: the next call tries
-   * again · CLOSED, or the signal's reason
+   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts, OUT_OF_MEMORY for an
+   * item of more than `maxMessageBytes`: the next call tries again · CLOSED, or the signal's reason
    */
   async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
     signal?.throwIfAborted();
     if (this.#left === 0) return undefined;
     this.#mustBeOpen();
-    if (!this.#knowsOrder) {
-      this.#order = (await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal))?.order;
-      this.#knowsOrder = true;
+    if (!this.#knowsSignature) {
+      this.#known = await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal);
+      this.#knowsSignature = true;
       this.#mustBeOpen();
     }
     return await new Promise<DrawnItem | undefined>((resolve, reject) => {
@@ -168,21 +168,10 @@ export class StreamSampler implements Sampler {
       if (this.#left === 0) for (const stream of this.#streams) stream.finish();
       else stored.stream.given();
       try {
-        waiting.resolve(this.#item(stored));
+        waiting.resolve(drawnItem(stored, this.#known, this.#shared.channel.maxMessageBytes));
       } catch (error) {
         waiting.reject(unreadable(this.#shared.channel.address, METHOD, error));
       }
     }
-  }
-
-  #item({ info: { item, probability, tableSize }, chunks }: Stored): DrawnItem {
-    const read = new Chunks(chunks);
-    const columns = item.columns.map((column): DrawnColumn => read.column(column));
-    const order = this.#order;
-    const info = { key: item.key, probability, tableSize, priority: item.priority, timesSampled: item.timesSampled };
-    if (order === undefined || order.length !== columns.length) return { info, columns };
-    const sorted = columns.slice();
-    for (let i = 0; i < order.length; i++) sorted[order[i] as number] = columns[i] as DrawnColumn;
-    return { info, columns: sorted };
   }
 }

@@ -1,10 +1,5 @@
 /** What a server tells of its tables, as clients of this process tell of theirs. */
-import type { TableInfo } from "../agents/sampling/table-info.ts";
-import type { Signature } from "../agents/signature.ts";
-import { mustBe } from "../error.ts";
-import { SELECTORS, type Selector } from "../selector.ts";
-import { isDtype } from "../spec/dtype.ts";
-import { leaves } from "../spec/nest.ts";
+import type { TableInfo, TableSelector } from "../agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
 import type { SelectorMessage, TableMessage } from "./wire/server-info.ts";
 
@@ -13,14 +8,13 @@ export interface KnownTable {
   readonly signature: WireSignature | undefined;
 }
 
-/** @throws ReplayError UNSUPPORTED for a selector that Reprise has not */
 export function knownTable(message: TableMessage): KnownTable {
   const { name, rateLimiter, maxSize, maxTimesSampled } = message;
   const signature = message.signature && readSignature(message.signature);
   const info: TableInfo = {
     name,
-    sampler: selector(name, "sampler", message.sampler),
-    remover: selector(name, "remover", message.remover),
+    sampler: selector(message.sampler),
+    remover: selector(message.remover),
     maxSize,
     // A server has no limit from 0 down.
     maxTimesSampled: Math.max(maxTimesSampled, 0),
@@ -32,7 +26,7 @@ export function knownTable(message: TableMessage): KnownTable {
       insertStats: { completed: rateLimiter.inserts },
       sampleStats: { completed: rateLimiter.samples },
     },
-    signature: signature && ownSignature(signature),
+    signature: signature?.nest,
     currentSize: message.currentSize,
     numEpisodes: message.episodes,
     numDeletedEpisodes: message.deletedEpisodes,
@@ -68,13 +62,7 @@ function sum(a: TableInfo, b: TableInfo): TableInfo {
   };
 }
 
-/** Undefined where a column may have any number of dimensions, or has a data type that is none of ours: then nothing of it is compared. */
-function ownSignature({ nest }: WireSignature): Signature | undefined {
-  const isOwn = leaves(nest).every(({ leaf: { dtype, shape } }) => shape !== null && (dtype === "string" || isDtype(dtype)));
-  return isOwn ? (nest as Signature) : undefined;
-}
-
-function selector(table: string, role: string, { kind, exponent }: SelectorMessage): Selector {
-  if (kind === undefined) throw mustBe("UNSUPPORTED", `the ${role} of table ${table}`, `one of ${SELECTORS.join(", ")}`, kind);
+function selector({ kind, exponent }: SelectorMessage): TableSelector {
+  if (kind === undefined) return { kind: "unknown" };
   return kind === "prioritized" ? { kind, exponent } : { kind };
 }

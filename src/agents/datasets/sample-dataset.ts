@@ -3,7 +3,6 @@ import { Column, type ColumnLike } from "../../column.ts";
 import { type ElementSource, elementsOf } from "../../draws/elements.ts";
 import { codeOf, flag, integer, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
-import type { RowLeaf } from "../../spec/leaf.ts";
 import { map, type Nest } from "../../spec/nest.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { stack } from "../nest.ts";
@@ -67,7 +66,8 @@ export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elemen
     const { dropRemainder = false } = onlyKeys("options", options, "dropRemainder");
     flag("dropRemainder", dropRemainder);
     const rows = dropRemainder ? n : null;
-    const batched = (spec: unknown) => map(spec as Nest<RowLeaf>, ({ dtype, shape }: LeafSignature): LeafSignature => ({ dtype, shape: [rows, ...shape] }));
+    const batched = (spec: unknown) =>
+      map(spec as Nest<never>, (leaf: LeafSignature): LeafSignature => ({ ...leaf, shape: leaf.shape && [rows, ...leaf.shape] }));
     const spec = { info: batched(this.elementSpec.info) as unknown as ElementSpec["info"], data: batched(this.elementSpec.data) };
     return new SampleBatches(spec, () => new Batches(this.begin(), n, dropRemainder), this.signal);
   }

@@ -50,9 +50,10 @@ function checkedSpec(spec: Signature): Signature {
   leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
   return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
-    const { dtype, shape } = leaf;
-    if (!Array.isArray(shape) || !shape.every(size)) throw mustBe(TypeError, ["spec", ...keys].join("."), "{dtype, shape}, with null for any length", leaf);
-    return { dtype, shape };
+    const { dtype, shape, stored } = leaf;
+    if (shape !== null && (!Array.isArray(shape) || !shape.every(size)))
+      throw mustBe(TypeError, ["spec", ...keys].join("."), "{dtype, shape}, with null for any length", leaf);
+    return { dtype, shape, ...(stored !== undefined && { stored }) };
   });
 }
 

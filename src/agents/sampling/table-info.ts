@@ -4,10 +4,13 @@ import type { Selector } from "../../selector.ts";
 import type { ResolvedTableOptions, Table } from "../../table.ts";
 import type { Signature } from "../signature.ts";
 
+/** A selector, or one of a server that this version does not have. */
+export type TableSelector = Selector | { readonly kind: "unknown" };
+
 export interface TableInfo {
   readonly name: string;
-  readonly sampler: Selector;
-  readonly remover: Selector;
+  readonly sampler: TableSelector;
+  readonly remover: TableSelector;
   readonly maxSize: number;
   /** 0: no limit. */
   readonly maxTimesSampled: number;

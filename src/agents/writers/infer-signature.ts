@@ -36,6 +36,7 @@ export function inferSignature(configs: readonly Config[], stepSpec: Spec): Sign
 
 interface Shown extends LeafSignature {
   readonly name: string;
+  readonly shape: readonly (number | null)[];
 }
 
 function shown({ keys, ages, node: { isSqueezed, leaf } }: Compiled["nodes"][number]): Shown {

@@ -52,6 +52,11 @@ export class Channel {
     this.#options = { ...options, keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS, keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? KEEP_ALIVE_TIMEOUT_MS };
   }
 
+  /** Bytes that one answer may have. */
+  get maxMessageBytes(): number {
+    return this.#options.maxMessageBytes;
+  }
+
   /** `unary`, and what its answer says. @throws as `unary`, and what `read` throws, with the address where it is CORRUPT */
   async ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
     const answer = await this.unary(method, request, options);

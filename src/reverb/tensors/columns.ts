@@ -4,7 +4,7 @@ import { ReplayError } from "../../error.ts";
 import { zeros } from "../../spec/dtype.ts";
 import type { ColumnMessage, SliceMessage } from "../wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../wire/tensor.ts";
-import { readTensor, type Tensor } from "./tensors.ts";
+import { bytesOf, readTensor, type Tensor } from "./tensors.ts";
 
 /** A column of an item. */
 export interface ItemColumn {
@@ -14,22 +14,42 @@ export interface ItemColumn {
   readonly isSqueezed: boolean;
 }
 
-/** The chunks of one sample. A tensor is read when a slice first asks for it. */
-export class Chunks {
-  readonly #chunks: readonly ChunkMessage[];
-  readonly #read = new Map<TensorMessage, Tensor>();
+/** A chunk, and those of its tensors that were read. */
+interface OpenChunk {
+  readonly message: ChunkMessage;
+  readonly tensors: (Tensor | undefined)[];
+}
 
-  constructor(chunks: readonly ChunkMessage[]) {
-    this.#chunks = chunks;
+/**
+ * The chunks of one sample. A tensor is read when a slice first asks for it. Neither the tensors that are read nor the columns that are made of them take more memory than the
+ * limit: a chunk of few bytes may unpack to many, and an item may name the same steps again and again.
+ */
+export class Chunks {
+  readonly #chunks = new Map<bigint, OpenChunk>();
+  readonly #maxBytes: number;
+  #tensorBytes = 0;
+  #columnBytes = 0;
+
+  /** @param maxBytes of its tensors, and of its columns; none where it is left out */
+  constructor(chunks: readonly ChunkMessage[], maxBytes = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes;
+    // Of a key that comes twice the first chunk counts.
+    for (const message of chunks) if (!this.#chunks.has(message.key)) this.#chunks.set(message.key, { message, tensors: [] });
   }
 
-  /** @throws ReplayError CORRUPT for a slice of what is not there · UNSUPPORTED for data types that are no numbers or texts */
+  /**
+   * O(bytes + slices)
+   * @throws ReplayError CORRUPT for a slice of what is not there · UNSUPPORTED for data types that are no numbers or texts · OUT_OF_MEMORY for more bytes than the limit;
+   * then nothing was made of it
+   */
   column({ slices, squeeze }: ColumnMessage): ItemColumn {
     const [first] = slices;
     if (first === undefined) throw corrupt("a column has no slices");
     const tensor = this.#tensor(first);
     const { dtype, shape } = tensor;
     if (slices.length === 1) {
+      // Numbers are shown where they are, texts are copied.
+      if (dtype === "string") this.#take(bytesOf(dtype, first.length * sizeOfStep(tensor)));
       const data = part(tensor, first);
       if (squeeze && first.length !== 1) throw corrupt(`a column of ${first.length} steps cannot be squeezed`);
       const rest = shape.slice(1);
@@ -39,49 +59,92 @@ export class Chunks {
     return { dtype, column: this.#joined(tensor, slices), isSqueezed: false };
   }
 
-  #joined({ dtype, shape }: Tensor, slices: readonly SliceMessage[]): Column {
-    const [, ...rest] = shape;
-    const parts = slices.map((slice) => {
-      const tensor = this.#tensor(slice);
-      if (tensor.dtype !== dtype || tensor.shape.length !== shape.length || rest.some((n, i) => n !== tensor.shape[i + 1]))
-        throw corrupt(`a column has steps of ${dtype} [${rest}] and of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
-      return part(tensor, slice);
-    });
+  #joined(first: Tensor, slices: readonly SliceMessage[]): Column {
+    const { dtype, shape } = first;
+    const rest = shape.slice(1);
+    const tensors = new Array<Tensor>(slices.length);
     let steps = 0;
-    for (const { length } of slices) steps += length;
-    if (dtype === "string") return new Column(parts.flat() as unknown as Column["data"], [steps, ...rest]);
-    let length = 0;
-    for (const one of parts) length += one.length;
-    const data = zeros(dtype, length);
-    let at = 0;
-    for (const one of parts) {
-      data.set(one as never, at);
-      at += one.length;
+    for (let i = 0; i < slices.length; i++) {
+      const slice = slices[i] as SliceMessage;
+      const tensor = this.#tensor(slice);
+      tensors[i] = tensor;
+      if (tensor.dtype !== dtype || !sameSteps(tensor.shape, shape))
+        throw corrupt(`a column has steps of ${dtype} [${rest}] and of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
+      mustHave(tensor, slice);
+      steps += slice.length;
     }
-    return new Column(data, [steps, ...rest]);
+    const length = steps * sizeOfStep(first);
+    this.#take(bytesOf(dtype, length));
+    const data = dtype === "string" ? new Array<string>(length) : zeros(dtype, length);
+    let at = 0;
+    for (let k = 0; k < slices.length; k++) {
+      const from = part(tensors[k] as Tensor, slices[k] as SliceMessage);
+      if (Array.isArray(data)) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as string;
+      // Of few numbers a call costs more than they do.
+      else if (from.length < SHORT) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as never;
+      else data.set(from as never, at);
+      at += from.length;
+    }
+    return new Column(data as Column["data"], [steps, ...rest]);
   }
 
   #tensor({ chunkKey, index }: SliceMessage): Tensor {
-    const chunk = this.#chunks.find(({ key }) => key === chunkKey);
-    const message = chunk?.tensors[index];
-    if (chunk === undefined || message === undefined)
-      throw corrupt(chunk === undefined ? `chunk ${chunkKey} did not come with it` : `chunk ${chunkKey} has no tensor ${index}`);
-    let tensor = this.#read.get(message);
-    if (tensor === undefined) {
-      tensor = readTensor(message, chunk.deltaEncoded);
-      if (message.shape.length === 0) throw corrupt("a tensor has no dimension of time");
-      this.#read.set(message, tensor);
-    }
-    return tensor;
+    const chunk = this.#chunks.get(chunkKey);
+    if (chunk === undefined) throw corrupt(`chunk ${chunkKey} did not come with it`);
+    return chunk.tensors[index] ?? this.#read(chunk, index);
+  }
+
+  #read({ message: { key, tensors, deltaEncoded }, tensors: found }: OpenChunk, index: number): Tensor {
+    const message: TensorMessage | undefined = tensors[index];
+    if (message === undefined) throw corrupt(`chunk ${key} has no tensor ${index}`);
+    const read = readTensor(message, deltaEncoded, (bytes) => {
+      this.#tensorBytes = this.#counted(this.#tensorBytes, bytes, "chunks");
+    });
+    if (message.shape.length === 0) throw corrupt("a tensor has no dimension of time");
+    found[index] = read;
+    return read;
+  }
+
+  /** Memory of a column. */
+  #take(bytes: number): void {
+    this.#columnBytes = this.#counted(this.#columnBytes, bytes, "columns");
+  }
+
+  #counted(sum: number, bytes: number, what: string): number {
+    const all = sum + bytes;
+    if (all <= this.#maxBytes) return all;
+    throw new ReplayError("OUT_OF_MEMORY", `its ${what} unpack to ${all} bytes or more, and maxMessageBytes is ${this.#maxBytes}`);
   }
 }
 
-/** The elements of some steps; a view where there is one. */
-function part({ shape, data }: Tensor, { offset, length }: SliceMessage): Tensor["data"] {
+/** Elements up to which a loop is faster than `set`. */
+const SHORT = 16;
+
+/** Whether the steps of two tensors have the same shape. */
+function sameSteps(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 1; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function sizeOfStep({ shape }: Tensor): number {
+  let size = 1;
+  for (let i = 1; i < shape.length; i++) size *= shape[i] as number;
+  return size;
+}
+
+function mustHave({ shape }: Tensor, { offset, length }: SliceMessage): void {
   const steps = shape[0] as number;
   if (offset < 0 || length < 1 || offset + length > steps) throw corrupt(`steps ${offset} to ${offset + length} are asked of a chunk of ${steps}`);
-  if (length === steps) return data;
-  const each = data.length / steps;
+}
+
+/** The elements of some steps; a view where there is one. */
+function part(tensor: Tensor, slice: SliceMessage): Tensor["data"] {
+  mustHave(tensor, slice);
+  const { data, shape } = tensor;
+  const { offset, length } = slice;
+  if (length === shape[0]) return data;
+  const each = sizeOfStep(tensor);
   const [from, to] = [offset * each, (offset + length) * each];
   return Array.isArray(data) ? data.slice(from, to) : (data.subarray(from, to) as Tensor["data"]);
 }

@@ -4,7 +4,7 @@ import type { Dtype } from "../../spec/dtype.ts";
 export interface DataType {
   /** TensorFlow's number. */
   readonly number: number;
-  /** What signatures say. Only these can be written whose word is a dtype of ours. */
+  /** What errors and signatures call it. Only these can be written whose word is a dtype of ours. */
   readonly word: string;
   /** Bytes of an element on the wire; 0 of text. */
   readonly bytes: number;
@@ -39,13 +39,28 @@ const TYPES = [
   type(16, "quint16", 2, "u16"),
   type(17, "u16", 2),
   type(18, "complex128", 16, "f64", "pair"),
-  type(19, "f16", 2, "f32", "half"),
+  type(19, "float16", 2, "f32", "half"),
   type(22, "u32", 4),
   type(23, "u64", 8),
 ];
 
 const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((one) => one.number === number));
 const BY_WORD = new Map(TYPES.map((one) => [one.word, one]));
+
+/** Types of signatures whose tensors cannot be read. */
+const UNREADABLE = new Map([
+  [20, "resource"],
+  [21, "variant"],
+  [24, "float8_e5m2"],
+  [25, "float8_e4m3fn"],
+  [29, "int4"],
+  [30, "uint4"],
+]);
+
+/** What errors and signatures call a type, also one that cannot be read. */
+export function typeName(number: number): string {
+  return BY_NUMBER[number]?.word ?? UNREADABLE.get(number) ?? `data type ${number}`;
+}
 
 /** Undefined for a type that tensors of Reverb cannot have. */
 export function dataType(number: number): DataType | undefined {

@@ -129,9 +129,10 @@ function putCopy(distance: number, length: number, start: number): number {
 /**
  * The bytes that a block stands for. O(size)
  * @param size how many they must be: it is compared before any memory is taken
+ * @param taking is called then; what it throws is thrown
  * @throws ReplayError CORRUPT
  */
-export function uncompress(block: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+export function uncompress(block: Uint8Array, size: number, taking?: () => void): Uint8Array<ArrayBuffer> {
   let at = 0;
   let told = 0;
   for (let factor = 1; ; factor *= 128) {
@@ -143,6 +144,7 @@ export function uncompress(block: Uint8Array, size: number): Uint8Array<ArrayBuf
   if (told !== size) throw corrupt(`it should have ${size} bytes, and says that it has ${told}`);
   // The longest copy has 64 bytes and takes three.
   if (size > 22 * block.length) throw corrupt(`it cannot have ${size} bytes`);
+  taking?.();
   const bytes = new Uint8Array(size);
   let to = 0;
   while (at < block.length) {

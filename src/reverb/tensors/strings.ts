@@ -2,7 +2,8 @@
 import { ReplayError } from "../../error.ts";
 
 const INTO = new TextEncoder();
-const FROM = new TextDecoder();
+// A text may begin with the mark that decoders drop.
+const FROM = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> {
   const parts = texts.map((text) => INTO.encode(text));
@@ -27,32 +28,32 @@ export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> 
   return content;
 }
 
-/** Each text's bytes, as views. @throws ReplayError CORRUPT */
-export function readStrings(content: Uint8Array, count: number): Uint8Array[] {
+/** What is not UTF-8 shows as U+FFFD. O(bytes) @param taking is called before any memory is taken; what it throws is thrown @throws ReplayError CORRUPT */
+export function readStrings(content: Uint8Array, count: number, taking?: () => void): string[] {
   // Each takes a byte at least: a hostile count takes no memory.
   if (count > content.length) throw corrupt(`${count} texts cannot be in ${content.length} bytes`);
+  taking?.();
   let at = 0;
-  const lengths = Array.from({ length: count }, () => {
+  const lengths = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
     let length = 0;
     for (let factor = 1; ; factor *= 128) {
       const byte = content[at++];
       if (byte === undefined || factor > 2 ** 28) throw corrupt("a text's length cannot be read");
       length += (byte & 127) * factor;
-      if (byte < 128) return length;
+      if (byte < 128) break;
     }
-  });
-  const found = lengths.map((length) => {
+    lengths[i] = length;
+  }
+  const found = new Array<string>(count);
+  for (let i = 0; i < count; i++) {
+    const length = lengths[i] as number;
     if (length > content.length - at) throw corrupt(`a text of ${length} bytes should follow, and ${content.length - at} do`);
+    found[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
-    return content.subarray(at - length, at);
-  });
+  }
   if (at !== content.length) throw corrupt(`${content.length - at} bytes are left over`);
   return found;
-}
-
-/** What is not UTF-8 shows as U+FFFD. */
-export function texts(parts: readonly Uint8Array[]): string[] {
-  return parts.map((part) => FROM.decode(part));
 }
 
 function corrupt(why: string): ReplayError {

@@ -3,10 +3,10 @@ import { ReplayError } from "../../error.ts";
 import { fromBfloats, fromHalves } from "../../formats/half.ts";
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../spec/dtype.ts";
 import type { TensorMessage } from "../wire/tensor.ts";
-import { type DataType, dataType, dataTypeOf } from "./data-types.ts";
+import { type DataType, dataType, dataTypeOf, typeName } from "./data-types.ts";
 import { fromDeltas, toDeltas } from "./delta.ts";
 import { compress, uncompress } from "./snappy.ts";
-import { readStrings, texts, writeStrings } from "./strings.ts";
+import { readStrings, writeStrings } from "./strings.ts";
 
 /** What a tensor holds, its first dimension the steps. */
 export interface Tensor {
@@ -14,6 +14,8 @@ export interface Tensor {
   readonly shape: readonly number[];
   readonly data: ArrayOf<Dtype> | string[];
 }
+
+const REFERENCE_BYTES = 8;
 
 /** @param delta whether the chunk is delta encoded: integers with more than the dimension of time are then */
 export function writeTensor(dtype: Dtype | "string", shape: readonly number[], data: AnyArray | readonly string[], delta = false): TensorMessage {
@@ -33,16 +35,25 @@ export function sizeOfData(data: AnyArray | readonly string[]): number {
   return data.reduce((sum, text) => sum + text.length, 0);
 }
 
+/** Memory that so many elements take; of text the references alone. */
+export function bytesOf(dtype: Tensor["dtype"], count: number): number {
+  return count * (dtype === "string" ? REFERENCE_BYTES : DTYPES[dtype].bytes);
+}
+
 /**
  * Half precision comes as f32, complex numbers with a last dimension of 2, text that is not UTF-8 with U+FFFD. O(bytes)
+ * @param taking is told how many bytes the elements will take, before they do: what it throws is thrown
  * @throws ReplayError CORRUPT for content that has not the shape's size · UNSUPPORTED for another data type
  */
-export function readTensor({ dtype, shape, content }: TensorMessage, delta: boolean): Tensor {
+export function readTensor({ dtype, shape, content }: TensorMessage, delta: boolean, taking?: (bytes: number) => void): Tensor {
   const type = dataType(dtype);
-  if (type === undefined) throw new ReplayError("UNSUPPORTED", `a tensor has TensorFlow's data type ${dtype}, which Reverb's tensors cannot have`);
+  if (type === undefined) throw new ReplayError("UNSUPPORTED", `a tensor has TensorFlow's data type ${dtype} (${typeName(dtype)}), which cannot be read here`);
   const count = countOf(shape);
-  if (type.as === "string") return { dtype: "string", shape, data: texts(readStrings(content, count)) };
-  const bytes = uncompress(content, count * type.bytes);
+  if (type.as === "string") {
+    const texts = readStrings(content, count, () => taking?.(bytesOf("string", count) + content.length));
+    return { dtype: "string", shape, data: texts };
+  }
+  const bytes = uncompress(content, count * type.bytes, taking && (() => taking(bytesOf(type.as, type.widen === "pair" ? 2 * count : count))));
   if (delta && isDelta(type, shape)) fromDeltas(bytes, type.bytes, count / (shape[0] as number));
   if (type.widen === "pair") return { dtype: type.as, shape: [...shape, 2], data: elements(type.as, bytes) };
   if (type.widen === undefined) return { dtype: type.as, shape, data: elements(type.as, bytes) };

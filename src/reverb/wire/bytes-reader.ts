@@ -1,7 +1,7 @@
 /** Reads protobuf messages, field by field. Nothing is believed: every length and every number of bytes is looked at first. */
 import { ReplayError } from "../../error.ts";
 
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const HALVES = new Uint32Array(2);
 const WHOLE = new BigUint64Array(HALVES.buffer);

@@ -1,9 +1,8 @@
 /** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
 
-import type { Signature } from "../../agents/signature.ts";
+import type { LeafSignature, Signature } from "../../agents/signature.ts";
 import type { Trajectory } from "../../agents/trajectory.ts";
 import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
-import type { Leaf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { RldsDataset } from "../dataset/dataset.ts";
 import { type Place, RldsError, told } from "../dataset/rlds-error.ts";
@@ -79,12 +78,9 @@ async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): P
 function difference(signature: Signature | undefined, spec: Spec | undefined, path: string): string | undefined {
   const [table, data] = [shown(signature), shown(spec)];
   if (table.leaf !== undefined || data.leaf !== undefined) {
-    const same =
-      table.leaf !== undefined &&
-      data.leaf !== undefined &&
-      table.leaf.dtype === data.leaf.dtype &&
-      table.leaf.shape.slice(1).join() === data.leaf.shape.join();
-    return same ? undefined : `${path || "a step"} is ${table.text} in the tables, ${data.text} in the data`;
+    return table.leaf !== undefined && data.leaf !== undefined && areAlike(table.leaf, data.leaf)
+      ? undefined
+      : `${path || "a step"} is ${table.text} in the tables, ${data.text} in the data`;
   }
   for (const name of new Set([...Object.keys(table.nodes), ...Object.keys(data.nodes)])) {
     const found = difference(table.nodes[name] as Signature | undefined, data.nodes[name] as Spec | undefined, path === "" ? name : `${path}.${name}`);
@@ -93,17 +89,28 @@ function difference(signature: Signature | undefined, spec: Spec | undefined, pa
   return undefined;
 }
 
+/** Whether the steps of a table's column are as those of the data. A column of another data type on a server cannot be written. */
+function areAlike(table: LeafSignature, data: LeafSignature): boolean {
+  if (table.dtype !== data.dtype || table.stored !== undefined) return false;
+  return table.shape === null || table.shape.slice(1).join() === data.shape?.join();
+}
+
 interface Shown {
-  readonly leaf?: { readonly dtype: string; readonly shape: readonly (number | null)[] };
+  readonly leaf?: LeafSignature;
   readonly nodes: { readonly [name: string]: unknown };
   readonly text: string;
 }
 
 function shown(node: Signature | Spec | undefined): Shown {
-  const leaf = node as Leaf | undefined;
-  if (typeof leaf?.dtype === "string") return { leaf, nodes: {}, text: `${leaf.dtype} of shape [${leaf.shape.map((n) => n ?? "any").join(", ")}]` };
+  const leaf = node as LeafSignature | undefined;
+  if (typeof leaf?.dtype === "string") return { leaf, nodes: {}, text: textOf(leaf) };
   return {
     nodes: (node ?? {}) as { readonly [name: string]: unknown },
     text: node === undefined ? "not there" : `nested with keys ${Object.keys(node).join(", ") || "none"}`,
   };
+}
+
+function textOf({ dtype, shape, stored }: LeafSignature): string {
+  const sizes = shape === null ? "any shape" : `shape [${shape.map((n) => n ?? "any").join(", ")}]`;
+  return `${dtype} of ${sizes}${stored === undefined ? "" : ` (${stored} on the server)`}`;
 }

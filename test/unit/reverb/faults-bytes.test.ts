@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ReplayError } from "../../../src/error.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
+import { writeTensor } from "../../../src/reverb/tensors/tensors.ts";
 import { BytesWriter } from "../../../src/reverb/wire/bytes-writer.ts";
 import { f32, i32, text } from "../../../src/spec/constructors.ts";
 import { Between } from "../../support/between.ts";
@@ -246,6 +247,33 @@ describe("messages", () => {
       code: "CORRUPT",
       message: expect.stringContaining(`the Reverb server at ${address} has answered SampleStream with what cannot be read: `),
     });
+  });
+
+  it("an item that unpacks to more than maxMessageBytes is OUT_OF_MEMORY by its column, and the sampler goes on", async () => {
+    const twin = new ReverbTwin("t");
+    const { address } = await serve(twin);
+    const one = client(address, { maxMessageBytes: 2 ** 20 });
+    open.push(one);
+    await one.insert(STEP, { t: 1 });
+    const [honest] = [...(twin.tables.get("t")?.values() ?? [])];
+    // 100 kB that travel as 5 kB, named 2,000 times.
+    const tensor = writeTensor("f32", [1, 25_000], new Float32Array(25_000));
+    const chunk = { key: 1n, episodeId: 1n, start: 0, end: 0, sparse: false, deltaEncoded: false, tensors: [tensor], uncompressedSize: 1 };
+    const slices = Array.from({ length: 2000 }, () => ({ chunkKey: 1n, offset: 0, length: 1, index: 0 }));
+    const item = { key: 1n, table: "t", priority: 1, timesSampled: 1, columns: [{ slices, squeeze: false }] };
+    const large = sample({ item, chunks: [chunk] });
+    expect(large.length).toBeLessThan(30_000);
+    const answers = [large, sample(honest as Parameters<typeof sample>[0])];
+    twin.answer = (call, bytes, method) => call.send(method === "SampleStream" ? (answers.shift() as Uint8Array) : bytes);
+    const sampler = one.sampler("t", { maxSamples: 2, maxInFlightSamplesPerWorker: 2 });
+    await expect(sampler.next()).rejects.toMatchObject({
+      code: "OUT_OF_MEMORY",
+      message: expect.stringMatching(
+        /^column 0 of table t: its columns unpack to 200000000 bytes or more, and maxMessageBytes is 1048576\. Raise maxMessageBytes/,
+      ),
+    });
+    expect((await sampler.next())?.columns.length).toBe(3);
+    sampler.close();
   });
 
   it("a signature that is nested without end, a confirmation that is none, a message beyond the limit", async () => {

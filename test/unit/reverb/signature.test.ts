@@ -30,6 +30,5 @@ it("what is no spec of tensors is no signature", () => {
   const other: Structure = { kind: "dict", parts: [["x", { kind: "other", field: 11 }]] };
   expect(readSignature(other)).toBeUndefined();
   expect(readSignature({ kind: "list", parts: [{ kind: "none" }] })).toBeUndefined();
-  expect(readSignature({ kind: "spec", name: "", dtype: 20, shape: { dims: [], unknownRank: false } })).toBeUndefined();
   expect(readSignature({ kind: "tuple", parts: [] })).toEqual({ nest: [], order: [] });
 });

@@ -57,6 +57,10 @@ describe("what was written is read", () => {
     );
   });
 
+  it("texts that begin with a byte order mark", () => {
+    expect(readTensor(writeTensor("string", [2], ["\ufeffa", "\ufeff"]), false).data).toEqual(["\ufeffa", "\ufeff"]);
+  });
+
   it("texts", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 300 })), (texts) => {
@@ -107,6 +111,47 @@ describe("columns", () => {
     expect(column([slice(7n, 1, 1)], true)).toMatchObject({ dtype: "i32", column: { shape: [2], data: Int32Array.of(8, 9) }, isSqueezed: true });
     expect(column([slice(2n ** 64n - 1n, 1, 1, 1)], true)).toMatchObject({ dtype: "string", column: { shape: [], data: ["b"] } });
     expect(column([slice(2n ** 64n - 1n, 0, 1, 1), slice(2n ** 64n - 1n, 2, 1, 1)]).column.data).toEqual(["a", "c"]);
+  });
+
+  it("an item of many chunks looks at each a few times, in whatever order they come", () => {
+    const count = 2000;
+    let looks = 0;
+    const many = Array.from({ length: count }, (_, i): ChunkMessage => {
+      const { key: own, ...rest } = chunk(BigInt(i), [numbers(i, 1)]);
+      return {
+        ...rest,
+        get key() {
+          looks++;
+          return own;
+        },
+      };
+    });
+    const slices = many.map((_, i) => slice(BigInt((i * 7) % count), 0, 1));
+    const found = new Chunks(many).column({ slices, squeeze: false }).column.data;
+    expect([found.length, found[2], found[2 * count - 2]]).toEqual([2 * count, 14, 2 * ((count - 1) * 7 % count)]); // biome-ignore format: as the slices say
+    expect(looks).toBeLessThan(5 * count);
+  });
+
+  it("an item that names the same steps again and again takes no more than the limit, and nothing before it is refused", () => {
+    const zeros = writeTensor("f32", [1, 1000], new Float32Array(1000));
+    const words = writeTensor("string", [500], new Array<string>(500).fill(""));
+    const of = (maxBytes: number) => new Chunks([chunk(1n, [zeros, words]), chunk(2n, [zeros])], maxBytes);
+    const again = (times: number, key = 1n) => ({ slices: Array.from({ length: times }, () => slice(key, 0, 1)), squeeze: false });
+    expect(of(20_000).column(again(5)).column.data.length).toBe(5000);
+    const memory = expect.objectContaining({ code: "OUT_OF_MEMORY", message: expect.stringContaining("unpack to") });
+    expect(() => of(20_000).column(again(6))).toThrow(memory);
+    // Of all columns together, and of all chunks.
+    const limited = of(20_000);
+    limited.column(again(3));
+    expect(() => limited.column(again(3))).toThrow(memory);
+    const chunks = of(7999);
+    chunks.column(again(1));
+    expect(() => chunks.column(again(1, 2n))).toThrow(memory);
+    // Texts are copied, also out of one slice.
+    const texts = of(10_000);
+    texts.column({ slices: [slice(1n, 0, 500, 1)], squeeze: false });
+    texts.column({ slices: [slice(1n, 0, 500, 1)], squeeze: false });
+    expect(() => texts.column({ slices: [slice(1n, 0, 500, 1)], squeeze: false })).toThrow(memory);
   });
 
   it.each([

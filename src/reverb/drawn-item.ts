@@ -1,0 +1,43 @@
+/** A sample of a server's as the item that it is: unpacked, its columns in the order of the table's signature. */
+import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
+import { ReplayError } from "../error.ts";
+import { leaves } from "../spec/nest.ts";
+import { Chunks } from "./tensors/columns.ts";
+import type { WireSignature } from "./tensors/signature.ts";
+import type { SampleInfoMessage } from "./wire/item.ts";
+import type { ChunkMessage } from "./wire/tensor.ts";
+
+/** A sample as it came: still compressed. */
+export interface PackedItem {
+  readonly info: SampleInfoMessage;
+  readonly chunks: readonly ChunkMessage[];
+}
+
+/**
+ * O(bytes + slices)
+ * @param maxBytes that it may take, unpacked
+ * @throws ReplayError CORRUPT, UNSUPPORTED, OUT_OF_MEMORY, each with the column
+ */
+export function drawnItem({ info: { item, probability, tableSize }, chunks }: PackedItem, signature: WireSignature | undefined, maxBytes: number): DrawnItem {
+  const read = new Chunks(chunks, maxBytes);
+  const { length } = item.columns;
+  const known = signature?.order.length === length ? signature : undefined;
+  const columns = new Array<DrawnColumn>(length);
+  for (let i = 0; i < length; i++) {
+    const place = known?.order[i] ?? i;
+    try {
+      columns[place] = read.column(item.columns[i] as (typeof item.columns)[number]);
+    } catch (error) {
+      throw inColumn(error, item.table, (known && leaves(known.nest)[place]?.keys.join(".")) || String(i));
+    }
+  }
+  return { info: { key: item.key, probability, tableSize, priority: item.priority, timesSampled: item.timesSampled }, columns };
+}
+
+function inColumn(error: unknown, table: string, column: string): unknown {
+  if (!(error instanceof ReplayError)) return error;
+  const remedy = error.code === "OUT_OF_MEMORY" ? ". Raise maxMessageBytes, or write items of fewer steps" : "";
+  const told = new ReplayError(error.code, `column ${column} of table ${table}: ${error.message}${remedy}`);
+  told.cause = error;
+  return told;
+}

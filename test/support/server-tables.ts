@@ -1,0 +1,63 @@
+/** What a server tells of its tables, written by hand: signatures of any data type, and selectors that no client knows. */
+import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
+
+/** A column of a signature: TensorFlow's number of its data type, and its shape; -1 is a size of any kind, null a shape of any kind. */
+export type WrittenLeaf = readonly [dtype: number, shape: readonly number[] | null];
+export interface WrittenTable {
+  readonly name: string;
+  readonly size?: number;
+  readonly signature?: { readonly [column: string]: WrittenLeaf };
+  /** Whether its sampler is one that no client knows. */
+  readonly oddSampler?: boolean;
+  readonly oddRemover?: boolean;
+}
+
+/** A ServerInfoResponse. */
+export function serverInfoOf(tables: readonly WrittenTable[]): Uint8Array<ArrayBuffer> {
+  const writer = new BytesWriter();
+  for (const { name, size = 0, signature, oddSampler = false, oddRemover = false } of [...tables].reverse()) {
+    const since = writer.length;
+    writer.string(8, name);
+    writer.int64(7, size);
+    if (signature !== undefined) writeDict(writer, 6, signature);
+    writer.int64(3, 1000);
+    writeSelector(writer, 2, oddRemover);
+    writeSelector(writer, 1, oddSampler);
+    writer.message(2, since);
+  }
+  return writer.take();
+}
+
+function writeSelector(writer: BytesWriter, field: number, odd: boolean): void {
+  const since = writer.length;
+  // Field 9 is of no version of Reverb so far.
+  writer.bool(odd ? 9 : 1, true);
+  writer.message(field, since);
+}
+
+/** A StructuredValue of a dict. */
+function writeDict(writer: BytesWriter, field: number, columns: NonNullable<WrittenTable["signature"]>): void {
+  const value = writer.length;
+  const dict = writer.length;
+  for (const [name, [dtype, shape]] of Object.entries(columns)) {
+    const pair = writer.length;
+    const structure = writer.length;
+    const spec = writer.length;
+    writer.int32(3, dtype);
+    const dims = writer.length;
+    if (shape === null) writer.bool(3, true);
+    else
+      for (const n of [...shape].reverse()) {
+        const dim = writer.length;
+        writer.int64(1, n);
+        writer.message(2, dim);
+      }
+    writer.message(2, dims);
+    writer.message(33, spec);
+    writer.message(2, structure);
+    writer.string(1, name);
+    writer.message(1, pair);
+  }
+  writer.message(53, dict);
+  writer.message(field, value);
+}
