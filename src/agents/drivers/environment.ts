@@ -1,6 +1,9 @@
 /** What drivers let act on each other: an environment, a policy, and those who are told of it. */
+import { copied, isColumn } from "../../column.ts";
 import { mustBe } from "../../error.ts";
+import { isPlain } from "../../spec/infer.ts";
 import { elementsIn } from "../../spec/numbers.ts";
+import { kindOf } from "../../typed.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "../time-step.ts";
 import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
@@ -63,13 +66,30 @@ export function functionsIn<F>(subject: string, list: readonly F[]): F[] {
   return called;
 }
 
-/** A reset's answer as a time step. */
-export function first<O>(given: TimeStep<O> | O): TimeStep<O> {
-  return isTimeStep<O>(given) ? given : restart(given);
+/** A time step with arrays of its own: an environment may write its next observation into the array of the one before. */
+export function ownTimeStep<O>(timeStep: TimeStep<O>): TimeStep<O> {
+  return Object.fromEntries(Object.entries(timeStep).map(([name, value]) => [name, own(value)])) as unknown as TimeStep<O>;
 }
 
-/** A step's answer as a time step. @throws TypeError */
+/** A copy of the arrays in a nest; what is neither an array nor a plain object stays as it is. */
+function own(value: unknown): unknown {
+  if (kindOf(value) !== undefined) return (value as Uint8Array).slice();
+  if (Array.isArray(value)) return value.map(own);
+  if (isColumn(value)) return copied(value);
+  return isPlain(value) ? Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, own(part)])) : value;
+}
+
+/** A reset's answer as a time step of its own. */
+export function first<O>(given: TimeStep<O> | O): TimeStep<O> {
+  return ownTimeStep(isTimeStep<O>(given) ? given : restart(given));
+}
+
+/** A step's answer as a time step of its own. @throws TypeError */
 export function following<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
+  return ownTimeStep(followingOf(given));
+}
+
+function followingOf<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
   if (isTimeStep<O>(given)) return given;
   const { observation, reward, terminated, truncated } = (given ?? {}) as Outcome<O>;
   if (typeof terminated !== "boolean")

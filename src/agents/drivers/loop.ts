@@ -5,7 +5,7 @@ import type { TimeStep } from "../time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
-import { type Environment, first, following, type Observers, type Policy } from "./environment.ts";
+import { type Environment, first, following, type Observers, ownTimeStep, type Policy } from "./environment.ts";
 
 /** Where a drive stopped, for the next one to go on from; and what it did. */
 export interface DriveState<O = unknown> {
@@ -50,7 +50,7 @@ export function* loop<O, A>(
   start: Start<O>,
 ): Waiting<DriveState<O>> {
   const now = <T>(value: Awaitable<T>) => waited(value, signal);
-  let timeStep = start.timeStep ?? first<O>(yield* now(environment.reset()));
+  let timeStep = start.timeStep === undefined ? first<O>(yield* now(environment.reset())) : ownTimeStep(start.timeStep);
   const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
   const initialState = () => (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
   let policyState = start.policyState === undefined ? initialState() : start.policyState.is;

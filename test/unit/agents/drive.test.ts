@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   drive,
   type Environment,
+  PyDriver,
   ReverbAddEpisodeObserver,
   restart,
   StepType,
@@ -180,4 +181,59 @@ test("what an environment must give is said", () => {
     TypeError,
     /^what the environment's step gives must be a TimeStep, or an object with observation, reward, terminated/,
   );
+});
+
+/** Writes each observation into the same arrays, and each time step into the same object. */
+function reusing(asTimeStep: boolean): Environment<{ at: Float32Array; list: number[] }, number> {
+  const observation = { at: new Float32Array(1), list: [0] };
+  const step = { ...restart(observation) } as { -readonly [K in keyof TimeStep]: TimeStep[K] };
+  const put = (n: number) => {
+    observation.at[0] = observation.list[0] = n;
+    return observation;
+  };
+  let n = 0;
+  return {
+    reset() {
+      n = 0;
+      return asTimeStep ? (Object.assign(step, restart(put(0))) as TimeStep<typeof observation>) : put(0);
+    },
+    step() {
+      put(++n);
+      if (!asTimeStep) return { observation, reward: n, terminated: n === 3, truncated: false };
+      return Object.assign(step, n === 3 ? termination(observation, n) : transition(observation, n)) as TimeStep<typeof observation>;
+    },
+  };
+}
+
+describe.each([false, true])("an environment that reuses its arrays (as time steps: %s)", (asTimeStep) => {
+  const firsts: number[][] = [];
+  const noteFirst = ({ observation }: { observation: { at: Float32Array; list: number[] } }) => {
+    firsts.push([observation.at[0] as number, observation.list[0] as number]);
+  };
+  const wanted = [0, 1, 2, 3, 0].map((n) => [n, n]);
+
+  test("drive shows each step what was seen before it", () => {
+    drive(reusing(asTimeStep), () => 0, [noteFirst], { steps: 4 });
+    expect(firsts.splice(0)).toEqual(wanted);
+  });
+
+  test("PyDriver shows both ends of a transition, and goes on where it stopped", () => {
+    const both: number[][] = [];
+    const transitionObservers = [
+      ({ timeStep, nextTimeStep }: { timeStep: TimeStep; nextTimeStep: TimeStep }) => {
+        both.push([timeStep, nextTimeStep].map(({ observation }) => (observation as { at: Float32Array }).at[0] as number));
+      },
+    ];
+    const driver = new PyDriver(reusing(asTimeStep), () => 0, [noteFirst], { maxSteps: 2, transitionObservers });
+    const state = driver.run() as { timeStep: TimeStep<{ at: Float32Array; list: number[] }> };
+    driver.run(state.timeStep);
+    expect(firsts.splice(0)).toEqual(wanted);
+    expect(both).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [3, 0],
+      [0, 1],
+    ]);
+  });
 });
