@@ -64,8 +64,11 @@ for (let episode = 0; episode < EPISODES; episode++) {
     state = seen;
   }
   writer.endEpisode({ final: { observation: 0 }, terminated: true });
-  // The rule's windows end at steps 9, 13, 17, …: one more ends with the episode. It overlaps the last one by more.
-  if ((last + 2 - LENGTH) % STRIDE !== 0) writer.createItem("windows", { length: LENGTH, priority: 1 });
+  // The rule's windows end at steps 9, 13, 17, …: one more ends with the episode. It overlaps the last one by more, or
+  // is all of an episode that is shorter than a window. The final step is one of the episode's rows.
+  const rows = last + 2;
+  if (rows < LENGTH || (rows - LENGTH) % STRIDE !== 0)
+    writer.createItem("windows", { length: Math.min(LENGTH, rows), priority: 1 });
   if (episode > 20) learn();
   if (episode >= (3 * EPISODES) / 4) right += Number(result === 1);
 }

@@ -77,6 +77,8 @@ test("SAC learns from recorded data before it lives a step, and goes on with liv
 
 test("R2D2's windows begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
+  // Episodes of 2 steps and more, of which many are shorter than a window.
+  expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
   const forgets = run("r2d2", 200, ["next(state.data[first], ", "next(0, "]);
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);
 });
