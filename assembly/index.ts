@@ -50,6 +50,7 @@ export {
   writer_stream,
 } from "./writer/writer";
 export { writer_append_block } from "./writer/block";
+export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
 // streams: a set of streams that buffers draw from
 export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/streams";

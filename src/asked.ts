@@ -30,7 +30,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly length?: number;
   /** Which part of a longer item to take. Default: "start". */
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window continues beyond the end of an episode. Default: false; true where items show the columns that they were created with. */
+  /** Whether a window of an item that spans episodes continues beyond the end of one. Default: true; only a writer that is `across` makes such items. */
   readonly cross?: boolean;
   /** The columns of the batch. Default: those that the items were created with, or else every leaf of every step. */
   readonly columns?: C;
@@ -55,7 +55,7 @@ export class Asked {
   among = 0;
   length: number | undefined;
   columns: object | undefined;
-  cross: boolean | undefined;
+  cross = true;
   recycle: Recycle = false;
   nStep: NStep | undefined;
   /** DISTINCT and STRATIFIED. */
@@ -91,7 +91,7 @@ export class Asked {
     const passed = this.#passed;
     this.#passed = false;
     // Each is read once: it may be a getter.
-    const { into, beta, among, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
+    const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
       // Tested here because passing a fraction as an argument would allocate it.
@@ -124,7 +124,7 @@ export class Asked {
       this.n = integer("n", n, 1, MAX_LENGTH);
       this.among = amongOf(among);
       if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
-      if (cross !== undefined) flag("cross", cross);
+      flag("cross", cross);
       this.flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
       this.from = oneOf("offset", OFFSETS, offset);
       this.divisor = oneOf("normalize", NORMALIZE, normalize);

@@ -18,7 +18,7 @@ export interface EndOptions<S = Spec> {
   readonly lane?: number;
 }
 
-/** Which lanes' episodes end with a step: one value a lane. Where both flags are there it terminated. */
+/** Which lanes' episodes end with a step: one value per lane, no lane where it is left out. Where both flags are there it terminated. */
 export interface LaneEnds<S = Spec> {
   readonly terminated?: ArrayLike<number | boolean>;
   readonly truncated?: ArrayLike<number | boolean>;
@@ -34,7 +34,7 @@ export interface BlockOptions<S = Spec, TableName extends string = string> {
   readonly truncated?: ArrayLike<number | boolean>;
   /** Final steps: one for each episode that ends by `terminated` or `truncated`, in the order of the steps. */
   readonly final?: SomeColumnsOf<S>;
-  /** By table: the priority of the item that ends with the step, for the writer's rules. */
+  /** By table, one value per step: the priority of the transition that begins with the step (rules of `nStep`), or of the item that ends with it (rules of `length`). */
   readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> };
 }
 
@@ -67,25 +67,27 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   return { lane, final, terminated };
 }
 
-/** The second argument of `append`, checked. */
-export function checkLaneEnds<S>(lanes: number, ends: LaneEnds<S>): LaneEnds<S> {
-  if (lanes > 1) return onlyKeys("append", ends, "terminated, truncated, final");
-  throw mustBe(TypeError, "the second argument of append", "left out with one lane: call endEpisode({ final, terminated }) after it", ends);
+/** The second argument of `append`, checked. @param hasLanes whether the writer was asked for lanes, be it one */
+export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds<S> {
+  if (hasLanes) return onlyKeys("append", ends, "terminated, truncated, final");
+  const rule = "left out of a writer without lanes: call endEpisode({ final, terminated }) after it, or ask for lanes: 1";
+  throw mustBe(TypeError, "the second argument of append", rule, ends);
 }
 
-/** With rules that make transitions it must be said whether episodes terminate. */
+/** With rules that make transitions it must be said whether episodes terminate; flags that are left out are those of no step. */
 export function mustSay({ autoreset, hasTransitions }: EndRules, { ends, terminated, truncated }: Ends, final: unknown): void {
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'left out with autoreset: "nextStep", where it comes as the next step', final);
   if (!hasTransitions) return;
   if (ends !== undefined) throw mustBe(TypeError, "ends", "left out with rules of nStep: say terminated and truncated", ends);
-  if (terminated === undefined && (truncated ?? final) !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
+  if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
-/** What is truncated needs what was seen last, to bootstrap from. */
-export function mustSee({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number): void {
+/** What is truncated needs what was seen last, to bootstrap from. @param isSaid whether some steps could have terminated */
+export function mustSee({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, isSaid = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || holds(final)) return;
-  throw mustBe(TypeError, "final", "given where an episode is truncated: what was seen last, which its transitions bootstrap from", final);
+  const other = isSaid ? "" : " (or terminated must be said, where it did)";
+  throw mustBe(TypeError, "final", `given where an episode is truncated: what was seen last, which its transitions bootstrap from${other}`, final);
 }
 
 /** Whether there is a value in a nest. */

@@ -16,7 +16,7 @@ export function refusalOf(engine: Engine, writer: CoreWriter, code: number, subj
   if (code === E_REWARD) return notFinite(roles.path("reward"), core.refusedValue);
   if (code === E_NO_EPISODE) {
     const of = core.refusedArgument;
-    return subject === "terminated" || subject === "priorities" ? endsAlready(of) : noEpisode(of, writer.episodeSteps(of) > 0);
+    return subject === "terminated" || subject === "priorities" ? endsAlready(of) : noEpisode(of, core.refusedValue > 0);
   }
   if (code === E_FINAL) return beginsWithFinal(core.refusedValue);
   if (code !== E_LENGTH) return core.failure(code);

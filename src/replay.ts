@@ -13,7 +13,7 @@ import { printsAs, Word } from "./prints.ts";
 import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
-import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
+import { unknownTable, type WriterOptions } from "./rules.ts";
 import { checkSeed } from "./seed.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
@@ -26,7 +26,7 @@ import { type RestoreOptions, restore, type SnapshotSource } from "./store/snaps
 import { snapshot } from "./store/snapshot/write.ts";
 import { type AnyTable, type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
-import type { HasLanes, Writer } from "./writer.ts";
+import { type HasLanes, type OneLane, type SavedWriterOptions, savedWriterOf, type Writer } from "./writer.ts";
 import { Writers } from "./writers.ts";
 
 /** Not `any`, so that an editor knows the names where none is written yet. */
@@ -186,9 +186,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       options: replay.options,
       tables: [...replay.#tables.values()],
       get writers() {
-        return replay.writers;
+        return replay.writers.map((writer) => ({ options: savedWriterOf(writer), streams: writer.streams }));
       },
-      adopt: (options) => replay.#writers.adopt(options as ResolvedWriterOptions),
+      adopt: (options) => replay.#writers.adopt(options as SavedWriterOptions),
       restored: (writers, isCopy) => replay.#writers.restored(writers, isCopy),
     };
   }
@@ -207,11 +207,13 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table · OUT_OF_MEMORY · OUT_OF_TURN for the name of a writer that is open in this run ·
    * SPEC_MISMATCH for other options than the writer of that name has, naming the first one
    */
-  writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
+  writer<const L extends number = 0>(
+    options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {},
+  ): Writer<S, TableName, HasLanes<L>> & OneLane<S, L> {
     this.#engine.begin();
     const writer = this.#writers.writer(options as WriterOptions<string, ColumnSet<unknown>>);
     this.#engine.changed();
-    return writer as Writer<S, TableName, HasLanes<L>>;
+    return writer as unknown as Writer<S, TableName, HasLanes<L>> & OneLane<S, L>;
   }
 
   /**

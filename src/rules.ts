@@ -11,7 +11,10 @@ interface AnyRule<TableName extends string> {
   readonly priority?: number | "max";
 }
 
-/** Makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps. A final step is one of them, but begins no item. */
+/**
+ * Makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps; of a writer that is `across`, whenever the lane has.
+ * A final step is one of them, but begins no item.
+ */
 export interface LengthRule<TableName extends string = string, Columns = object> extends AnyRule<TableName> {
   readonly length: number;
   /** Steps between the starts of two items. Default: 1. */
@@ -42,15 +45,21 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
   readonly name?: string;
   /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
   readonly keep?: number;
-  /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
+  /**
+   * Number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 it may have one, so that code for vector
+   * environments runs with one environment. Default: one environment, whose values have none.
+   */
   readonly lanes?: number;
   /** Rules that make items of the appended steps. An empty list says that there are none on purpose: no warning of episodes without items. */
   readonly items?: readonly ItemRule<TableName, Columns>[];
-  /** Whether items may span episodes. If so, `endEpisode` keeps the writer's window. Default: false. */
+  /**
+   * Whether items may span episodes: then `endEpisode` keeps the writer's window, and rules of `length` count the steps of the lane. Transitions stay in their episodes.
+   * Default: false.
+   */
   readonly across?: boolean;
   /**
    * How the environments of several lanes begin anew, as Gymnasium's vector environments call it. "nextStep": by the next step, which then is the final one of the episode
-   * that ended. "sameStep": at once; "disabled": when they are told to. Both give what was seen last as `final`. With `nStep` rules it must be said. Default: "disabled".
+   * that ended; the items of one that terminated are made before, and that step fills in what was seen last. "sameStep": at once; "disabled": when they are told to. Both give what was seen last as `final`. With `nStep` rules it must be said. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }

@@ -93,9 +93,7 @@ export class Reader {
       const shown = choice.mixed ? this.#shown(draw.slots(count)) : undefined;
       if (asked.into === undefined) filler = this.#narrowed(filler, draw, count, shown, of !== undefined);
       if (holds & WEIGHTS) draw.weigh(handle, asked.divisor);
-      // What items show by columns of their own they show whole.
-      const over = cross ?? (asked.columns === undefined && filler.selections !== this.#whole);
-      draw.runs(handle, count, filler.width, asked.from + CROSS * Number(over));
+      draw.runs(handle, count, filler.width, asked.from + CROSS * Number(cross));
       lost = nStep !== undefined && draw.nStep(nStep) > 0;
       filler.show(shown).fill(count);
       filler.batch.blocked = count === n ? undefined : blockedBy(draw);

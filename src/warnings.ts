@@ -12,7 +12,7 @@ export interface FullLogger {
 
 /**
  * - `emptyTable`: a draw from a table that never had an item, though steps were appended
- * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them
+ * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them when the next step came
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
  * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
  * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does

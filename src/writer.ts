@@ -19,7 +19,7 @@ import {
   mustSee,
   mustShow,
 } from "./ends.ts";
-import { finite, integer, onlyKeys } from "./error.ts";
+import { finite, integer, onlyKeys, ReplayError } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
 import { refusalOf } from "./refusal.ts";
 import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
@@ -30,8 +30,27 @@ import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
-export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
+/** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
+export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
+
+/** What a writer that was asked for `lanes: 1` takes as well: a step with a leading dimension, and how its episode ends. */
+export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
+
+/** What was asked of a writer, beside its options. */
+export interface AskedOfWriter {
+  /** Whether it has no rules on purpose. */
+  readonly createsItems?: boolean;
+  /** Whether lanes were asked for: then values of a single one may have a dimension of lanes, too. */
+  readonly isVector?: boolean;
+}
+
+/** Options of a writer that was saved, and what neither they nor its streams have (assembly/writer/dues.ts). */
+export interface SavedWriterOptions extends ResolvedWriterOptions {
+  readonly state?: readonly number[];
+}
+
+/** What a snapshot has of a writer beside its streams: the writer's own options where that is all. */
+export let savedWriterOf: (writer: Writer) => SavedWriterOptions;
 
 /** For the package's own writers: an item of `length` steps that end so many before the newest. */
 export let createItemOf: (writer: Writer, table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number) => Promise<void> | undefined;
@@ -54,7 +73,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #writer: CoreWriter;
   /** The staging record; with several lanes, a block of columns. */
   readonly #recordBytes: number;
-  /** Behind a block of columns, how the episode of each lane ends with it. */
+  /** The step as a block of columns, if its lanes can be told how they end; 0 else. */
+  readonly #blockAt: number;
+  /** Behind that, how the episode of each lane ends with it. */
   readonly #endsAt: number;
   readonly #rules: EndRules;
   /** What the engine knows of this writer. */
@@ -66,22 +87,33 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #closed = false;
   /** Whether `createItem` made one, or will: then it is not for the rules alone to make something of an episode. */
   #createsItems: boolean;
+  readonly #isVector: boolean;
   /** Episodes that ended without an item, of which `stats` knows. */
   #barren = 0;
+  /** Whether there are more, for which `createItem` may still make one: until the next step their last ones are at hand. */
+  #lacks = false;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
   static {
     createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
     waitingOf = (writer, table, n) => writer.#writer.waiting(table.handle, n);
+    savedWriterOf = (writer) => writer.#saved();
     insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
 
   /** `replay.writer` makes writers. */
-  constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void, createsItems = false) {
+  constructor(
+    engine: Engine,
+    tables: ReadonlyMap<string, AnyTable>,
+    { state, ...options }: SavedWriterOptions,
+    onClose: () => void,
+    { createsItems = false, isVector = false }: AskedOfWriter = {},
+  ) {
     pointAtCallersOf(new.target);
     this.#createsItems = createsItems;
+    this.#isVector = isVector && options.lanes === 1;
     this.options = options;
     this.#engine = engine;
     this.#tables = tables;
@@ -90,8 +122,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const { lanes, items, layouts } = options;
     const { leaves } = layout;
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
-    const end = offsets.pop() as number;
-    this.#recordBytes = lanes === 1 ? end : end + lanes;
+    const stepBytes = offsets.pop() as number;
+    const [head = 0] = this.#isVector ? blockOffsets([], items.length + leaves.length, 1) : [];
+    const end = stepBytes + head;
+    this.#recordBytes = lanes === 1 && !this.#isVector ? end : end + lanes;
     this.#rules = endRulesOf(options, engine.roles);
     const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
@@ -105,25 +139,23 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
         core.took(code);
       });
+      if (state !== undefined && !(Array.isArray(state) && writer.restore(state)))
+        throw new ReplayError("CORRUPT", "the state of a writer contradicts its options");
       engine.columnLayouts.rules.add(layouts);
       this.#ruled = { lanes, items, core: writer };
       engine.writers.add(this.#ruled);
       this.#record = engine.stage(this.#recordBytes);
       this.#endsAt = this.#record + end;
+      this.#blockAt = this.#record + (this.#isVector ? stepBytes : 0);
     } catch (error) {
       this.#free();
       throw error;
     }
     const addresses = offsets.map((offset) => this.#record + offset);
-    const staging = new Staging(
-      core,
-      lanes === 1 ? engine.makeStep : engine.makeLanes,
-      this.#record,
-      leaves,
-      addresses,
-      lanes === 1 ? [] : [lanes],
-      engine.sawNaN,
-    );
+    // A column of one row is that row's value.
+    if (this.#isVector) core.u32.set(addresses, this.#blockAt / 4);
+    const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
+    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, engine.sawNaN);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -154,15 +186,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /**
    * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes + items)
-   * With several lanes, every value has a leading dimension with one step per lane.
+   * With several lanes, every value has a leading dimension with one step per lane. A writer that was asked for `lanes: 1` takes values with that dimension and without.
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
    * filled in part.
-   * @param ends with several lanes: whose episodes end with this step; nothing of it is kept
+   * @param ends with `lanes`: whose episodes end with this step; nothing of it is kept
    */
   append(): void;
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
+    if (this.#lacks) this.#tellBarren();
     if (ends !== undefined) {
       this.#appendEnds(step, ends);
       return;
@@ -203,15 +236,17 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         ends,
         finals,
         priorities: tables.map((table) => priorities?.[table as TableName]),
+        isVector: this.#isVector,
       });
-      mustSee(this.#rules, final, placed.truncated);
+      if (this.#lacks) this.#tellBarren();
+      mustSee(this.#rules, final, placed.truncated, ends.terminated !== undefined);
       if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
       return placed;
     });
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
-    if (block.ends !== 0) this.#countBarren();
+    if (block.ends !== 0) this.#countBarren(block.ended > 0);
     return block.rows;
   }
 
@@ -266,9 +301,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const { lane, final, terminated } = checkEnd(this.#rules, options);
     this.#begin();
+    if (this.#lacks) this.#tellBarren();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
-      this.#countBarren();
+      this.#countBarren(false);
       this.#engine.changed();
       return;
     }
@@ -281,7 +317,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
     if (terminated === true && code >= 0) engine.terminated = true;
     this.#done(code, "priority", lane);
-    this.#countBarren();
+    this.#countBarren(true);
   }
 
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
@@ -300,6 +336,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) return;
     if (!this.#engine.closed) this.#engine.open();
     this.#closed = true;
+    if (this.#lacks && !this.#engine.closed) this.#tellBarren();
     this.#onClose();
     const { isLent } = this.#staging;
     this.#staging.close();
@@ -327,6 +364,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #begin(): void {
     this.#engine.begin();
     if (this.#closed) throw writerClosed();
+  }
+
+  /** What a snapshot has of it. */
+  #saved(): SavedWriterOptions {
+    const { state } = this.#writer;
+    return state === undefined ? this.options : { ...this.options, state };
   }
 
   #free(isLent = false): void {
@@ -367,19 +410,19 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const [ended, truncated, finals] = whileBarred(engine, () => {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
-      const { final, ...rest } = checkLaneEnds(lanes, given);
+      const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, given);
       const ends = settled(rest, lanes);
       mustSay(this.#rules, ends, final);
       const [all, cut] = countEnds(ends, lanes);
-      mustSee(this.#rules, final, cut);
+      mustSee(this.#rules, final, cut, ends.terminated !== undefined);
       const at = final === undefined || all === 0 ? 0 : this.#placeLastSeen(ends, final, all, cut);
       placeEnds(engine.core, this.#endsAt, ends, lanes);
       return [all, cut, at];
     });
-    const code = this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals);
+    const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
-    this.#countBarren();
+    this.#countBarren(true);
   }
 
   #refill(step: unknown): void {
@@ -400,8 +443,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return at;
   }
 
+  /** Looks for episodes that ended without an item. @param atHand whether `createItem` may still make one of them */
+  #countBarren(atHand: boolean): void {
+    if (this.#writer.barren === this.#barren) return;
+    if (atHand) this.#lacks = true;
+    else this.#tellBarren();
+  }
+
   /** Warns of episodes that ended and of which nothing can be learned. */
-  #countBarren(): void {
+  #tellBarren(): void {
+    this.#lacks = false;
     const { barren } = this.#writer;
     const more = barren - this.#barren;
     this.#barren = barren;

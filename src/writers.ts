@@ -6,7 +6,7 @@ import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWr
 import type { ColumnSet } from "./spec/columns.ts";
 import type { OpenWriters } from "./store/saved.ts";
 import type { AnyTable } from "./table.ts";
-import { Writer } from "./writer.ts";
+import { type AskedOfWriter, type SavedWriterOptions, Writer } from "./writer.ts";
 
 type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 
@@ -60,12 +60,12 @@ export class Writers {
   }
 
   /** Opens a writer of an earlier run, whose state comes later. @throws ReplayError CORRUPT for a name that is none, or another's */
-  adopt(options: ResolvedWriterOptions): void {
+  adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#named.has(name)))
       throw new ReplayError("CORRUPT", `the list of writers contradicts itself: ${show(name)} is no name of one writer`);
-    // An empty list of rules may be on purpose: it is not known any more.
-    this.#left.set(this.#add(options, [], options.items.length === 0), "");
+    // An empty list of rules, or one lane, may be on purpose: it is not known any more.
+    this.#left.set(this.#add(options, [], { createsItems: options.items.length === 0, isVector: true }), "");
   }
 
   /** The state of those that were adopted is there. @param isCopy whether the run that they are of may go on */
@@ -94,20 +94,20 @@ export class Writers {
     );
   }
 
-  #made(resolved: ResolvedWriterOptions, { items }: AnyOptions): Writer {
-    const writer = this.#add(resolved, bareTables(items), items?.length === 0);
+  #made(resolved: ResolvedWriterOptions, { items, lanes }: AnyOptions): Writer {
+    const writer = this.#add(resolved, bareTables(items), { createsItems: items?.length === 0, isVector: lanes !== undefined });
     this.#warnOfLeft();
     return writer;
   }
 
-  #add(options: ResolvedWriterOptions, bare: readonly string[], hasNoRules: boolean): Writer {
+  #add(options: SavedWriterOptions, bare: readonly string[], asked: AskedOfWriter): Writer {
     const onClose = () => {
       this.#count(writer, []);
       this.#open.delete(writer);
       this.#left.delete(writer);
       if (options.name !== undefined) this.#named.delete(options.name);
     };
-    const writer: Writer = new Writer(this.#engine, this.#tables, options, onClose, hasNoRules);
+    const writer: Writer = new Writer(this.#engine, this.#tables, options, onClose, asked);
     this.#open.set(writer, []);
     this.#count(writer, bare);
     if (options.name !== undefined) this.#named.set(options.name, writer);

@@ -9,7 +9,7 @@
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
  *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH have it already · 1: it counts when its batch is passed on
- *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item
+ *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
  */
 import { align16 } from "../memory/layout";
 

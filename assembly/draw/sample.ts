@@ -105,10 +105,10 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   d.longest = 0;
   d.shortest = u32.MAX_VALUE;
   for (let i: u32 = 0; i < drawn; i++) {
-    see(d, slots.item(d.slot(i)).length());
+    see(t, d, d.slot(i));
     if ((flags & SAME_COLUMNS) != 0 && !fitsWith(d, slots.layout(d.slot(i)))) return fail(E_UNLIKE, i, <f64>slots.layout(d.slot(i)));
   }
-  if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(d, slots.item(slot).length());
+  if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(t, d, slot);
   return drawn;
 }
 
@@ -135,9 +135,10 @@ function fitsWith(d: Draw, layout: u32): bool {
   return layout >> FORM_BITS == <u32>d.layout >> FORM_BITS;
 }
 
-function see(d: Draw, length: u32): void {
-  d.longest = max(d.longest, length);
-  d.shortest = min(d.shortest, length);
+function see(t: Table, d: Draw, slot: u32): void {
+  const item = t.slots().item(slot);
+  d.longest = max(d.longest, item.length());
+  d.shortest = min(d.shortest, t.transitionRows(item));
 }
 
 /** Closes the draw: what left is released, what waits is let in. */

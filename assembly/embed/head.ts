@@ -2,6 +2,7 @@
 
 import { TEXT } from "../rows/leaf";
 import { PRIORITIZED, WITH_MIN } from "../selectors/selector";
+import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
 import { dtypeName, Field, isList, partEnd } from "./field";
 import { ROLES, Role, roleName } from "./roles";
@@ -42,8 +43,10 @@ export function putWriters(put: Put): void {
   put.array(root.writers().count);
   for (let i: u32 = 0; i < root.writers().count; i++) {
     const options = WriterOptions.of(i);
+    const handle = changetype<usize>(options.writer());
+    const numbers = writer_numbers(handle);
     put
-      .object(6 + u32(options.nameBytes != 0))
+      .object(6 + u32(options.nameBytes != 0) + u32(numbers != 0))
       .text("keep")
       .number(options.keep)
       .text("lanes")
@@ -59,6 +62,8 @@ export function putWriters(put: Put): void {
       .text("autoreset");
     put.text(options.autoreset == NEXT_STEP ? "nextStep" : options.autoreset == SAME_STEP ? "sameStep" : "disabled");
     if (options.nameBytes != 0) put.text("name").textAt(options.name, options.nameBytes);
+    if (numbers != 0) put.text("state").array(numbers);
+    for (let n: u32 = 0; n < numbers; n++) put.number(writer_number(handle, n));
   }
 }
 

@@ -8,16 +8,17 @@ import { record_load_stream } from "../record/stream";
 import { record_load_table, record_table_bytes } from "../record/table";
 import { stream_check } from "../rows/stream";
 import { table_layouts } from "../tables/inspect";
+import { writer_set_number } from "../writer/dues";
 import { made, make } from "./create";
 import { putLayout } from "./head";
 import { find, headLines, writerLines } from "./lines";
 import { poolCount, poolOf } from "./pools";
 import { Refusal } from "./refusal";
 import { clean, outside, Root, vacant } from "./root";
-import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
+import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, reserveSave, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
 import { TableOptions } from "./table-options";
 import { ARRAY, Put, Tags } from "./tags";
-import { closeSaved } from "./writer-options";
+import { closeSaved, WriterOptions } from "./writer-options";
 
 const MAGIC_BYTES: u32 = 8;
 /** As many as a section of them has at most. */
@@ -72,6 +73,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   code = make(root, root.bytes().at, root.bytes().count, saved);
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
+  if (code == 0) code = takeStates(root, writers);
   // The lines of the host may have said more of them.
   const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
   if (code == 0) code = finish(root, first, end, streamCount(open));
@@ -134,6 +136,25 @@ function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
     at += SECTION_BYTES + section.bytes;
   }
   return found == 0 ? null : changetype<Section>(<usize>found);
+}
+
+/** What neither the options nor the streams of writers have. 0, or what is refused. */
+function takeStates(root: Root, writers: Section): i32 {
+  const tags = Tags.of(<u32>writers.payload(), writers.bytes);
+  const count = tags.enter(ARRAY);
+  let code = 0;
+  let some = false;
+  for (let i: u32 = 0; i < count && code == 0 && tags.broken == 0; i++) {
+    const from = tags.at;
+    const handle = changetype<usize>(WriterOptions.of(i).writer());
+    const numbers: u32 = find(tags, from, "state") ? tags.enter(ARRAY) : 0;
+    some = some || numbers != 0;
+    for (let n: u32 = 0; n < numbers && code == 0 && tags.broken == 0; n++) code = writer_set_number(handle, n, tags.number());
+    tags.at = from;
+    tags.skip();
+  }
+  if (code == E_OUT_OF_MEMORY || (code == 0 && some && !reserveSave(root))) return noRoom();
+  return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer contradicts its options");
 }
 
 /** Rows, freed rows and slots take their places. 0, or what is refused. */

@@ -74,6 +74,8 @@ export function readView(words: Words): i32 {
   if (words.want("items or transitions") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
+  // An item is shown whole.
+  if (view.kind == ITEMS) view.from = CROSS;
   while (words.next()) {
     const code = readDraw(words, view);
     if (code != 0) return code;
@@ -100,6 +102,7 @@ function readDraw(words: Words, view: View): i32 {
 
 function readItems(words: Words, view: View): i32 {
   if (words.is("cross")) view.from |= CROSS;
+  else if (words.is("cut")) view.from &= ~CROSS;
   else if (words.is("mask")) view.mask = 1;
   else if (words.is("length")) {
     const code = words.integer("length", 1, MAX_LENGTH);
@@ -112,7 +115,7 @@ function readItems(words: Words, view: View): i32 {
     if (words.is("end")) view.from |= FROM_END;
     else if (words.is("uniform")) view.from |= FROM_ANY;
     else if (!words.is("start")) return words.unknown("start, end or uniform");
-  } else return words.unknown("length, offset, cross, mask, distinct, stratified, among or weights");
+  } else return words.unknown("length, offset, cross, cut, mask, distinct, stratified, among or weights");
   return 0;
 }
 
@@ -147,7 +150,9 @@ export function viewOf(i: u32): View | null {
 /** Refuses transitions of items of a single step. */
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
-  return refusal.put(" has items of a single step, which are no transitions: give its rules nStep, or a length of 2 and more").code;
+  return refusal.put(
+    " has items of a single step, which are no transitions, or that begin with the last step of an episode: give its rules nStep, or a length of 2 and more",
+  ).code;
 }
 
 /** @param longest rows of the longest item that there is, or that a rule makes */

@@ -299,6 +299,11 @@ export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
   }
+  return reserveFrames(p, count);
+}
+
+/** Makes room for the frames of so many rows. */
+export function reserveFrames(p: Pool, count: u32): bool {
   if (!p.shares()) return true;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);

@@ -1,26 +1,30 @@
 /**
  * A stream: the steps of one writer (or lane) in order, of which it holds the recent ones: items are made of them, buffers read them.
  *
- * STREAM, 40 bytes, then entries of the ring:
+ * STREAM, 48 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
  *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (recent.ts)
- *   24 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
+ *   24 │ before u32      │ … u32       │  steps of earlier episodes, of a stream whose recent steps live on over their ends
+ *   32 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesEqual, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
 import { BYTES, LINK, tracking } from "./changes";
-import { Leaf, SHARED, WIDE } from "./leaf";
+import { Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
-import { HEAD_BYTES, Head, LINK_END, LINK_FINAL } from "./row";
+import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 
-/** What the next step is: one more of the open episode; the first of another, before which the steps at hand may have to go; or LINK_FINAL, LINK_ENDS: the final one, ending so. */
+/**
+ * What the next step is: one more of the open episode; the first of another, before which the steps at hand may have to go; LINK_FINAL: the final one; LINK_ENDS: the value of
+ * the final one, which was appended as zeros when its episode terminated.
+ */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
 export const FIRST_ALONE: u32 = 2;
 
-const RING_AT: usize = 24;
-const STREAM_BYTES: u32 = 40;
+const RING_AT: usize = 32;
+const STREAM_BYTES: u32 = 48;
 
 @unmanaged
 export class Stream {
@@ -30,6 +34,8 @@ export class Stream {
   episodeStep: u32;
   awaits: u32;
   limit: u32;
+  before: u32;
+  unused: u32;
 
   @inline
   rows(): Pool {
@@ -100,6 +106,28 @@ export class Stream {
     this.notePush(p, row);
   }
 
+  /**
+   * The final step of an episode that terminated gets the value that came for it; it was zeros so far. Where the bytes of leaves are, `staged` tells; 0: `columns` do,
+   * of the r-th row. There must be room for its frames. O(row)
+   */
+  fill(staged: usize, columns: usize, r: u32, across: u32): void {
+    const p = this.rows();
+    const row = this.last;
+    const recent = this.recent();
+    // Frames are shared with the step before, as if this one came only now.
+    if (recent.count > 1) this.last = recent.get(recent.count - 2);
+    if (staged != 0) Bytes.copy(p.bytes(row), staged, p.rowBytes);
+    for (let i: u32 = 0; i < p.leaves && (p.apart() || staged == 0); i++) {
+      const leaf = p.leaf(i);
+      const value = staged != 0 ? staged + <usize>leaf.staged : <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.valueBytes());
+      if (leaf.kind != NARROW) placeLeaf(this, p, row, i, value);
+      else if (staged == 0) copyBytes(p.value(row, leaf), value, leaf.bytes);
+    }
+    this.last = row;
+    if (tracking()) p.noteChange(row, BYTES);
+    this.awaits = across != 0 ? FIRST : FIRST_ALONE;
+  }
+
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     const before = this.last;
@@ -125,7 +153,7 @@ export class Stream {
   /** Whether an episode is open. */
   @inline
   isOpen(): bool {
-    return this.awaits == ONE_MORE || this.awaits >= LINK_FINAL;
+    return this.awaits == ONE_MORE || this.awaits == LINK_FINAL;
   }
 
   /** The number of the next step in its episode. */
@@ -140,19 +168,20 @@ export class Stream {
     Head.of(this.last).next |= how;
     if (tracking()) this.rows().noteChange(this.last, LINK);
     this.awaits = across != 0 ? FIRST : FIRST_ALONE;
+    if (across != 0) this.before += this.episodeStep;
     this.episodeStep = 0;
   }
 
   /** Before a step that is not just one more. */
   private begin(p: Pool): void {
-    if (this.awaits >= LINK_FINAL) return;
+    if (this.awaits == LINK_FINAL) return;
     if (this.awaits == FIRST_ALONE) stream_clear(changetype<usize>(this));
     p.episodes += 1;
     this.episode = p.episodes;
     this.awaits = ONE_MORE;
   }
 }
-if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 24");
+if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 32");
 
 /** Bytes of a stream with room for so many recent steps beside it: a multiple of 8, as streams follow each other. */
 export function stream_bytes(room: u32): u32 {
@@ -178,6 +207,7 @@ export function stream_end(stream: usize, across: u32): void {
     if (tracking()) s.rows().noteChange(s.last, LINK);
   }
   s.awaits = FIRST;
+  if (across != 0) s.before += s.episodeStep;
   s.episodeStep = 0;
   if (across == 0) stream_clear(stream);
 }
@@ -223,7 +253,8 @@ export function stream_check(stream: usize): i32 {
     if (i + 1 < recent.count && p.next(n) != recent.get(i + 1)) return 4;
   }
   if (s.isOpen() && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
-  return !s.isOpen() && s.episodeStep != 0 ? 6 : 0;
+  if (!s.isOpen() && s.episodeStep != 0) return 6;
+  return s.awaits == LINK_ENDS && (s.last == 0 || !p.isFinal(s.last)) ? 7 : 0;
 }
 
 /** Writes the value of leaf i of row n where it is not packed in the row; leaves are placed in order, before the row is pushed. */

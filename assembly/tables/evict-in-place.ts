@@ -41,7 +41,7 @@ export class EvictInPlace {
       countEpisodes(t, oldFirst, oldLength, false);
     }
     item.begin(first, length, run);
-    t.sees(layout, length);
+    t.sees(layout, length, length);
     item.generation += 1;
     item.priority = Math.abs(priority);
     t.seesPriority(priority);
@@ -102,7 +102,7 @@ export class EvictInPlace {
     t.seesPriority(priority);
     order.oldest = order.next(newest);
     t.newest = newest;
-    t.sees(layout, word & MAX_LENGTH);
+    t.sees(layout, word & MAX_LENGTH, word & MAX_LENGTH);
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);

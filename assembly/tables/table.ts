@@ -14,7 +14,7 @@
  *   96 │ count u32           │ pending u32    │
  *  104 │ pendingFirst u32    │ pendingLast u32 │
  *  112 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
- *  120 │ longest u32         │ shortest u32   │  of the items that were created
+ *  120 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
  *  128 │ RANDOM (32)                          │
  *  160 │ LIMITER (48)                         │  its two counts are canonical: up to byte 176
  *  208 │ SLOTS (64)                           │
@@ -30,7 +30,7 @@ import { Run, SINGLE } from "../rows/run";
 import { isFifo, isOrder, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
-import { FREE, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
+import { FREE, Item, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
 
 const RANDOM_AT: usize = 128;
 const LIMITER_AT: usize = 160;
@@ -118,14 +118,20 @@ export class Table {
     return priority == 0;
   }
 
-  /** Notes what an item that is created looks like. */
+  /** Rows of an item, as a transition has them: one that begins with the last step of an episode has that row alone. */
   @inline
-  sees(layout: u32, length: u32): void {
+  transitionRows(item: Item): u32 {
+    return item.single() || !this.rows().ends(item.first) ? item.length() : 1;
+  }
+
+  /** Notes what an item that is created looks like. @param shown its rows as a transition */
+  @inline
+  sees(layout: u32, length: u32, shown: u32): void {
     if (layout != this.layout) {
       if (this.longest == 0) this.layout = layout;
       else this.mixed = 1;
     }
-    if (length < this.shortest || this.longest == 0) this.shortest = length;
+    if (shown < this.shortest || this.longest == 0) this.shortest = shown;
     if (length > this.longest) this.longest = length;
   }
 
@@ -278,7 +284,7 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: 
   t.slots().item(slot).begin(first, length, run);
   t.slots().setLayout(slot, layout);
   // Here, since a draw may let it in; and once more when it is in, since the table may have been emptied.
-  t.sees(layout, length);
+  t.sees(layout, length, t.transitionRows(t.slots().item(slot)));
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;
@@ -366,7 +372,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
-  t.sees(t.slots().layout(slot), item.length());
+  t.sees(t.slots().layout(slot), item.length(), t.transitionRows(item));
   t.setPriority(slot, priority);
   if (tracking()) {
     t.slots().track(slot);

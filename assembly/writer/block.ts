@@ -7,7 +7,9 @@ import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
 import { ONE_MORE, placeLeaf, Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
-import { canTake, endLane, finishLane, makeItem, makeLast, Writer } from "./writer";
+import { Dues } from "./dues";
+import { itemsOf } from "./lane-walk";
+import { canTake, endLane, finishLane, makeItem, makeLast, Rule, Writer } from "./writer";
 
 /** How an episode ends with a row: not, without a final step, truncated, terminated. */
 const GOES_ON: u8 = 0;
@@ -20,7 +22,8 @@ const SHORT: u32 = 4;
 
 /**
  * O(rows × (row + items)): appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes.
- * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row; 0 for the rule's own. `ends`: u8 × rows, how
+ * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for
+ * the rule's own. `ends`: u8 × rows, how
  * the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as in `columns`, of final steps, one a
  * row that ends with 2 or 3, in their order; 0 where they are zeros, or (WRITER awaits) come as the next row of their lane.
  * Items that wait, or what is refused, and then nothing changed.
@@ -33,8 +36,14 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   let waiting: u32 = 0;
   let ended: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
+    const first = w.stream(r % w.lanes);
+    if (first.awaits == LINK_ENDS) {
+      first.fill(0, columns, r, w.across);
+      r += 1;
+      continue;
+    }
     const live = pool.live();
-    let row = pool.takeMany(rows - r);
+    let row = pool.takeMany(rowsTaken(w, pool, ends, r, rows));
     const end = r + pool.live() - live;
     scatterRows(pool, columns, row, r, end - r);
     while (r < end) {
@@ -46,10 +55,12 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       row += max(straight, 1);
       const how = endOf(ends, r - 1);
       if (how == ENDS) endLane(w, s);
-      else if (how != GOES_ON && w.awaits != 0) s.awaits = markOf(how);
+      else if (how == TRUNCATES && w.awaits != 0) s.awaits = LINK_FINAL;
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
-        waiting += finishLane(w, s, markOf(how));
+        waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
+        // Nothing that is still to come is worth anything: its value follows.
+        if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
     }
@@ -57,13 +68,24 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** How the episode of row r's lane ends with it. */
-function endOf(ends: usize, r: u32): u8 {
-  return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
+/** How many of the rows from the r-th on become rows of the pool, before one that is the value of a final step. */
+function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
+  if (w.awaits == 0) return rows - r;
+  let end = r;
+  // A pool gives no more of them at once than are in a block of its own.
+  rows = min(rows, r + pool.rows);
+  while (end < rows && !isValue(w, ends, end, end < r + w.lanes)) end++;
+  return end - r;
 }
 
-function markOf(how: u8): u32 {
-  return how == TERMINATES ? LINK_ENDS : LINK_FINAL;
+/** Whether row r is the value of a final step that is there. @param known whether its lane's stream tells, and not the row before */
+function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
+  return known ? w.stream(r % w.lanes).awaits == LINK_ENDS : endOf(ends, r - w.lanes) == TERMINATES;
+}
+
+/** How the episode of row r's lane ends with it. */
+export function endOf(ends: usize, r: u32): u8 {
+  return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
 }
 
 /** From row r on, how many belong to one lane and one episode. */
@@ -88,15 +110,28 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const priorities = given(pool, columns, k);
-    const priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
-    if (how >= LINK_FINAL) waiting += makeLast(s, rule, priority);
-    else if (rule.makes(s.episodeStep)) waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+    let priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
+    if (how == LINK_FINAL) waiting += makeLast(w, s, rule, priority);
+    else {
+      if (rule.tails()) priority = due(w, s, rule, priorities == 0 ? 0 : priorities + ((<usize>r) << 3));
+      if (w.spans(rule) ? rule.reaches(s, 0) : rule.makes(s.episodeStep))
+        waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+    }
   }
-  if (how >= LINK_FINAL) {
+  if (how == LINK_FINAL) {
     w.noteEnd(s, true);
     s.finish(how, w.across);
+    Dues.clear(w, s);
   }
   return waiting;
+}
+
+/** The priority of the transition that the newest step may complete; that which comes with the step, where there is one, is for the transition that it begins. */
+function due(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
+  const step = s.episodeStep;
+  const priority = step < rule.length ? 0 : Dues.take(w, s, rule, step + 1 - rule.length);
+  if (comes != 0) Dues.put(w, s, rule, step, load<f64>(comes));
+  return priority;
 }
 
 /** A row whose bytes are written, held by the stream alone. */
@@ -144,6 +179,8 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
+    // What is due of steps before the block is taken one by one.
+    if (w.rule(k).dues != 0 && r < w.rule(k).length - 1) return 0;
     count = evictable(w, k, s, row, count);
     refs += w.rule(k).length;
   }
@@ -154,6 +191,11 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     const rule = w.rule(k);
     let priorities = given(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
+    if (priorities != 0 && rule.tails()) {
+      for (let i = count - min(rule.length - 1, count); i < count; i++)
+        Dues.put(w, s, rule, s.episodeStep + 1 + i - count, load<f64>(priorities + ((<usize>i) << 3)));
+      priorities -= (<usize>(rule.length - 1)) << 3;
+    }
     EvictInPlace.many(rule.to(), row + 1 - rule.length, rule.length | PLAIN | SINGLE, rule.layout, count, rule.gives(), priorities);
   }
   return count;
@@ -171,9 +213,8 @@ function holdEnds(row: u32, count: u32, length: u32): void {
 function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const recent = s.recent();
   const rule = w.rule(k);
-  const step = s.episodeStep + 1;
-  // Where two rules make items for one table, these come in turns.
-  if (rule.stride != 1 || !rule.makes(step) || w.making(k, step) != 1) return 0;
+  // Items that span episodes are none of these. Where two rules make items for one table, these come in turns.
+  if (rule.stride != 1 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
   for (let i: u32 = 1; i < rule.length; i++) {
     if (recent.get(recent.count - i) != row - i) return 0;
   }
@@ -184,6 +225,7 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;
+  for (let lane: u32 = 0; lane < w.lanes && w.across != 0; lane++) episodes += w.stream(lane).recent().count;
   for (let r: u32 = 0; ends != 0 && r < rows; r++) {
     const how = endOf(ends, r);
     episodes += u32(how != GOES_ON);
@@ -211,7 +253,11 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
-  return reserveRows(pool, rows + finals) ? 0 : E_OUT_OF_MEMORY;
+  if (!reserveRows(pool, rows + finals)) return E_OUT_OF_MEMORY;
+  for (let k: u32 = 0; k < w.rules; k++) {
+    if (w.rule(k).tails() && given(pool, columns, k) != 0 && !Dues.open(w, w.rule(k))) return E_OUT_OF_MEMORY;
+  }
+  return 0;
 }
 
 /** The narrow leaves of the block's rows from the r-th on into rows that follow each other. */
@@ -221,28 +267,6 @@ function scatterRows(pool: Pool, columns: usize, row: u32, r: u32, count: u32): 
     const column = <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.bytes);
     if (leaf.kind == NARROW) scatter(column, leaf.bytes, pool.value(row, leaf), pool.rowBytes, count);
   }
-}
-
-/** Items that the rules up to the k-th make of a block for the table of the k-th. */
-function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
-  let items: u32 = 0;
-  for (let lane: u32 = 0; lane < w.lanes; lane++) {
-    const s = w.stream(lane);
-    let step: u32 = s.episodeStep;
-    let last = s.awaits >= LINK_FINAL;
-    for (let r = lane; r < rows; r += w.lanes) {
-      step += 1;
-      items += last ? w.makingLast(k, step) : w.making(k, step);
-      const how = endOf(ends, r);
-      if (last || how == ENDS) step = 0;
-      last = how > ENDS && w.awaits != 0;
-      if (how > ENDS && !last) {
-        items += w.makingLast(k, step + 1);
-        step = 0;
-      }
-    }
-  }
-  return items;
 }
 
 /** One leaf's column into rows that follow each other. */

@@ -7,20 +7,21 @@
  *   16 │ across u32    │ awaits u32      │  1: steps at hand live on over the ends of episodes · 1: the final step of an episode comes as the next one of its lane
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
  *
- * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
+ * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the lane has.
  *    0 │ table u32     │ length u32      │
  *    8 │ stride u32    │ layout u32      │
  *   16 │ priority f64                    │
- *   24 │ flags u32     │ … u32           │  TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
+ *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
  */
 import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, fail } from "../memory/error";
 import { readNumber } from "../rows/leaf";
-import { Pool } from "../rows/pool";
-import { Head, LINK_FINAL } from "../rows/row";
+import { Pool, reserveFrames } from "../rows/pool";
+import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
 import { ONE_MORE, Stream, stream_bytes, stream_end, stream_init } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
+import { Dues } from "./dues";
 
 const RULES_AT: usize = 32;
 const RULE_BYTES: u32 = 32;
@@ -48,18 +49,33 @@ export class Writer {
     return changetype<Rule>(changetype<usize>(this) + RULES_AT + <usize>(k * RULE_BYTES));
   }
 
-  /** Items that the rules up to the k-th make of a step for the table of the k-th. */
-  making(k: u32, step: u32): u32 {
+  /** Items that the rules up to the k-th make of a lane's next step for the table of the k-th. */
+  making(k: u32, s: Stream): u32 {
     let items: u32 = 0;
-    for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
+    for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.makes(this.rule(j), s));
     return items;
   }
 
-  /** The same of the final step of an episode. */
-  makingLast(k: u32, step: u32): u32 {
+  /** The same where the next step is the final one of its episode. */
+  makingLast(k: u32, s: Stream): u32 {
     let items: u32 = 0;
-    for (let j: u32 = 0; j <= k; j++) if (this.rule(j).table == this.rule(k).table) items += this.rule(j).makesLast(step);
+    for (let j: u32 = 0; j <= k; j++) {
+      const rule = this.rule(j);
+      if (rule.table == this.rule(k).table) items += this.spans(rule) ? u32(rule.length > 1 && rule.reaches(s, 1)) : rule.makesLast(s.nextStep());
+    }
     return items;
+  }
+
+  /** Whether a rule makes an item that ends with a lane's next step, which is not a final one. */
+  @inline
+  makes(rule: Rule, s: Stream): bool {
+    return this.spans(rule) ? rule.reaches(s, 1) : rule.makes(s.nextStep());
+  }
+
+  /** Whether the items of a rule may span episodes: transitions never do. */
+  @inline
+  spans(rule: Rule): bool {
+    return this.across != 0 && !rule.tails();
   }
 
   /** Whether some rule makes an item of each step. */
@@ -83,7 +99,8 @@ export class Writer {
 
   /** Before an episode ends, with a final step or without: notes one of which the rules have made nothing. */
   noteEnd(s: Stream, last: bool): void {
-    if (!s.isOpen()) return;
+    // Steps of a writer that is across stay for items to come.
+    if (!s.isOpen() || (this.across != 0 && !this.tails())) return;
     const steps = s.episodeStep;
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).length <= steps || (last && this.rule(k).makesLast(steps) != 0)) return;
     this.barren += 1;
@@ -105,7 +122,7 @@ export class Rule {
   layout: u32;
   priority: f64;
   flags: u32;
-  unused: u32;
+  dues: u32;
 
   @inline
   to(): Table {
@@ -123,6 +140,18 @@ export class Rule {
   makesLast(step: u32): u32 {
     if (this.tails()) return min(this.length, step) - 1;
     return u32(this.length > 1 && this.makes(step));
+  }
+
+  /**
+   * Of a writer that is across: whether an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final step. The steps
+   * at hand are never let go there but where there are more than the longest rule needs.
+   */
+  reaches(s: Stream, ahead: u32): bool {
+    const have = s.recent().count;
+    const length = this.length;
+    if (have + ahead < length) return false;
+    if (this.stride != 1 && (s.before + s.episodeStep + ahead - length) % this.stride != 0) return false;
+    return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length));
   }
 
   /** The priority that an item is given now. */
@@ -203,10 +232,12 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const s = w.stream(0);
   const rules = w.rules;
   const step = s.nextStep();
+  const across = w.across != 0;
   const isFirst = s.awaits != ONE_MORE;
   // Nested, since V8 keeps the value of each && as a number.
   if (isFirst) {
-    if (s.awaits >= LINK_FINAL) return finishWith(w, s, staged, s.awaits);
+    if (s.awaits == LINK_ENDS) return fillWith(w, s, staged);
+    if (s.awaits == LINK_FINAL) return finishWith(w, s, staged, LINK_FINAL);
   }
   if (w.reward != 0) {
     const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
@@ -215,8 +246,8 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (rule.to().evictsInPlace == 0 || isFirst || !rule.to().episodes().joins(s.episode)) {
-      const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
+    if (rule.to().evictsInPlace == 0 || isFirst || across || !rule.to().episodes().joins(s.episode)) {
+      const code = w.makes(rule, s) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
     }
   }
@@ -224,10 +255,18 @@ export function writer_append(writer: usize, staged: usize): i32 {
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
-    if (!rule.makes(step)) continue;
-    if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.gives()) == 0) waiting += 1;
+    if (across && w.spans(rule) ? !rule.reaches(s, 0) : !rule.makes(step)) continue;
+    const priority = rule.dues == 0 ? rule.gives() : Dues.take(w, s, rule, step + 1 - rule.length);
+    if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
   }
   return waiting;
+}
+
+/** The value of the final step of an episode that terminated. */
+function fillWith(w: Writer, s: Stream, staged: usize): i32 {
+  if (!reserveFrames(s.rows(), 1)) return E_OUT_OF_MEMORY;
+  s.fill(staged, 0, 0, w.across);
+  return 0;
 }
 
 /**
@@ -237,13 +276,12 @@ export function writer_append(writer: usize, staged: usize): i32 {
 export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(lane);
-  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, 0);
+  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, <f64>(s.awaits >= LINK_FINAL));
 }
 
 function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
-  const step = s.nextStep();
   for (let k: u32 = 0; k < w.rules; k++) {
-    const code = canTake(w.rule(k).to(), w.makingLast(k, step), 1);
+    const code = canTake(w.rule(k).to(), w.makingLast(k, s), w.spans(w.rule(k)) ? w.rule(k).length : 1);
     if (code != 0) return code;
   }
   if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
@@ -266,40 +304,45 @@ export function writer_close(writer: usize): void {
     const s = w.stream(lane);
     if (s.isOpen() && s.last != 0 && w.tails()) {
       const closes = w.closes(s.episodeStep);
-      for (let k: u32 = 0; closes && k < w.rules; k++)
-        if (w.rule(k).tails()) makeTails(s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep), w.rule(k).gives());
+      for (let k: u32 = 0; closes && k < w.rules; k++) if (w.rule(k).tails()) makeTails(w, s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep));
       s.finish(LINK_FINAL, 0);
     }
     stream_end(changetype<usize>(s), 0);
   }
+  Dues.close(w);
 }
 
 export function endLane(w: Writer, s: Stream): void {
   w.noteEnd(s, false);
   stream_end(changetype<usize>(s), w.across);
+  Dues.clear(w, s);
 }
 
 /** The newest step is the final one of its episode: the items that end with it. Items that wait. */
 export function finishLane(w: Writer, s: Stream, how: u32): u32 {
   let waiting: u32 = 0;
-  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(s, w.rule(k), w.rule(k).gives());
+  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(w, s, w.rule(k), w.rule(k).gives());
   w.noteEnd(s, true);
   s.finish(how, w.across);
+  Dues.clear(w, s);
   return waiting;
 }
 
-/** The items of a rule that end with the final step of an episode, the newest. Items that wait. */
-export function makeLast(s: Stream, rule: Rule, priority: f64): u32 {
+/** The items of a rule that end with the final step of an episode, the newest; `priority` of one that is no transition. Items that wait. */
+export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   const step = s.episodeStep;
-  if (rule.tails()) return makeTails(s, rule, min(rule.length, step), priority);
-  if (rule.makesLast(step) == 0) return 0;
+  if (rule.tails()) return makeTails(w, s, rule, min(rule.length, step));
+  if (w.spans(rule) ? rule.length == 1 || !rule.reaches(s, 0) : rule.makesLast(step) == 0) return 0;
   return u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
 }
 
-/** Items of the last `length` steps, and of fewer, down to 2. Items that wait. */
-function makeTails(s: Stream, rule: Rule, length: u32, priority: f64): u32 {
+/** Transitions of the last `length` steps, and of fewer, down to 2. Items that wait. */
+function makeTails(w: Writer, s: Stream, rule: Rule, length: u32): u32 {
   let waiting: u32 = 0;
-  for (; length > 1; length--) waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
+  for (; length > 1; length--) {
+    const priority = Dues.take(w, s, rule, s.episodeStep + 1 - length);
+    waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
+  }
   return waiting;
 }
 

@@ -62,7 +62,10 @@ export interface Exports {
   writer_end: Fn<[writer: A, lane: A], void>;
   writer_finish: Fn<[writer: A, lane: A, staged: A, how: A]>;
   writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A, awaits: A, reward: A], void>;
+  writer_number: Fn<[writer: A, i: A]>;
+  writer_numbers: Fn<[writer: A]>;
   writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, layout: A, priority: A, flags: A]>;
+  writer_set_number: Fn<[writer: A, i: A, value: A]>;
   writer_stream: Fn<[writer: A, lane: A]>;
 
   // streams: a set of streams that buffers draw from

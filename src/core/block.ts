@@ -1,7 +1,7 @@
 /** Columns of steps on their way into the core: how many steps there are, where each column goes, which steps end an episode. */
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { hasNaN, MOST_LOOKS, mustPut, mustPutText, targetOf } from "../spec/fit.ts";
+import { formOf, hasNaN, MOST_LOOKS, mustPut, mustPutText, targetOf } from "../spec/fit.ts";
 import { type Layout, type MeasuredLeaf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { flagsOf, isList, listLength, numbersOf } from "../spec/numbers.ts";
@@ -25,6 +25,8 @@ export interface BlockParts {
   readonly finals: readonly unknown[] | undefined;
   /** For each rule the priorities of its items, where there are some. */
   readonly priorities: readonly (ArrayLike<number> | undefined)[];
+  /** Whether columns of one lane may have a dimension of lanes, too. */
+  readonly isVector?: boolean;
 }
 
 /** A block in scratch memory: its rows, and where it is told which of them end an episode, and where their final steps are; 0 for none. */
@@ -54,7 +56,7 @@ export function placeBlock(
     sawNaN,
   }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly sawNaN?: SawNaN },
   lanes: number,
-  { columns, ends: given, finals, priorities: asked }: BlockParts,
+  { columns, ends: given, finals, priorities: asked, isVector = false }: BlockParts,
 ): Block {
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
@@ -69,7 +71,7 @@ export function placeBlock(
   const at = core.scratch(finalsAt + (withFinals ? finalsBytes(leaves, ended) : 0));
   const lead = lanes === 1 ? [steps] : [steps, lanes];
   leaves.forEach((leaf, i) => {
-    placeColumn(core, leaf, at + (offsets[i] as number), lead, columns[i], "", sawNaN);
+    placeColumn(core, leaf, at + (offsets[i] as number), isVector ? leadOf(leaf, steps, columns[i]) : lead, columns[i], "", sawNaN);
     core.u32[at / 4 + i] = at + (offsets[i] as number);
   });
   const isEnding = (ends.ends ?? ends.terminated ?? ends.truncated) !== undefined;
@@ -81,6 +83,12 @@ export function placeBlock(
   });
   if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended, sawNaN);
   return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, settled: ends, ended, truncated };
+}
+
+/** The leading dimensions of a column of one lane, which may have a dimension of lanes. */
+function leadOf({ leaf: { dtype }, shape }: PlacedLeaf, steps: number, column: unknown): readonly number[] {
+  const vector = targetOf(dtype, [steps, 1, ...shape]);
+  return formOf(column, targetOf(dtype, [steps, ...shape]), vector) === vector ? [steps, 1] : [steps];
 }
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */

@@ -21,11 +21,12 @@ export interface EngineOptions {
 interface RuledWriter {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
-  readonly core: { readonly barren: number; episodeSteps(lane: number): number };
+  readonly core: { readonly barren: number; length(lane: number): number; episodeSteps(lane: number): number };
 }
 
-/** Steps of a writer's open episodes. */
-const openSteps = ({ lanes, core }: RuledWriter): number => Array.from({ length: lanes }, (_, lane) => core.episodeSteps(lane)).reduce((a, b) => a + b, 0);
+/** Steps of a writer's open episodes, or at hand. */
+const openSteps = ({ lanes, core }: RuledWriter): number =>
+  Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
 
 export class Engine {
   readonly core: Core;

@@ -1,7 +1,7 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
-import { hasNaN, LOOKED_THROUGH, MOST_LOOKS, put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
+import { formOf, hasNaN, type LeafTarget, LOOKED_THROUGH, MOST_LOOKS, put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
 import { checkNodes, flattener, fold, named, refused, type Visit } from "../spec/nest.ts";
@@ -179,6 +179,8 @@ function refuse(): never {
 /** A place whose array may be lent. */
 interface LeafView extends ViewTarget {
   readonly address: number;
+  /** The form that values may have instead. */
+  readonly other: LeafTarget | undefined;
   /** How often memory had moved when it was lent last. */
   lent: number | undefined;
 }
@@ -214,6 +216,7 @@ export class Staging {
    * @param at where the record begins
    * @param addresses where each leaf begins
    * @param lead the first dimension of values: none where there is one lane
+   * @param isVector whether values of one lane may have that dimension, too
    * @param onNaN told of a leaf whose value was seen to hold NaN
    */
   constructor(
@@ -223,6 +226,7 @@ export class Staging {
     leaves: readonly PlacedLeaf[],
     addresses: readonly number[],
     lead: readonly number[],
+    isVector = false,
     onNaN?: (leaf: string) => void,
   ) {
     this.#memory = memory;
@@ -230,13 +234,14 @@ export class Staging {
     this.#views = leaves.map(({ leaf, shape, keys }, i) => {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
       const seen = onNaN && (() => onNaN(named(keys)));
-      return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined, onNaN: seen };
+      const other = isVector ? targetOf(leaf.dtype, [1, ...shape]) : undefined;
+      return { ...target, other, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined, onNaN: seen };
     });
     this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
     this.#floats = this.#views.filter(({ leaf, onNaN }) => onNaN !== undefined && (leaf.dtype === "f32" || leaf.dtype === "f64"));
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
-    this.puts = this.#views.map(putter);
+    this.puts = this.#views.map((view) => putter(view, view.other));
     this.#step = maker(this);
     this.moved();
     memory.lookers.add(this);
@@ -306,7 +311,7 @@ export class Staging {
   /** Which of these values, one a leaf, does not fit; undefined where all do. */
   #misfitOf(values: readonly unknown[]): Error | undefined {
     for (const [i, view] of this.#views.entries()) {
-      const misfit = put(view, undefined, 0, values[i]);
+      const misfit = put(formOf(values[i], view, view.other), undefined, 0, values[i]);
       if (misfit !== undefined) return refused(misfit.code, view.keys, misfit.rule, misfit.value);
     }
     return undefined;

@@ -1,5 +1,6 @@
 /** A writer of the core: a stream a lane, and the rules by which their steps become items. */
-import { type Exports, LINK_ENDS, LINK_FINAL, PENDING } from "./abi.ts";
+import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, PENDING } from "./abi.ts";
+import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
 export interface CoreWriterOptions {
@@ -30,6 +31,7 @@ export class CoreWriter {
   readonly streams: readonly number[];
   /** Of the item to insert: handed on as an argument, a fraction would be allocated. */
   readonly priority: Float64Array = new Float64Array(1);
+  readonly #core: Core;
   readonly #x: Exports;
   /** WRITER in linear memory: so many bytes. */
   readonly #handle: number;
@@ -40,6 +42,7 @@ export class CoreWriter {
   constructor(engine: Engine, { lanes, keep, across, awaits, reward }: CoreWriterOptions, rules: number) {
     const { core, pool } = engine;
     const { x } = core;
+    this.#core = core;
     this.#x = x;
     this.#lanes = lanes;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
@@ -73,6 +76,23 @@ export class CoreWriter {
   /** Ends a lane's episode with its final step, which is staged: how many items wait, or a code. */
   finish(lane: number, staged: number, terminated: boolean): number {
     return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
+  }
+
+  /** What neither its options nor its streams have: steps of earlier episodes, priorities of transitions to come; undefined where there is nothing of that. */
+  get state(): readonly number[] | undefined {
+    const x = this.#x;
+    const count = x.writer_numbers(this.#handle);
+    return count === 0 ? undefined : Array.from({ length: count }, (_, i) => x.writer_number(this.#handle, i));
+  }
+
+  /** Takes that back, once the rules are there; false where it does not fit. @throws ReplayError OUT_OF_MEMORY */
+  restore(state: readonly number[]): boolean {
+    return state.every((number, i) => {
+      if (typeof number !== "number") return false;
+      const code = this.#x.writer_set_number(this.#handle, i, number);
+      if (code === E_OUT_OF_MEMORY) this.#core.took(code);
+      return code === 0;
+    });
   }
 
   /** Episodes that ended before a rule made an item of them. */

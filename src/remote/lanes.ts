@@ -4,10 +4,11 @@ import type { Ends } from "../core/block.ts";
 import { endsAlready } from "../ends.ts";
 import type { Welcome } from "./handshake.ts";
 
-/** Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one. */
+/** Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one, it is the newest one and the next step is its value. */
 const NONE = 0;
 const AT_HAND = 1;
 const NEXT = 2;
+const VALUE_NEXT = 3;
 
 export class LaneStates {
   readonly #window: Float64Array;
@@ -38,16 +39,20 @@ export class LaneStates {
 
   /** Whether the newest step is the final one of an episode. */
   hasFinal(lane: number): boolean {
-    return this.#final[lane] === AT_HAND;
+    return this.#final[lane] === AT_HAND || this.#final[lane] === VALUE_NEXT;
   }
 
-  /** Whether the next step is the final one of an episode. */
+  /** Whether the next step is the final one of an episode, or its value. */
   awaitsFinal(lane: number): boolean {
-    return this.#final[lane] === NEXT;
+    return this.#final[lane] === NEXT || this.#final[lane] === VALUE_NEXT;
   }
 
   step(lane: number): void {
     const final = this.#final[lane];
+    if (final === VALUE_NEXT) {
+      this.#final[lane] = AT_HAND;
+      return;
+    }
     if (final === AT_HAND && !this.#across) this.#window[lane] = 0;
     this.#see(lane);
     this.#episode[lane] = final === NEXT ? 0 : (this.#episode[lane] as number) + 1;
@@ -61,15 +66,15 @@ export class LaneStates {
     this.#episode[lane] = 0;
   }
 
-  /** The episode ends by a flag: with the final step that came beside it, or with the next step. */
-  flag(lane: number): void {
-    if (this.#finalIsNext) this.#final[lane] = NEXT;
-    else this.finish(lane);
+  /** The episode ends by a flag: with the final step that came beside it, or with the next step. One that terminated ends at once, and its final step is zeros so far. */
+  flag(lane: number, terminated: boolean): void {
+    if (!this.#finalIsNext || terminated) this.finish(lane);
+    if (this.#finalIsNext) this.#final[lane] = terminated ? VALUE_NEXT : NEXT;
   }
 
   /** A plain end; whether there was something to end. */
   end(lane: number): boolean {
-    const open = this.#episode[lane] !== 0 || (this.#final[lane] !== NONE && !this.#across);
+    const open = this.#episode[lane] !== 0 || (this.#final[lane] !== NONE && !this.#across) || this.#final[lane] === VALUE_NEXT;
     if (!this.#across) this.#window[lane] = 0;
     this.#episode[lane] = 0;
     this.#final[lane] = NONE;

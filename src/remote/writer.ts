@@ -29,7 +29,7 @@ import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { priorityError } from "../spec/numbers.ts";
 import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
-import type { HasLanes } from "../writer.ts";
+import type { HasLanes, OneLane } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
 import { knock, type Met, type Welcome } from "./handshake.ts";
 import { LaneStates } from "./lanes.ts";
@@ -51,14 +51,15 @@ type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
  * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port has a writer already · UNSUPPORTED for another
  * version of Reprise at the other end · CLOSED, TIMEOUT, or the signal's reason
  */
-export async function remoteWriter<const S extends Spec, const L extends number = 1>(
+export async function remoteWriter<const S extends Spec, const L extends number = 0>(
   port: PortLike,
   options: RemoteWriterOptions<S, L>,
-): Promise<RemoteWriter<S, HasLanes<L>>> {
-  const { spec, lanes = 1, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
+): Promise<RemoteWriter<S, HasLanes<L>> & OneLane<S, L, Promise<void> | undefined>> {
+  const { spec, lanes: asked, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
+  const lanes = asked ?? 1;
   integer("lanes", lanes, 1, 65536);
   const leaves = sideBySide(leavesOf(spec));
-  return knock(port, leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter<S, HasLanes<L>>(spec, leaves, lanes, met, welcome));
+  return knock(port, leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter(spec, leaves, asked, met, welcome) as never);
 }
 
 /** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
@@ -75,14 +76,18 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #flatten: (columns: unknown) => unknown[];
   readonly #outbox: Outbox;
   readonly #lanes: LaneStates;
+  /** Whether steps of a single lane may have a dimension of lanes, and flags beside them. */
+  readonly #isVector: boolean;
 
   static {
     printsAs<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#shown());
   }
 
   /** `remoteWriter` makes them. */
-  constructor(spec: S, leaves: readonly PlacedLeaf[], lanes: number, met: Met, welcome: Welcome) {
+  constructor(spec: S, leaves: readonly PlacedLeaf[], asked: number | undefined, met: Met, welcome: Welcome) {
     pointAtCallersOf(new.target);
+    const lanes = asked ?? 1;
+    this.#isVector = asked === 1;
     this.spec = spec;
     this.lanes = lanes;
     this.tables = welcome.tables;
@@ -93,7 +98,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const record = new ArrayBuffer(up(addresses.pop() as number, 16));
     const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), lookers: new Set<{ moved(): void }>() };
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
-    this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes]);
+    this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes], this.#isVector);
     this.#fill = visitor(spec as Spec, (i) => this.#staging.puts[i] as Visit);
     this.#flatten = flattener(spec as Spec);
     this.#outbox = new Outbox(met, leaves, lanes, welcome.tables.length, welcome.maxInFlight, record, addresses);
@@ -127,8 +132,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Appends a step, or the step in `staged`. The values are checked and copied here, and go over in a block: when it is full, when the actor waits for something
-   * else, or by `flush`. With several lanes, every value has a leading dimension with one step per lane. O(bytes)
-   * @param ends with several lanes: whose episodes end with this step
+   * else, or by `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` it may have one. O(bytes)
+   * @param ends with `lanes`: whose episodes end with this step
    * @returns `undefined`, or a promise to await where `maxInFlight` steps are on their way: until the memory has taken some
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA · RATE_LIMITED where such a promise was not awaited · CLOSED, or what went wrong where the memory is. Then no
    * step is appended, but `staged` may be filled in part.
@@ -177,8 +182,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
         ends,
         finals,
         priorities: tables.map((table) => priorities?.[table]),
+        isVector: this.#isVector,
       });
-      mustSee(rules, final, block.truncated);
+      mustSee(rules, final, block.truncated, ends.terminated !== undefined);
       if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
       ended = block.settled;
       this.#lanes.checkEnds(ended, block.rows);
@@ -192,7 +198,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       for (let row = 0; row < rows; row++) {
         const lane = row % this.lanes;
         this.#lanes.step(lane);
-        if (ended.terminated?.[row] || ended.truncated?.[row]) this.#lanes.flag(lane);
+        if (ended.terminated?.[row] || ended.truncated?.[row]) this.#lanes.flag(lane, Boolean(ended.terminated?.[row]));
         else if (ended.ends?.[row]) this.#lanes.end(lane);
       }
       return room;
@@ -303,11 +309,11 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const outbox = this.#outbox;
     const { lanes } = this;
     const { ends: rules } = this.#welcome;
-    const { final, ...rest } = checkLaneEnds(lanes, given);
+    const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, given);
     const ends = settled(rest, lanes);
     mustSay(rules, ends, final);
     const [ended, truncated] = countEnds(ends, lanes);
-    mustSee(rules, final, truncated);
+    mustSee(rules, final, truncated, ends.terminated !== undefined);
     const isOver = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
     const finals = final === undefined ? 0 : ended;
     outbox.fit(2);
@@ -324,7 +330,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (finals > 0) outbox.skip();
     for (let lane = 0; lane < lanes; lane++) {
       this.#lanes.step(lane);
-      if (isOver(lane)) this.#lanes.flag(lane);
+      if (isOver(lane)) this.#lanes.flag(lane, Boolean(ends.terminated?.[lane]));
     }
   }
 

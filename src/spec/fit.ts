@@ -95,6 +95,11 @@ export function mustPut(target: LeafTarget, to: Numbered, at: number, value: unk
   if (misfit !== undefined) throw refused(misfit.code, keys, misfit.rule, misfit.value);
 }
 
+/** Which of two forms of as many elements a value has; the first where it has neither. */
+export function formOf(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
+  return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
+}
+
 /** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or what is wrong with a number */
 function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: unknown, depth: number, size: number, taking: Taking): number | Misfit {
   const { dtype, shape } = target;
@@ -212,10 +217,13 @@ function tooLong(text: string, keys: readonly string[], maxBytes: number): Error
   return new ReplayError("INVALID_DATA", `${named(keys)} must be text of at most ${maxBytes} bytes in UTF-8, its maxBytes, got ${utf8Bytes(text)} bytes`);
 }
 
-/** `mustPut` for a view: the commonest values have a way of their own. */
-export function putter(to: ViewTarget): Visit {
+/**
+ * `mustPut` for a view: the commonest values have a way of their own.
+ * @param other a form of as many elements that values may have instead
+ */
+export function putter(to: ViewTarget, other?: LeafTarget): Visit {
   const { leaf, shape, size, keys } = to;
-  if (leaf.dtype === "string") return (value) => mustPutText(to, to.view as unknown as Uint8Array, 0, value, keys, leaf.maxBytes);
+  if (leaf.dtype === "string") return (value) => mustPutText(formOf(value, to, other), to.view as unknown as Uint8Array, 0, value, keys, leaf.maxBytes);
   const { dtype } = leaf;
   const { array, big, float } = DTYPES[dtype];
   const isLine = float && shape.length === 1;
@@ -223,7 +231,7 @@ export function putter(to: ViewTarget): Visit {
   const onNaN = float ? to.onNaN : undefined;
   const slow: Visit = (value) => {
     if (isLine && Array.isArray(value) && value.length === size && copied(to.view, value, most)) return;
-    mustPut(to, to.view, 0, value, keys);
+    mustPut(formOf(value, to, other), to.view, 0, value, keys);
     if (onNaN !== undefined && hasNaN(to.view, 0, size)) onNaN();
   };
   if (shape.length === 0 && float) {

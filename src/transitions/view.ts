@@ -117,7 +117,7 @@ export class Transitions<S = any, R = any, O = any> {
   /**
    * Draws n items and copies their transitions into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps + bytes)
    * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
-   * differ, SPEC_MISMATCH for items of a single step, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
+   * differ, SPEC_MISMATCH for items of a single step or that begin with the last step of an episode, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
    */
   sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
     return this.#sample(n, options ?? {}) as TransitionBatch<S, R, O, P>;
@@ -293,8 +293,9 @@ export class Transitions<S = any, R = any, O = any> {
   }
 
   #singleRow(): ReplayError {
-    const rule = "give its rules nStep, or a length of 2 and more, and clear() it";
-    return new ReplayError("SPEC_MISMATCH", `table ${show(this.#table.name)} has items of a single step, which are no transitions: ${rule}`);
+    const what = "items of a single step, which are no transitions, or items that begin with the last step of an episode, which are none either";
+    const rule = "give its rules nStep, or a length of 2 and more, end episodes with final, and clear() it";
+    return new ReplayError("SPEC_MISMATCH", `table ${show(this.#table.name)} has ${what}: ${rule}`);
   }
 
   #empty(): ReplayError {

@@ -3,12 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { crc32c } from "../../src/formats/tfds/crc32c.ts";
-import { f32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
+import { f32, i32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
 import * as kinds from "../../src/store/format/kinds.ts";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 import { Embed, EmbedError } from "./host.ts";
+import { append } from "./operation.ts";
 
 /** With something of everything in it. */
 function snapshotOf(columns = false): Uint8Array {
@@ -233,4 +234,72 @@ test("both sides have the same numbers for sections", () => {
   );
   const { HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS } = kinds;
   expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS });
+});
+
+describe("what neither a writer's options nor its streams have", () => {
+  const spec = { action: i32(), observation: f32(), reward: f32() };
+  const make = () => new Replay({ spec, tables: { memory: { maxSize: 90, sampler: prioritized(1) }, windows: { maxSize: 90 } }, seed: 3, logger: null });
+  const options = {
+    across: true,
+    items: [
+      { table: "memory", nStep: 4 },
+      { table: "windows", length: 3, stride: 5 },
+    ],
+  } as const;
+  const columns = (from: number, n: number) => {
+    const ids = Array.from({ length: n }, (_, i) => from + i);
+    return { action: ids, observation: ids, reward: ids };
+  };
+  const after = (replay: ReturnType<typeof make>, size: 10 | 20): string => {
+    const { memory, windows } = replay.tables;
+    const [a, b] = [
+      memory.sample(size, { replacement: false }),
+      windows.sample(20, { replacement: false, columns: { first: { leaf: "observation", at: 0 } } }),
+    ];
+    return JSON.stringify([[...a.info.priorities].sort(), [...b.steps.first.data.subarray(0, b.count)].sort()]);
+  };
+
+  test("goes through embed.wasm, which goes on with it", () => {
+    const replay = make();
+    const writer = replay.writer(options);
+    for (let e = 0; e < 4; e++) {
+      writer.appendColumns(columns(10 * e, 3), { priorities: { memory: [10 * e + 2, 10 * e + 3, 10 * e + 4] } });
+      if (e < 3) writer.endEpisode({ terminated: true });
+    }
+    const embed = new Embed().load(new Uint8Array(Buffer.concat([...replay.snapshot()])));
+    const again = Replay.restore<typeof spec, "memory" | "windows">(embed.snapshot(), { logger: null });
+    const word = (id: number, float: boolean) => new Uint8Array((float ? Float32Array : Int32Array).of(id).buffer);
+    const steps = [3, 4, 5].map(
+      (i) =>
+        new Map([
+          ["action", word(30 + i, false)],
+          ["observation", word(30 + i, true)],
+          ["reward", word(30 + i, true)],
+        ]),
+    );
+    embed.play(append(0, embed.pack(steps), 3));
+    for (const one of [writer, again.writers[0] as unknown as typeof writer]) one.appendColumns(columns(33, 3));
+    for (const one of [embed.snapshot(), [...again.snapshot()]] as const) {
+      const restored = Replay.restore<typeof spec, "memory" | "windows">(one as Uint8Array, { logger: null });
+      expect(after(restored as never, 20)).toBe(after(replay, 20));
+    }
+    // Two of the last block's are still due; of the one before they were made now, with their own.
+    expect(JSON.parse(after(replay, 20))[0]).toEqual(expect.arrayContaining([32, 33]));
+  });
+
+  test("is refused where it contradicts the options, and is no trap", () => {
+    const replay = make();
+    const writer = replay.writer(options);
+    writer.appendColumns(columns(0, 3), { priorities: { memory: [2, 3, 4] } });
+    const whole = new Uint8Array(Buffer.concat([...replay.snapshot()]));
+    const section = sectionsIn(whole).find(({ kind }) => kind === kinds.WRITERS) as Section;
+    // The last number of the section: what is due to the newest step.
+    for (const number of [-2, Number.NaN, Number.POSITIVE_INFINITY]) {
+      const bytes = whole.slice();
+      new DataView(bytes.buffer).setFloat64(section.at + 16 + section.bytes - 8, number, true);
+      seal(bytes, section);
+      expect(refusal(bytes)).toMatch(/^CORRUPT: /);
+      expect(() => Replay.restore(bytes)).toThrow(expect.objectContaining({ code: "CORRUPT" }));
+    }
+  });
 });

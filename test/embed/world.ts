@@ -261,7 +261,7 @@ export function writersText({ writers, terse }: Pick<World, "writers" | "terse">
 export function viewLine({ table, transitions, sample, weights }: WorldView): string {
   const { replacement, among, stratified, length, offset, cross, mask } = sample;
   const { gamma = 0, n, next = [], dtype } = transitions ?? {};
-  const flags = { cross, mask, f64: dtype === "f64", distinct: replacement === false, stratified };
+  const flags = { cross, cut: cross === false, mask, f64: dtype === "f64", distinct: replacement === false, stratified };
   const said = Object.entries(flags).flatMap(([word, isSaid]) => (isSaid ? [word] : []));
   const shown = transitions === undefined ? `items${words({ offset, length })}` : `transitions${words({ gamma: numberText(gamma), n })}`;
   const nexts = next.map((name) => ` next ${quoted(name)}`).join("");

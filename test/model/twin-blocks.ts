@@ -19,7 +19,7 @@ interface Pair {
   };
   readonly block: Writer<Spec, string>;
   readonly single: Writer<Spec, string>;
-  /** Steps of each lane's open episode. */
+  /** Steps of each lane's open episode; of a writer that is across, of the lane. */
   readonly steps: number[];
 }
 
@@ -80,7 +80,7 @@ export class TwinBlocks {
       for (let lane = 0; lane < lanes; lane++) {
         if (!ends?.[t * lanes + lane]) continue;
         pair.single.endEpisode({ lane });
-        pair.steps[lane] = 0;
+        if (!pair.options.across) pair.steps[lane] = 0;
       }
     }
   }

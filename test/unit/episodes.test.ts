@@ -331,3 +331,57 @@ test("an episode of which no rule made anything is told of, once, and counted", 
   writer.endEpisode();
   expect(quiet.stats().warnings.barrenEpisodes).toBe(1);
 });
+
+describe("an item that is made after endEpisode", () => {
+  const barren = ({ stats }: { stats(): { warnings: { barrenEpisodes: number } } }) => stats().warnings.barrenEpisodes;
+  const open = (items?: readonly { table: "memory"; length: number }[], lanes?: number) => {
+    const logger = vi.fn();
+    const replay = new Replay({ spec, tables, logger });
+    const writer = replay.writer({ ...(items && { items }), ...(lanes !== undefined && { lanes }) });
+    return { replay, writer, logger, count: () => barren({ stats: () => replay.stats() }) };
+  };
+
+  test.each([[undefined], [[{ table: "memory", length: 9 }] as const]])("makes an episode of it: no warning (rules: %j)", (items) => {
+    const { writer, logger, count } = open(items);
+    for (let episode = 0; episode < 3; episode++) {
+      writer.append(step(1));
+      writer.append(step(2));
+      writer.endEpisode({ final: { observation: [3, 3] }, terminated: true });
+      writer.createItem("memory", { length: writer.length });
+    }
+    writer.close();
+    expect([count(), logger.mock.calls]).toEqual([0, []]);
+  });
+
+  test.each(["append", "appendColumns", "endEpisode", "close"] as const)("that nobody made is missed with the next call: %s", (call) => {
+    const { writer, logger, count } = open();
+    writer.append(step(1));
+    writer.endEpisode({ terminated: true });
+    expect(count()).toBe(0);
+    if (call === "append") writer.append(step(2));
+    else if (call === "appendColumns") writer.appendColumns({ observation: [1, 1], action: [1], reward: [1] });
+    else writer[call]();
+    expect([count(), logger.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  test("of one of several lanes", () => {
+    const { writer, logger, count } = open(undefined, 2);
+    const two = { observation: [1, 1, 2, 2], action: [1, 2], reward: [1, 2] } as never;
+    writer.append(two, { terminated: [0, 1] } as never);
+    writer.createItem("memory", { length: 2, lane: 1 });
+    writer.append(two);
+    expect([count(), logger.mock.calls]).toEqual([0, []]);
+  });
+
+  test("steps of a writer that is across stay for items to come", () => {
+    const logger = vi.fn();
+    const replay = new Replay({ spec, tables, logger });
+    const writer = replay.writer({ across: true });
+    for (let episode = 0; episode < 3; episode++) {
+      writer.append(step(1));
+      writer.endEpisode();
+    }
+    writer.createItem("memory", { length: 3 });
+    expect([replay.stats().warnings.barrenEpisodes, logger.mock.calls]).toEqual([0, []]);
+  });
+});

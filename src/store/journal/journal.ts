@@ -276,10 +276,10 @@ export class Journal {
     if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
   }
 
-  /** What WRITERS says: made anew where a writer came or went. */
+  /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */
   #openWriters(): Uint8Array {
     const { writers } = this.#saved;
-    const same = writers.length === this.#known.length && writers.every((writer, i) => writer === this.#known[i]);
+    const same = writers.length === this.#known.length && writers.every(({ options }, i) => options === this.#known[i]?.options);
     if (!same || this.#writers === undefined) {
       this.#writers = writersBytes(this.#saved);
       this.#known = writers;

@@ -16,7 +16,7 @@ type Any = Replay<Spec, string>;
 interface Lane {
   /** Numbers of the open episode's steps. */
   open: number[];
-  /** In nextStep mode: how the episode ended whose final step comes next. */
+  /** In nextStep mode: how the episode ended whose final step comes next; of one that terminated only the value is still to come. */
   due: "no" | "truncated" | "terminated";
 }
 
@@ -118,7 +118,9 @@ export class TwinEnds {
       const width = steps.id.shape[1] as number;
       const each = steps.observation.shape[2] as number;
       const order = [...info.keys.keys()].sort((a, b) => (info.keys[a] as number) - (info.keys[b] as number));
-      expect(order.map((i) => [...steps.id.data.subarray(i * width, i * width + (lengths[i] as number))])).toEqual(wanted);
+      expect(order.map((i) => [...steps.id.data.subarray(i * width, i * width + (lengths[i] as number))])).toEqual(
+        wanted.map((item) => item.map((id) => Math.max(id, 0))),
+      );
       expect(steps.observation.data.filter((_, i) => i % each === each - 1)).toEqual(Float32Array.from(steps.id.data));
     });
   }
@@ -126,9 +128,16 @@ export class TwinEnds {
   /** Of rules of n steps: each step but those of open episodes begins exactly one item, of n steps or up to the final one. */
   #step(lane: number, id: number, how: string, final: number): void {
     const at = this.#lanes[lane] as Lane;
+    if (at.due === "terminated") {
+      // The items are there already, with zeros in its place.
+      this.finals.set(id, true);
+      for (const items of this.items) for (const item of items) if (item.at(-1) === this.#placeholder(lane)) item[item.length - 1] = id;
+      at.due = "no";
+      return;
+    }
     at.open.push(id);
     if (at.due !== "no") {
-      this.#finish(at, id, at.due === "terminated");
+      this.#finish(at, id, false);
       at.due = "no";
       return;
     }
@@ -138,15 +147,23 @@ export class TwinEnds {
     if (how === "no") return;
     if (this.options.autoreset === "nextStep") {
       at.due = how as "truncated";
+      if (how !== "terminated") return;
+      at.open.push(this.#placeholder(lane));
+      this.#finish(at, this.#placeholder(lane), true);
       return;
     }
     at.open.push(final);
     this.#finish(at, final, how === "terminated");
   }
 
+  /** In the place of a final step whose value is still to come. */
+  #placeholder(lane: number): number {
+    return -1 - lane;
+  }
+
   #finish(lane: Lane, final: number, terminated: boolean): void {
     const { open } = lane;
-    this.finals.set(final, terminated);
+    if (final >= 0) this.finals.set(final, terminated);
     this.options.rules.forEach(({ nStep, length = 0, stride = 1 }, k) => {
       if (nStep === undefined) {
         if (length > 1 && open.length >= length && (open.length - length) % stride === 0) this.#make(k, open, length);

@@ -237,19 +237,22 @@ test("length, offset and mask: windows of longer and shorter items", () => {
   }
 });
 
-test("cross: a window stops with its episode unless it may go on", () => {
+test("cross: a window goes on over the end of an episode unless it may not", () => {
   const { table } = filled(3, true);
-  expect(table.size).toBe(5 * 2);
+  // Windows of the lane's 20 steps, over its four borders.
+  expect(table.size).toBe(18);
   const { replay, writer } = filled(3, true);
   writer.endEpisode();
   for (let s = 0; s < 2; s++) writer.append({ x: 50 + s, o: [s, 5], r: 1, d: 1 });
   replay.table("all").clear();
   writer.createItem("all", { length: 4 });
-  const stopped = replay.table("all").sample(1, { mask: true });
+  const stopped = replay.table("all").sample(1, { mask: true, cross: false });
   expect(rows(stopped)).toEqual([[42, 43, 0, 0]]);
   expect([...stopped.lengths, ...(stopped.mask as Uint8Array)]).toEqual([2, 1, 1, 0, 0]);
-  expect(rows(replay.table("all").sample(1, { cross: true }))).toEqual([[42, 43, 50, 51]]);
-  expect(rows(replay.table("all").sample(1, { cross: true, offset: "end", length: 3 }))).toEqual([[43, 50, 51]]);
+  for (const cross of [undefined, true] as const) {
+    expect(rows(replay.table("all").sample(1, { cross }))).toEqual([[42, 43, 50, 51]]);
+    expect(rows(replay.table("all").sample(1, { cross, offset: "end", length: 3 }))).toEqual([[43, 50, 51]]);
+  }
 });
 
 test("a batch may be larger than its table; without replacement it ends with the items", () => {

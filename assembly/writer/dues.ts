@@ -1,0 +1,114 @@
+/**
+ * What is due to transitions that are not made yet: the priorities that came with their first steps.
+ *
+ * DUES of a rule, once one came: f64 × n × lanes, n the steps of its transitions. Step number k of a lane's open episode has place (k - 1) mod n; -1: the rule's own
+ * priority. A transition of n steps is made when the step after its last one arrives, which takes its place; shorter ones are made at the end of the episode.
+ */
+import { arena_alloc, arena_free } from "../memory/arena";
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { MAX_BYTES } from "../memory/layout";
+import { Stream } from "../rows/stream";
+import { Rule, Writer } from "./writer";
+
+const OWN: f64 = -1;
+
+export class Dues {
+  /** Makes room for those of a rule; false: there is no memory. */
+  static open(w: Writer, rule: Rule): bool {
+    if (rule.dues != 0) return true;
+    const bytes = <f64>countOf(w, rule) * 8;
+    rule.dues = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
+    for (let i: u32 = 0; rule.dues != 0 && i < countOf(w, rule); i++) store<f64>(placeOf(rule, i), OWN);
+    return rule.dues != 0;
+  }
+
+  /** Gives the memory of all rules back. */
+  static close(w: Writer): void {
+    for (let k: u32 = 0; k < w.rules; k++) {
+      const rule = w.rule(k);
+      if (rule.dues != 0) arena_free(rule.dues, countOf(w, rule) << 3);
+      rule.dues = 0;
+    }
+  }
+
+  /** The priority of the transition that begins with step number `step` of the open episode; it is due no more. */
+  static take(w: Writer, s: Stream, rule: Rule, step: u32): f64 {
+    if (rule.dues == 0) return rule.gives();
+    const at = dueAt(w, s, rule, step);
+    const priority = load<f64>(at);
+    store<f64>(at, OWN);
+    return priority < 0 ? rule.gives() : priority;
+  }
+
+  /** Notes the priority that came with step number `step` of the open episode. */
+  static put(w: Writer, s: Stream, rule: Rule, step: u32, priority: f64): void {
+    store<f64>(dueAt(w, s, rule, step), Math.abs(priority));
+  }
+
+  /** Nothing is due in a lane any more. */
+  static clear(w: Writer, s: Stream): void {
+    for (let k: u32 = 0; k < w.rules; k++) {
+      const rule = w.rule(k);
+      for (let step: u32 = 1; rule.dues != 0 && step < rule.length; step++) store<f64>(dueAt(w, s, rule, step), OWN);
+    }
+  }
+}
+
+/** Priorities that may be due to a rule. */
+function countOf(w: Writer, rule: Rule): u32 {
+  return rule.tails() ? w.lanes * (rule.length - 1) : 0;
+}
+
+function placeOf(rule: Rule, i: u32): usize {
+  return <usize>rule.dues + ((<usize>i) << 3);
+}
+
+function dueAt(w: Writer, s: Stream, rule: Rule, step: u32): usize {
+  const n = rule.length - 1;
+  const lane = (<u32>changetype<usize>(s) - w.streamsAt) / w.streamBytes;
+  return placeOf(rule, lane * n + ((step - 1) % n));
+}
+
+/** How many numbers `writer_number` tells of what no stream and no option has; 0 where all of them are as those of a new writer. */
+export function writer_numbers(writer: usize): u32 {
+  const w = changetype<Writer>(writer);
+  let numbers = w.lanes;
+  let some = false;
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    some = some || (w.across != 0 && !rule.tails() && rule.stride > 1);
+    for (let i: u32 = 0; rule.dues != 0 && !some && i < countOf(w, rule); i++) some = load<f64>(placeOf(rule, i)) >= 0;
+    numbers += countOf(w, rule);
+  }
+  return some ? numbers : 0;
+}
+
+/** The i-th of them: of each lane the steps of its earlier episodes, then what is due to each rule. */
+export function writer_number(writer: usize, i: u32): f64 {
+  const w = changetype<Writer>(writer);
+  if (i < w.lanes) return <f64>w.stream(i).before;
+  i -= w.lanes;
+  let k: u32 = 0;
+  for (; i >= countOf(w, w.rule(k)); k++) i -= countOf(w, w.rule(k));
+  return w.rule(k).dues == 0 ? OWN : load<f64>(placeOf(w.rule(k), i));
+}
+
+/** Takes the i-th of them back into a new writer. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function writer_set_number(writer: usize, i: u32, value: f64): i32 {
+  const w = changetype<Writer>(writer);
+  if (i < w.lanes) {
+    if (<f64>(<u32>value) != value) return fail(E_CORRUPT, 1, value);
+    w.stream(i).before = <u32>value;
+    return 0;
+  }
+  i -= w.lanes;
+  let k: u32 = 0;
+  for (; k < w.rules && i >= countOf(w, w.rule(k)); k++) i -= countOf(w, w.rule(k));
+  if (k == w.rules) return fail(E_CORRUPT, 1, i);
+  const rule = w.rule(k);
+  if (value == OWN) return 0;
+  if (!rule.to().takes(value)) return fail(E_CORRUPT, 1, value);
+  if (!Dues.open(w, rule)) return E_OUT_OF_MEMORY;
+  store<f64>(placeOf(rule, i), Math.abs(value));
+  return 0;
+}
