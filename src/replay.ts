@@ -13,7 +13,7 @@ import { printsAs, Word } from "./prints.ts";
 import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
-import { unknownTable, type WriterOptions } from "./rules.ts";
+import { resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
 import { checkSeed } from "./seed.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";

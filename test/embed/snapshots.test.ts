@@ -250,7 +250,7 @@ describe("what neither a writer's options nor its streams have", () => {
     const ids = Array.from({ length: n }, (_, i) => from + i);
     return { action: ids, observation: ids, reward: ids };
   };
-  const after = (replay: ReturnType<typeof make>, size: 10 | 20): string => {
+  const rewardsAfter = (replay: ReturnType<typeof make>, size: 10 | 20): string => {
     const { memory, windows } = replay.tables;
     const [a, b] = [
       memory.sample(size, { replacement: false }),
@@ -281,10 +281,10 @@ describe("what neither a writer's options nor its streams have", () => {
     for (const one of [writer, again.writers[0] as unknown as typeof writer]) one.appendColumns(columns(33, 3));
     for (const one of [embed.snapshot(), [...again.snapshot()]] as const) {
       const restored = Replay.restore<typeof spec, "memory" | "windows">(one as Uint8Array, { logger: null });
-      expect(after(restored as never, 20)).toBe(after(replay, 20));
+      expect(rewardsAfter(restored as never, 20)).toBe(rewardsAfter(replay, 20));
     }
     // Two of the last block's are still due; of the one before they were made now, with their own.
-    expect(JSON.parse(after(replay, 20))[0]).toEqual(expect.arrayContaining([32, 33]));
+    expect(JSON.parse(rewardsAfter(replay, 20))[0]).toEqual(expect.arrayContaining([32, 33]));
   });
 
   test("is refused where it contradicts the options, and is no trap", () => {
