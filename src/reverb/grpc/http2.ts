@@ -11,6 +11,8 @@ interface Emitter {
 
 export interface Http2Stream extends Emitter {
   readonly destroyed: boolean;
+  /** Whether it waits for others to end, since the server takes no more of them at a time. */
+  readonly pending?: boolean;
   write(bytes: Uint8Array): boolean;
   end(): void;
   /** @param code of HTTP/2's errors */
