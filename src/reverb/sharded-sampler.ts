@@ -23,10 +23,13 @@ interface Source {
   readonly ready: DrawnItem[];
   readonly backOff: BackOff;
   sampler: Sampler | undefined;
+  /** Whether it is asked for share after share. */
+  isRunning: boolean;
   /** Whether its rate limiter has let none pass for so long, since any server gave one. */
   isLate: boolean;
-  /** What it was lost by, once it was tried for too long. */
+  /** What it was lost by, once it was tried for too long, and when it was tried last. */
   error: unknown;
+  triedAt: number;
 }
 
 export class ShardedSampler implements Sampler {
@@ -46,10 +49,16 @@ export class ShardedSampler implements Sampler {
   #unasked: number;
   #left: number;
   #turn = 0;
-  /** When the last item came. */
+  /** When the last item came, or since when somebody waits for one. */
   #since = 0;
-  #begun = false;
-  #error: unknown;
+  /** When all servers were lost, as far as was known; then each is tried once more. */
+  #lostAt: number | undefined;
+  #isKnown = false;
+  /** Calls of `next` that wait. */
+  #waiting = 0;
+  /** What the next call is told, before the items that are there; whoever calls then begins anew. */
+  #failure: { readonly error: unknown } | undefined;
+  #isFailureTold = false;
   readonly #closing = new AbortController();
 
   /**
@@ -87,34 +96,48 @@ export class ShardedSampler implements Sampler {
       ready: [],
       backOff: new BackOff(reconnectTimeoutMs),
       sampler: undefined,
+      isRunning: false,
       isLate: false,
       error: undefined,
+      triedAt: 0,
     }));
   }
 
   /**
-   * The next item, of the next server that has one.
-   * @throws ReplayError TIMEOUT where no server's rate limiter lets one pass in time · IO where all servers are gone, with what each was lost by · NOT_FOUND, CLOSED, CORRUPT, or
-   * the signal's reason
+   * The next item, of the next server that has one. After an error the next call tries all servers again.
+   * @throws ReplayError TIMEOUT where no server's rate limiter lets one pass in time · IO where all servers are gone, with what each was lost by · NOT_FOUND, CORRUPT, UNSUPPORTED;
+   * CLOSED, or the signal's reason
    */
   async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
     signal?.throwIfAborted();
     if (this.#left === 0) return undefined;
-    // Where no server is there yet: what waits for one has its own time.
-    if (!this.#begun && this.#error === undefined) await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal);
-    if (!this.#begun && this.#error === undefined) {
-      this.#begun = true;
-      this.#since = performance.now();
-      for (const source of this.#sources) void this.#run(source);
+    this.#mustBeOpen();
+    const wait = signal === undefined ? {} : { signal };
+    if (!this.#isKnown) {
+      // Where no server is there yet: what waits for one has its own time.
+      await this.#signature(wait, this.#closing.signal);
+      this.#isKnown = true;
+      this.#mustBeOpen();
     }
-    const what = () => "items of any server";
-    const { item } = await this.#waiters.until(() => this.#take(), what, signal === undefined ? {} : { signal });
-    return item;
+    if (this.#isFailureTold) this.#beginAnew();
+    if (this.#waiting++ === 0) this.#since = performance.now();
+    if (this.#failure === undefined) for (const source of this.#sources) if (!source.isRunning) void this.#run(source);
+    this.#waiters.wake();
+    try {
+      return (
+        await this.#waiters.until(
+          () => this.#take(),
+          () => "items of any server",
+          wait,
+        )
+      ).item;
+    } finally {
+      this.#waiting--;
+    }
   }
 
-  close(reason?: unknown): void {
-    this.#error ??= reason ?? new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
-    this.#closing.abort(this.#error);
+  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
+    this.#closing.abort(reason);
     for (const { sampler, ready } of this.#sources) {
       sampler?.close();
       ready.length = 0;
@@ -122,13 +145,39 @@ export class ShardedSampler implements Sampler {
     this.#waiters.wake();
   }
 
+  #mustBeOpen(): void {
+    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+  }
+
+  /** Whether no server is asked for more. */
   get #isOver(): boolean {
-    return this.#left === 0 || this.#error !== undefined;
+    return this.#left === 0 || this.#failure !== undefined || this.#closing.signal.aborted;
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#waiters.wake();
+  }
+
+  #beginAnew(): void {
+    this.#failure = undefined;
+    this.#isFailureTold = false;
+    this.#lostAt = undefined;
+    for (const source of this.#sources) {
+      source.isLate = false;
+      source.error = undefined;
+      source.backOff.reset();
+    }
   }
 
   /** Undefined where none is there yet. */
   #take(): { readonly item: DrawnItem | undefined } | undefined {
     if (this.#left === 0) return { item: undefined };
+    if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
+    if (this.#failure !== undefined) {
+      this.#isFailureTold = true;
+      throw this.#failure.error;
+    }
     const { length } = this.#sources;
     for (let k = 0; k < length; k++) {
       const { ready } = this.#sources[(this.#turn + k) % length] as Source;
@@ -139,15 +188,16 @@ export class ShardedSampler implements Sampler {
       if (this.#left === 0 || ready.length === this.#room - 1) this.#waiters.wake();
       return { item };
     }
-    if (this.#error !== undefined) throw this.#error;
     return undefined;
   }
 
   /** Asks one server for share after share, for as long as there is any. */
   async #run(source: Source): Promise<void> {
+    source.isRunning = true;
     while (!this.#isOver) {
+      // Nobody is asked for more than is there while none lets any pass, and nobody waits.
       await this.#waiters.until(
-        () => this.#unasked > 0 || this.#isOver || undefined,
+        () => (this.#unasked > 0 && (!source.isLate || this.#waiting > 0)) || this.#isOver || undefined,
         () => "a share",
       );
       const share = Math.min(this.#share, this.#unasked);
@@ -164,7 +214,7 @@ export class ShardedSampler implements Sampler {
           this.#came(source, item);
           if (source.ready.length >= this.#room)
             await this.#waiters.until(
-              () => source.ready.length < this.#room || this.#isOver || undefined,
+              () => source.ready.length < this.#room || this.#left === 0 || this.#closing.signal.aborted || undefined,
               () => "room",
             );
         }
@@ -176,27 +226,34 @@ export class ShardedSampler implements Sampler {
       }
       if (isLimited) this.#unasked += share - got;
       this.#waiters.wake();
-      if (pauseMs > 0) await this.#pause(source.channel, pauseMs);
+      if (pauseMs > 0) await this.#pause(source, pauseMs);
     }
+    source.isRunning = false;
   }
 
-  async #pause(channel: Channel, ms: number): Promise<void> {
+  async #pause(source: Source, ms: number): Promise<void> {
     let over = false;
-    const stop = channel.after(ms, () => {
+    const stop = source.channel.after(ms, () => {
       over = true;
       this.#waiters.wake();
     });
     await this.#waiters.until(
-      () => over || this.#isOver || undefined,
+      () => over || this.#isOver || this.#mustTry(source) || undefined,
       () => "a pause",
     );
     stop();
+  }
+
+  /** Whether all are lost, as far as is known, and this one was not tried since. */
+  #mustTry({ error, triedAt }: Source): boolean {
+    return this.#lostAt !== undefined && error !== undefined && triedAt < this.#lostAt;
   }
 
   #came(source: Source, item: DrawnItem): void {
     this.#since = performance.now();
     for (const each of this.#sources) each.isLate = false;
     source.error = undefined;
+    this.#lostAt = undefined;
     source.backOff.reset();
     this.#servers.isBack(source.channel);
     source.ready.push(item);
@@ -210,22 +267,29 @@ export class ShardedSampler implements Sampler {
       source.isLate = true;
       const waited = performance.now() - this.#since;
       const all = this.#sources.every(({ isLate, error: lost }) => isLate || lost !== undefined);
-      if (this.#timeoutMs >= 0 && all && waited >= this.#timeoutMs - this.#askMs / 2)
-        this.#error = new ReplayError("TIMEOUT", `no server's rate limiter has let a sample of table ${this.#table} pass for ${this.#timeoutMs} ms`);
+      if (this.#timeoutMs >= 0 && all && this.#waiting > 0 && waited >= this.#timeoutMs - this.#askMs / 2)
+        this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter has let a sample of table ${this.#table} pass for ${this.#timeoutMs} ms`));
       return PAUSE_MS;
     }
     if (!isGone(error)) {
-      this.#error = error;
+      this.#fail(error);
       return 0;
     }
     this.#servers.lost(source.channel, error);
     const wait = source.backOff.after(error);
     if (wait !== undefined) return wait;
     source.error = error;
-    if (this.#sources.every(({ error: lost }) => lost !== undefined))
-      this.#error = this.#servers.none(
-        "SampleStream",
-        this.#sources.map(({ error: lost }) => lost),
+    source.triedAt = performance.now();
+    if (this.#sources.some(({ error: lost }) => lost === undefined)) return RETRY_MS;
+    // Those that were lost before may be back, since they are tried seldom.
+    this.#lostAt ??= source.triedAt;
+    if (this.#sources.some((each) => this.#mustTry(each))) this.#waiters.wake();
+    else
+      this.#fail(
+        this.#servers.none(
+          "SampleStream",
+          this.#sources.map(({ error: lost }) => lost),
+        ),
       );
     return RETRY_MS;
   }

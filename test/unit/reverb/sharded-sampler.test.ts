@@ -1,0 +1,180 @@
+/** One sampler over several scripted servers: in turn, and on after every kind of error. Real servers are in test/interop. */
+import { afterEach, expect, it } from "vitest";
+import type { DrawnItem } from "../../../src/agents/sampling/sample.ts";
+import type { SamplerOptions } from "../../../src/agents/sampling/sampler-options.ts";
+import { Channel } from "../../../src/reverb/grpc/channel.ts";
+import { Servers } from "../../../src/reverb/servers.ts";
+import { ShardedSampler } from "../../../src/reverb/sharded-sampler.ts";
+import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
+import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function serve(asked: (stream: Stream, request: Asked) => void, port?: number): Promise<SampleServer> {
+  const server = await SampleServer.start(asked, port);
+  open.push({ close: () => server.grpc.stop() });
+  return server;
+}
+
+function samplerOf(addresses: readonly string[], options: SamplerOptions = {}, reconnectMs = 200): ShardedSampler {
+  const channels = addresses.map((address) => new Channel(address, "s", { maxMessageBytes: 1e9, connectTimeoutMs: 5000 }));
+  const servers = new Servers(channels, { warn: () => {}, info: () => {} });
+  const signature = async () => undefined;
+  const make = (channel: Channel, own: SamplerOptions) => new StreamSampler(channel, "t", own, 0, signature);
+  const sampler = new ShardedSampler(servers, "t", options, reconnectMs, signature, make);
+  open.push({
+    close: () => {
+      sampler.close();
+      servers.close();
+    },
+  });
+  return sampler;
+}
+
+const numberOf = (item: DrawnItem | undefined) => item?.columns[0]?.column.data[0] as number;
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What one call says: a number, or the code of an error. */
+const said = (sampler: ShardedSampler) => sampler.next().then(numberOf, ({ code }) => code);
+
+/** A server that gives nothing, or something, as it is told. */
+async function limited(): Promise<{ readonly server: SampleServer; has: boolean }> {
+  const made = {
+    has: false,
+    server: await serve((stream, { timeout }) => {
+      if (made.has) stream.send(stream.due);
+      else if (timeout >= 0) setTimeout(() => stream.call.end(4, TIMED_OUT), timeout);
+    }),
+  };
+  return made;
+}
+
+it.each([{}, { maxSamples: 10 }, { maxSamples: 1 }])("%j: after a timeout the next call tries again, and has its time", async (options) => {
+  const both = [await limited(), await limited()];
+  const sampler = samplerOf(
+    both.map(({ server }) => server.grpc.address),
+    { ...options, rateLimiterTimeoutMs: 100 },
+  );
+  for (let k = 0; k < 2; k++) {
+    const since = performance.now();
+    expect(await said(sampler)).toBe("TIMEOUT");
+    expect(performance.now() - since).toBeGreaterThan(45);
+  }
+  for (const one of both) one.has = true;
+  expect(await said(sampler)).toBe(0);
+});
+
+it("a timeout is that of who waits: one that passes between two calls is nobody's", async () => {
+  const both = [await limited(), await limited()];
+  const sampler = samplerOf(
+    both.map(({ server }) => server.grpc.address),
+    { rateLimiterTimeoutMs: 30, maxInFlightSamplesPerWorker: 1 },
+  );
+  expect(await said(sampler)).toBe("TIMEOUT");
+  await later(200);
+  const streams = () => both.reduce((sum, { server }) => sum + server.streams.length, 0);
+  const before = streams();
+  await later(200);
+  // Nobody waits, so nobody asks.
+  expect(streams()).toBe(before);
+  for (const one of both) one.has = true;
+  expect(typeof (await said(sampler))).toBe("number");
+});
+
+it("all calls that wait are told of one timeout", async () => {
+  const both = [await limited(), await limited()];
+  const sampler = samplerOf(
+    both.map(({ server }) => server.grpc.address),
+    { rateLimiterTimeoutMs: 50 },
+  );
+  expect(await Promise.all([said(sampler), said(sampler), said(sampler)])).toEqual(["TIMEOUT", "TIMEOUT", "TIMEOUT"]);
+  for (const one of both) one.has = true;
+  const found = await Promise.all([said(sampler), said(sampler), said(sampler)]);
+  expect(found.every((one) => typeof one === "number")).toBe(true);
+});
+
+it("after IO, when all were gone for too long, the next call tries again", async () => {
+  const give = (stream: Stream) => stream.send(stream.due);
+  const both = [await SampleServer.start(give), await SampleServer.start(give)];
+  const ports = both.map(({ grpc }) => grpc.port);
+  for (const { grpc } of both) await grpc.stop();
+  const sampler = samplerOf(ports.map((port) => `127.0.0.1:${port}`));
+  for (let k = 0; k < 2; k++) {
+    const error = await sampler.next().catch((reason) => reason);
+    expect(error.code).toBe("IO");
+    for (const port of ports) expect(error.message).toContain(`127.0.0.1:${port}: connect ECONNREFUSED`);
+  }
+  await serve(give, ports[1]);
+  expect(await said(sampler)).toBe(0);
+});
+
+it("IO is said only of servers that are gone: one that came back meanwhile is asked first", async () => {
+  const give = (stream: Stream) => stream.send(stream.due);
+  let refuses = false;
+  const a = await SampleServer.start(() => {});
+  // Nothing comes of it, so that all is up to the other.
+  const b = await serve((stream) => void (refuses && stream.call.stream.session?.destroy()));
+  const sampler = samplerOf([a.grpc.address, b.grpc.address], { maxInFlightSamplesPerWorker: 1 }, 100);
+  const next = said(sampler);
+  while (b.streams.length === 0 || a.streams.length === 0) await later(2);
+  await a.grpc.stop();
+  // Tried for too long by now; the next time is five seconds off.
+  await later(500);
+  await serve(give, a.grpc.port);
+  refuses = true;
+  for (const { call } of b.streams) call.stream.session?.destroy();
+  expect(await next).toBe(0);
+});
+
+it("after CORRUPT, and after an error of the server's, the others go on and the next call tries again; nothing is held without bounds", async () => {
+  const good = await serve((stream) => stream.send(stream.due));
+  let wrong = (stream: Stream) => stream.call.send(response([1], true));
+  const bad = await serve((stream) => wrong(stream));
+  const sampler = samplerOf([good.grpc.address, bad.grpc.address], { maxInFlightSamplesPerWorker: 4 });
+  let given = 0;
+  /** Asks until something was said so often. */
+  const until = async (isIt: (one: unknown) => boolean, times: number) => {
+    for (let count = 0; count < times; ) {
+      const one = await said(sampler);
+      if (typeof one === "number") given++;
+      if (isIt(one)) count++;
+      else await later(1);
+    }
+  };
+  await until((one) => one === "CORRUPT", 3);
+  await until((one) => typeof one === "number", 20);
+  await later(100);
+  // What is on its way, and what waits here.
+  expect(good.sent).toBeLessThanOrEqual(given + 2 * 4);
+  wrong = (stream) => stream.call.end(13, "not today");
+  await until((one) => one === "IO", 2);
+  wrong = (stream) => stream.send(stream.due);
+  const before = bad.sent;
+  await until(() => bad.sent > before + 10, 1);
+});
+
+it("maxSamples is kept over errors: as many as were asked for, and then the end", async () => {
+  const both = [await limited(), await limited()];
+  const sampler = samplerOf(
+    both.map(({ server }) => server.grpc.address),
+    { maxSamples: 30, rateLimiterTimeoutMs: 30 },
+  );
+  expect(await said(sampler)).toBe("TIMEOUT");
+  (both[0] as { has: boolean }).has = true;
+  let count = 0;
+  for (let item = await sampler.next(); item !== undefined; item = await sampler.next()) count++;
+  expect(count).toBe(30);
+  expect(await sampler.next()).toBeUndefined();
+});
+
+it("close rejects who waits, and whoever asks then", async () => {
+  const both = [await limited(), await limited()];
+  const sampler = samplerOf(both.map(({ server }) => server.grpc.address));
+  const waits = said(sampler);
+  await later(20);
+  sampler.close();
+  expect([await waits, await said(sampler)]).toEqual(["CLOSED", "CLOSED"]);
+});
