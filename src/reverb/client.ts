@@ -44,16 +44,19 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
   readonly credentials?: object;
-  /** Milliseconds without a connection, also before the first one, for which writers, `insert` and samplers try it again before its error is theirs. Other calls do not try again. Default: 30,000. */
+  /**
+   * Milliseconds without a connection, also before the first one, for which writers, `insert`, samplers and `serverInfo` try it again before its error is theirs: and so for
+   * which buffers and datasets do. Other calls do not try again. Default: 30,000.
+   */
   readonly reconnectTimeoutMs?: number;
   /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * Milliseconds without a word from the server, while calls are in progress, after which a ping asks whether it is there. Default: 30,000. While it has nothing else to say it is asked
-   * again after five minutes, since gRPC's servers end connections with more pings.
+   * Milliseconds without a word from the server, while calls are in progress, after which it is asked whether it is there, and asked again after as many. Default: 30,000. The
+   * first question is a ping; while it has nothing else to say the next ones are calls of ServerInfo, since gRPC's servers end connections with more pings.
    */
   readonly keepAliveMs?: number;
-  /** Milliseconds that the answer to such a ping may take, before the connection counts as lost. Default: 20,000. */
+  /** Milliseconds that the answer to such a question may take, before the connection counts as lost. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
   /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
@@ -121,7 +124,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     this.#servers = new Servers(channels, loggerOf(logger));
     this.address = this.#servers.address;
     this.#tables = new KnownTables(this.#servers, reconnectTimeoutMs);
-    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(() => [], undefined, route));
+    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(undefined, undefined, route));
     if (spec === undefined) return;
     this.#spec = ownSpec(spec);
     const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
@@ -139,11 +142,17 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     return this.#servers.gone;
   }
 
-  /** Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. @throws ReplayError TIMEOUT, IO where no server answers */
+  /**
+   * Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. It waits for a server that is not there
+   * yet: for `timeout`, or without one for `reconnectTimeoutMs`.
+   * @throws ReplayError TIMEOUT, IO where no server answers · the signal's reason
+   */
   async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
-    const { timeout } = onlyKeys("options", options, "timeout");
+    const { timeout, signal } = onlyKeys("options", options, "timeout, signal");
     if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);
-    const tables = await this.#tables.ask(timeout === undefined || timeout === null ? {} : { timeoutMs: 1000 * timeout });
+    checkSignal(signal);
+    const timeoutMs = timeout === undefined || timeout === null ? {} : { timeoutMs: 1000 * timeout };
+    const tables = await this.#tables.ask({ ...timeoutMs, ...(signal !== undefined && { signal }) });
     return Object.fromEntries([...tables].map(([name, { info }]) => [name, info]));
   }
 
@@ -355,7 +364,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
 
-  #stream(kept: () => Iterable<bigint>, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
+  #stream(kept: (() => Iterable<bigint>) | undefined, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
     return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
   }
 }

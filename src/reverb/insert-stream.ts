@@ -41,6 +41,9 @@ export class InsertStream {
   #known = new Set<bigint>();
   /** Chunks that later items may refer to. */
   readonly #kept: () => Iterable<bigint>;
+  /** Whether items without a confirmation stay where the connection was tried for too long, until the next call tries it again. */
+  readonly #rests: boolean;
+  #isResting = false;
   #room: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
@@ -52,13 +55,14 @@ export class InsertStream {
 
   /**
    * @param maxInFlight items that may be without a confirmation
-   * @param kept keys of the chunks that items to come may refer to
+   * @param kept keys of the chunks that items to come may refer to; undefined for single inserts, whose stream ends for good where it was tried for too long
    */
-  constructor(channel: Way, maxInFlight: number, reconnectTimeoutMs: number, kept: () => Iterable<bigint>) {
+  constructor(channel: Way, maxInFlight: number, reconnectTimeoutMs: number, kept: (() => Iterable<bigint>) | undefined) {
     this.#channel = channel;
     this.#maxInFlight = maxInFlight;
     this.#backOff = new BackOff(reconnectTimeoutMs);
-    this.#kept = kept;
+    this.#rests = kept !== undefined;
+    this.#kept = kept ?? (() => []);
   }
 
   /**
@@ -67,6 +71,7 @@ export class InsertStream {
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
     this.check();
+    this.#goOn();
     let bytes = 0;
     for (const chunk of chunks) if (!this.#known.has(chunk.key)) bytes += chunk.uncompressedSize;
     const sent = { item, chunks, bytes };
@@ -89,6 +94,7 @@ export class InsertStream {
   flush(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
     this.check();
+    this.#goOn();
     this.#send();
     return this.#until(max, options);
   }
@@ -96,6 +102,7 @@ export class InsertStream {
   /** Waits until some items are confirmed. @throws as `flush` */
   confirmed(keys: readonly bigint[], options: WaitOptions): Promise<void> | undefined {
     this.check();
+    this.#goOn();
     return this.#untilFew(() => keys.reduce((count, key) => count + Number(this.#unconfirmed.has(key)), 0), 0, options);
   }
 
@@ -156,9 +163,17 @@ export class InsertStream {
     return `${this.#unconfirmed.size} items have no confirmation of the Reverb server at ${this.#channel.address}: ${why}`;
   }
 
+  /** Tries the connection again, for all items without a confirmation, after it was tried for too long. */
+  #goOn(): void {
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    this.#backOff.reset();
+    if (this.#unconfirmed.size > 0) this.#open();
+  }
+
   /** Sends what is to be sent, as far as there is room for it. */
   #send(): void {
-    if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#retry !== undefined || this.#error !== undefined) return;
+    if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#isResting || this.#retry !== undefined || this.#error !== undefined) return;
     const call = this.#call;
     if (call === undefined) {
       this.#open();
@@ -257,8 +272,15 @@ export class InsertStream {
       }, wait);
     } else if (!isLost(ended)) this.#fail(ended);
     else {
-      const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation`;
-      this.#fail(new RpcError(ended.address, "InsertStream", ended.status, why, ended));
+      const stay = this.#rests ? "; they stay here, and the next call sends them again" : "";
+      const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation${stay}`;
+      const error = new RpcError(ended.address, "InsertStream", ended.status, why, ended);
+      if (!this.#rests) {
+        this.#fail(error);
+        return;
+      }
+      this.#isResting = true;
+      this.#waiters.rejectAll(() => error);
     }
   }
 

@@ -1,7 +1,7 @@
 /** What a client knows of its servers' tables: asked once, and again for a table that was not there. Where no server is there yet, for as long as a lost connection is tried again. */
 import type { Shaped } from "../agents/signature.ts";
 import { mustFit } from "../agents/signature.ts";
-import { mustBe } from "../error.ts";
+import { codeOf, mustBe, ReplayError } from "../error.ts";
 import { type WaitOptions, within } from "../wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import { HEAD } from "./grpc/frames.ts";
@@ -33,11 +33,35 @@ export class KnownTables {
     this.#reconnectTimeoutMs = reconnectTimeoutMs;
   }
 
-  /** Asks every server. @returns what they have together @throws ReplayError IO, TIMEOUT */
-  async ask(options: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
-    const answers = await this.#servers.all(METHOD, emptyRequest(HEAD), tablesOf, options);
-    this.#tables = together(answers.map(({ value }) => value));
-    return this.#tables;
+  /**
+   * Asks every server. While none can be reached they are tried again: until `timeoutMs`, or else for as long as a lost connection is.
+   * @returns what they have together
+   * @throws ReplayError IO, TIMEOUT, CLOSED, or the signal's reason
+   */
+  async ask({ signal, timeoutMs }: WaitOptions = {}): Promise<ReadonlyMap<string, KnownTable>> {
+    const since = performance.now();
+    const backOff = new BackOff(timeoutMs ?? this.#reconnectTimeoutMs);
+    let trouble: RpcError | undefined;
+    for (let left = timeoutMs; ; left = timeoutMs && Math.max(0, timeoutMs - (performance.now() - since))) {
+      try {
+        const answers = await this.#servers.all(METHOD, emptyRequest(HEAD), tablesOf, wait(signal, left));
+        this.#tables = together(answers.map(({ value }) => value));
+        return this.#tables;
+      } catch (error) {
+        const isLate = trouble !== undefined && codeOf(error) === "TIMEOUT";
+        if (!isLate && !(isLost(error) && error.isUnseen)) throw error;
+        if (!isLate) trouble = error as RpcError;
+        const pause = isLate ? undefined : backOff.after(error);
+        if (pause === undefined && timeoutMs !== undefined) throw new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${this.#untold(trouble)}`);
+        if (pause === undefined) throw tried(error as RpcError, backOff.limitMs);
+        await this.#servers.pause(pause, signal);
+        signal?.throwIfAborted();
+      }
+    }
+  }
+
+  #untold(trouble: RpcError | undefined): string {
+    return `the Reverb server at ${this.#servers.address} has not told of its tables${trouble === undefined ? "" : `: ${trouble.message}; it is tried again`}`;
   }
 
   /** A table that is known by now. */
@@ -52,10 +76,7 @@ export class KnownTables {
     this.#asking ??= this.#begun();
     const asking = this.#asking;
     asking.waiting++;
-    const what = () => {
-      const why = asking.trouble === undefined ? "" : `: ${asking.trouble.message}; it is tried again`;
-      return `the Reverb server at ${this.#servers.address} has not told of its tables${why}`;
-    };
+    const what = () => this.#untold(asking.trouble);
     try {
       const answer = within(asking.answer, what, options);
       await (closing === undefined ? answer : within(answer, what, { signal: closing }));
@@ -92,7 +113,7 @@ export class KnownTables {
         return this.#tables;
       } catch (error) {
         const wait = backOff.after(error);
-        if (wait === undefined) throw isLost(error) && backOff.limitMs > 0 ? tried(error, backOff.limitMs) : error;
+        if (wait === undefined) throw isLost(error) ? tried(error, backOff.limitMs) : error;
         asking.trouble = error as RpcError;
         await this.#servers.pause(wait, signal);
       }
@@ -100,7 +121,14 @@ export class KnownTables {
   }
 }
 
+/** The options of a call. */
+function wait(signal: AbortSignal | undefined, timeoutMs: number | undefined): WaitOptions {
+  return { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
+}
+
+/** An error that says for how long the connection was tried; the same where it was not tried again. */
 function tried(error: RpcError, ms: number): RpcError {
+  if (ms === 0) return error;
   return new RpcError(error.address, METHOD, error.status, `${error.details}; tried again for ${ms} ms (reconnectTimeoutMs)`, error);
 }
 

@@ -28,6 +28,7 @@ export class Servers {
   /** When each that is gone was asked last. */
   readonly #gone = new Map<Channel, number>();
   #turn: number;
+  #isClosed = false;
 
   constructor(channels: readonly Channel[], logger: FullLogger) {
     this.channels = channels;
@@ -64,15 +65,15 @@ export class Servers {
   }
 
   /** Waits a while: until the signal's end, or that of the client, at most. */
-  pause(ms: number, signal: AbortSignal): Promise<void> {
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const over = () => {
         stop();
-        signal.removeEventListener("abort", over);
+        signal?.removeEventListener("abort", over);
         resolve();
       };
       const stop = (this.channels[0] as Channel).after(ms, over);
-      signal.addEventListener("abort", over);
+      signal?.addEventListener("abort", over);
     });
   }
 
@@ -134,11 +135,17 @@ export class Servers {
     if (this.channels.length === 1 || !isGone(error)) return;
     const isNews = !this.#gone.has(channel);
     this.#gone.set(channel, performance.now());
-    if (!isNews) return;
-    const others = this.channels.length - this.#gone.size;
-    this.#logger.warn(
-      `reprise: ${(error as Error).message}; ${others === 0 ? "no other server is left" : `${others} of ${this.channels.length} servers go on`}`,
-    );
+    if (isNews) void this.#report(channel, error);
+  }
+
+  /** Tells the logger that a server is gone, and how many others go on. The last one may have gone after another came back, which nobody has asked since: that is asked first. */
+  async #report(channel: Channel, error: unknown): Promise<void> {
+    const others = this.channels.filter((other) => other !== channel);
+    const here = () => others.filter((other) => !this.#gone.has(other)).length;
+    if (here() === 0) await Promise.all(others.map((other) => this.#ask(other)));
+    if (this.#isClosed) return;
+    const count = here();
+    this.#logger.warn(`reprise: ${(error as Error).message}; ${count === 0 ? "no other server is left" : `${count} of ${this.channels.length} servers go on`}`);
   }
 
   /** Takes it into the round again. */
@@ -151,22 +158,28 @@ export class Servers {
     const [first] = errors;
     if (errors.length < 2 || !(first instanceof RpcError)) return first;
     const each = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error))).sort();
-    return new RpcError(this.address, method, first.status, `none of them is left (${each.join("; ")})`, new AggregateError(errors));
+    const isUnseen = errors.every((error) => error instanceof RpcError && error.isUnseen);
+    return new RpcError(this.address, method, first.status, `none of them is left (${each.join("; ")})`, new AggregateError(errors), isUnseen);
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const channel of this.channels) channel.close();
   }
 
   /** Asks those that are gone whether they are back. Nobody waits for it. */
   #probe(): void {
-    for (const [channel, asked] of this.#gone) {
-      if (performance.now() - asked < PROBE_MS) continue;
-      this.#gone.set(channel, performance.now());
-      channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS }).then(
-        () => this.isBack(channel),
-        () => {},
-      );
+    for (const [channel, asked] of this.#gone) if (performance.now() - asked >= PROBE_MS) void this.#ask(channel);
+  }
+
+  /** Asks one that is gone whether it is back. */
+  async #ask(channel: Channel): Promise<void> {
+    this.#gone.set(channel, performance.now());
+    try {
+      await channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS });
+      this.isBack(channel);
+    } catch {
+      // It stays out of the round.
     }
   }
 }

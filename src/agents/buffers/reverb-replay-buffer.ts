@@ -181,7 +181,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     let source: ElementSource<AnyElement<S>> | undefined;
     const later = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
       if (source === undefined) {
-        const info = await within(Promise.resolve(this.#table.info()), `what table ${this.#tableName} is`, wait);
+        const info = await within(Promise.resolve(this.#table.info(wait.signal)), `what table ${this.#tableName} is`, wait);
         mustBeCertain(info, options.singleDeterministicPass ?? false);
         if (info.signature !== undefined) mustAgree(`dataSpec for table ${this.#tableName}`, info.signature, signatureOf(this.dataSpec));
         source ??= this.#source(options, info);

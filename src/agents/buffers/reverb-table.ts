@@ -61,7 +61,8 @@ export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs
 export interface BufferTable {
   /** What it is defined as, where nobody has to be asked. */
   readonly known: TableInfo | undefined;
-  info(): Awaitable<TableInfo>;
+  /** @param signal ends the wait for a server */
+  info(signal?: AbortSignal): Awaitable<TableInfo>;
   size(): Awaitable<number>;
   clear(): Awaitable<void>;
   updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<number | undefined>;
@@ -196,12 +197,12 @@ class CalledTable implements BufferTable {
     this.#leaves = leaves;
   }
 
-  info(): Awaitable<TableInfo> {
+  info(signal?: AbortSignal): Awaitable<TableInfo> {
     const of = (tables: { readonly [name: string]: TableInfo }) => {
       if (!Object.hasOwn(tables, this.#name)) throw unknownTable(this.#name, Object.keys(tables));
       return tables[this.#name] as TableInfo;
     };
-    const tables = this.#client.serverInfo();
+    const tables = this.#client.serverInfo(signal === undefined ? {} : { signal });
     return isPromise(tables) ? tables.then(of) : of(tables);
   }
 

@@ -15,9 +15,9 @@ import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
 import type { Waited } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
-  /** Ends every iteration by throwing its reason. */
+  /** Ends every iteration, and the wait for the signature, by throwing its reason. */
   readonly signal?: AbortSignal;
-  /** Seconds to wait for a server to tell the signature. Default: for ever. */
+  /** Seconds to wait for a server, and for its answer with the signature. Default: as `serverInfo`. */
   readonly getSignatureTimeoutSecs?: number;
 }
 
@@ -63,7 +63,8 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
   let isKnown = false;
   const later = async (wait: WaitOptions) => {
     if (!isKnown) {
-      const own = (await within(Promise.resolve(client.serverInfo()), "the tables of the server", wait))[table]?.signature;
+      const asked = client.serverInfo(wait.signal === undefined ? {} : { signal: wait.signal });
+      const own = (await within(Promise.resolve(asked), "the tables of the server", wait))[table]?.signature;
       if (own !== undefined) mustAgree(`spec for table ${table}`, own, spec);
       isKnown = true;
     }
@@ -82,13 +83,18 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
 /** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */
 export function withSignature<D>(client: DatasetClient, table: string, options: SignatureOptions, make: (options: TableDatasetOptions) => D): Awaitable<D> {
   const { getSignatureTimeoutSecs: timeout, ...rest } = onlyKeys("options", options, `getSignatureTimeoutSecs, ${SAMPLER}`);
-  checkSampler(rest);
+  const { signal, ...sampler } = rest;
+  checkSignal(signal);
+  checkSampler(sampler);
   const of = (tables: { readonly [name: string]: TableInfo }) => {
     if (!Object.hasOwn(tables, table)) throw unknownTable(table, Object.keys(tables));
     const { signature } = tables[table] as TableInfo;
     if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature of its own (or give spec to the constructor)", table);
     return make({ ...rest, spec: signature });
   };
-  const info = sampleClientOf(client).serverInfo({ ...(timeout !== undefined && { timeout }) } satisfies ServerInfoOptions);
+  const info = sampleClientOf(client).serverInfo({
+    ...(timeout !== undefined && { timeout }),
+    ...(signal !== undefined && { signal }),
+  } satisfies ServerInfoOptions);
   return isPromise(info) ? info.then(of) : of(info);
 }

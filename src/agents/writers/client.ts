@@ -53,8 +53,10 @@ export interface PriorityChanges {
 }
 
 export interface ServerInfoOptions {
-  /** Seconds to wait for a server's answer. Default: for ever. */
+  /** Seconds to wait for a server, and its answer. Default: for ever for an answer; for a server that is not there the client's `reconnectTimeoutMs`. */
   readonly timeout?: number;
+  /** Ends the wait by rejecting with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A path on a server's disk; in this process the bytes of a snapshot, for `Replay.restore`. */

@@ -186,10 +186,12 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     return this.knows(table) ? new TableSampler(this.table(table), options) : nowhere(() => this.table(table));
   }
 
-  /** Every table by its name. @param options.timeout checked, and without effect: nothing is waited for. O(tables) */
+  /** Every table by its name. @param options.timeout checked, and without effect: nothing is waited for. O(tables) @throws the signal's reason */
   serverInfo(options: ServerInfoOptions = {}): { readonly [table: string]: TableInfo } {
-    const { timeout } = onlyKeys("options", options, "timeout");
+    const { timeout, signal } = onlyKeys("options", options, "timeout, signal");
     if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0);
+    checkSignal(signal);
+    signal?.throwIfAborted();
     return Object.fromEntries(Object.keys(this.replay.options.tables).map((name) => [name, tableInfo(this.table(name), this.#signatures[name])]));
   }
 

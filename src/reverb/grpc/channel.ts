@@ -122,7 +122,7 @@ export class Channel {
       // It has gone while this waited for it, or has had as many calls as it can have.
       if (this.#connection === connection) this.#connection = undefined;
       if (connection.isOpen) connection.close();
-      throw this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error);
+      throw this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error, true);
     }
   }
 
@@ -186,7 +186,7 @@ export class Channel {
         if (this.#closed) reject(closed());
         else {
           const [status, why] = whyLost(error, credentials !== undefined, isThere);
-          reject(new RpcError(this.address, method, status, why, error));
+          reject(new RpcError(this.address, method, status, why, error, true));
         }
       };
       const timer = setTimeout(() => {

@@ -53,7 +53,7 @@ it.each(["insert", "sampler", "writer"] as const)(
     const { client, seen, questions } = await waiting({});
     const call = {
       insert: () => client.insert({ act: 1 }, { t: 1 }),
-      sampler: () => client.sampler("t").next(),
+      sampler: async () => await client.sampler("t").next(),
       writer: async () => {
         const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
         await writer.append({ act: 1 });

@@ -1,6 +1,7 @@
 /** Programs that start before their server does: the first call waits for it, for as long as a lost connection is tried again. */
 import { createServer } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
+import { ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
@@ -22,8 +23,7 @@ async function freePort(): Promise<number> {
 }
 
 /** @returns the server, and the calls that it gets */
-async function serve(port: number): Promise<{ readonly twin: ReverbTwin; readonly calls: string[] }> {
-  const twin = new ReverbTwin("t");
+async function serve(port: number, twin = new ReverbTwin("t")): Promise<{ readonly twin: ReverbTwin; readonly calls: string[] }> {
   const calls: string[] = [];
   const begin = ({ method }: { readonly method: string }) => void calls.push(method.split("/")[2] as string);
   const server = await GrpcServer.start({ ...twin.handler, begin }, port);
@@ -57,7 +57,7 @@ it.each([1, 2])("writers, inserts and samplers wait for %i servers", async (coun
   const all = Promise.all([writer.append({ act: 1 }), one.insert({ act: 2 }, { t: 1 }), one.signature("t")]);
   const sampled = ended(one.sampler("t").next());
   await later(200);
-  const servers = await Promise.all(ports.map(serve));
+  const servers = await Promise.all(ports.map((port) => serve(port)));
   await all;
   await writer.flush();
   expect(servers.reduce((sum, { twin }) => sum + (twin.tables.get("t")?.size ?? 0), 0)).toBe(2);
@@ -122,4 +122,98 @@ it.each([1, 2])("close ends also the pause of a sampler that has lost %i servers
   one.close();
   expect((await next).error).toMatchObject({ code: "CLOSED" });
   expect(performance.now() - since).toBeLessThan(100);
+});
+
+it.each([1, 2])("serverInfo, buffers and datasets wait for %i servers, too", async (count) => {
+  // They bring an item.
+  const twin = new ReverbTwin("t");
+  const before = await GrpcServer.start(twin.handler);
+  await client([before.port]).insert({ act: 7 }, { t: 1 });
+  await before.stop();
+  const ports = [await freePort(), await freePort()].slice(0, count);
+  const one = client(ports);
+  const buffer = new ReverbReplayBuffer(spec, { client: one, tableName: "t", sequenceLength: 1 });
+  const of = { spec: { dtype: "i32", shape: [null] } } as const;
+  const loops = [buffer.asDataset(), new TrajectoryDataset(one, "t", of), new TimestepDataset(one, "t", { spec: { dtype: "i32", shape: [] } })];
+  const first = async (dataset: AsyncIterable<unknown>) => {
+    for await (const element of dataset) return element;
+    return undefined;
+  };
+  const all = Promise.all([
+    one.serverInfo({ timeout: 20 }),
+    one.serverInfo(),
+    buffer.numFrames(),
+    buffer.capacity,
+    buffer.getTableInfo(),
+    ended(TrajectoryDataset.fromTableSignature(one, "t")),
+  ]);
+  const elements = Promise.all(loops.map(first));
+  await later(150);
+  await Promise.all(ports.map((port) => serve(port, twin)));
+  const [told, info, frames, capacity, table, dataset] = await all;
+  expect([Object.keys(told), Object.keys(info), frames >= 1, capacity >= 1000, table.name]).toEqual([["t"], ["t"], true, true, "t"]);
+  // It was asked, and has no signature.
+  expect(dataset.error).toBeInstanceOf(RangeError);
+  expect((await elements).every((element) => element !== undefined)).toBe(true);
+});
+
+it("serverInfo: no longer than its timeout, or reconnectTimeoutMs; a signal and close end it", async () => {
+  const port = await freePort();
+  const one = client([port], { reconnectTimeoutMs: 150 });
+  const refused = expect.stringContaining(`127.0.0.1:${port} ended ServerInfo with UNAVAILABLE: connect ECONNREFUSED`);
+  const byTimeout = await ended(one.serverInfo({ timeout: 0.3 }));
+  expect(byTimeout.error).toMatchObject({ code: "TIMEOUT", message: refused });
+  expect((byTimeout.error as Error).message).toMatch(/^timed out after 300 ms: .*; it is tried again$/);
+  expect(byTimeout.ms).toBeGreaterThan(280);
+  const alone = await ended(one.serverInfo());
+  expect(alone.error).toMatchObject({ code: "IO", message: expect.stringContaining("tried again for 150 ms (reconnectTimeoutMs)") });
+  expect(alone.ms).toBeGreaterThan(140);
+  const reason = new Error("enough");
+  const aborter = new AbortController();
+  const waits = ended(one.serverInfo({ timeout: 60, signal: aborter.signal }));
+  await later(20);
+  aborter.abort(reason);
+  expect((await waits).error).toBe(reason);
+  expect((await ended(one.serverInfo({ signal: aborter.signal }))).error).toBe(reason);
+  expect((await ended(one.serverInfo({ signal: "now" } as never))).error).toBeInstanceOf(TypeError);
+  const last = ended(one.serverInfo({ timeout: 60 }));
+  await later(20);
+  one.close();
+  expect((await last).error).toMatchObject({ code: "CLOSED" });
+  expect((await ended(client([port], { reconnectTimeoutMs: 0 }).serverInfo())).error).toMatchObject({
+    code: "IO",
+    message: expect.not.stringContaining("tried"),
+  });
+});
+
+it("datasets and buffers: a signal ends the wait, and so does getSignatureTimeoutSecs", async () => {
+  const port = await freePort();
+  const one = client([port]);
+  const reason = new Error("enough");
+  const begun = async (begin: (signal: AbortSignal) => unknown) => {
+    const aborter = new AbortController();
+    const end = ended(begin(aborter.signal));
+    await later(20);
+    aborter.abort(reason);
+    return (await end).error;
+  };
+  const loop = async (dataset: AsyncIterable<unknown>) => {
+    for await (const _ of dataset) return;
+  };
+  const buffer = new ReverbReplayBuffer(spec, { client: one, tableName: "t", sequenceLength: 1 });
+  expect(await begun((signal) => loop(buffer.asDataset({ signal })))).toBe(reason);
+  expect(await begun((signal) => loop(new TrajectoryDataset(one, "t", { spec: { dtype: "i32", shape: [null] }, signal })))).toBe(reason);
+  expect(await begun((signal) => TrajectoryDataset.fromTableSignature(one, "t", { signal }))).toBe(reason);
+  const { error } = await ended(TimestepDataset.fromTableSignature(one, "t", { getSignatureTimeoutSecs: 0.1 }));
+  expect(error).toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("ECONNREFUSED") });
+});
+
+it("a call that has lost its connection, and those that change tables, fail at once as before", async () => {
+  const port = await freePort();
+  const one = client([port]);
+  for (const call of [() => one.reset("t"), () => one.mutatePriorities("t", { deletes: [1n] }), () => one.checkpoint()])
+    expect((await ended(call())).error).toMatchObject({ code: "IO", message: expect.not.stringContaining("tried") });
+  const server = await GrpcServer.start({ begin: ({ stream }) => void stream.session?.destroy() }, port);
+  open.push({ close: () => server.stop() });
+  expect((await ended(one.serverInfo())).error).toMatchObject({ code: "IO", message: expect.not.stringContaining("tried") });
 });

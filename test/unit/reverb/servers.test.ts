@@ -1,5 +1,6 @@
 /** Several servers behind one client, scripted: who is asked, and what happens when one is gone. Real ones are in test/interop. */
 import { afterEach, expect, it, vi } from "vitest";
+import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 
@@ -65,4 +66,43 @@ it("where none is left the error names each", async () => {
     expect(error).toMatchObject({ code: "IO", isLost: true });
     for (const address of addresses) expect((error as Error).message).toContain(`${address}: connect ECONNREFUSED`);
   }
+});
+
+/** Kills one, lets it come back without a call that would tell, and kills the other. */
+async function swapped() {
+  const [a, b] = [await serve(), await serve()];
+  const told: string[] = [];
+  const logger = { warn: (line: string) => told.push(line), info: (line: string) => told.push(line) };
+  const client = new ReverbClient([a.server.address, b.server.address], { spec: { act: i32() }, logger });
+  open.push(client);
+  await client.reset("t");
+  await a.server.stop();
+  await client.reset("t");
+  const again = await serve(a.server.port);
+  open.push({ close: () => again.server.stop() });
+  await b.server.stop();
+  return { a, b, again, client, told };
+}
+
+it("that no other server is left is said only where none is: one that is back is asked first", async () => {
+  const { a, b, again, client, told } = await swapped();
+  await client.reset("t");
+  expect(again.asked).toContain("Reset");
+  await vi.waitFor(() => expect(told.length).toBe(3));
+  const [lost, ...others] = told as [string, ...string[]];
+  expect(lost).toContain(`${a.server.address} ended`);
+  expect(others).toContainEqual(expect.stringMatching(new RegExp(`^reprise: the Reverb server at ${b.server.address} ended .*; 1 of 2 servers go on$`)));
+  expect(others).toContain(`reprise: the Reverb server at ${a.server.address} is back`);
+  await again.server.stop();
+  await client.reset("t").catch(() => {});
+  await vi.waitFor(() => expect(told[3]).toMatch(new RegExp(`^reprise: the Reverb server at ${a.server.address} ended .*; no other server is left$`)));
+});
+
+it("nor is it said of servers that are all closed by then", async () => {
+  const { client, told } = await swapped();
+  const reset = client.reset("t").catch(() => {});
+  client.close();
+  await reset;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(told.filter((line) => line.includes("no other server"))).toEqual([]);
 });
