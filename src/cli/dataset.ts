@@ -29,7 +29,11 @@ export function addOpen(command: Command): Command {
 
 /** Opens the dataset, runs `use` and closes it again. */
 export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
-  const given = Object.fromEntries(open.map(optionOf));
+  const pairs = open.map(optionOf);
+  const names = pairs.map(([name]) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new UsageError(`${twice} is set twice by --open. Pass it once`);
+  const given = Object.fromEntries(pairs);
   const reader = await openRlds(path, { ...given, signal, ...(split !== undefined && { split }) }).catch((error) => {
     // The path is a string, so the argument of the wrong kind is an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;

@@ -1,6 +1,7 @@
 /** The command line: its commands, and how it prints their answers and failures. */
 import { Command, CommanderError } from "commander";
 import type { Answer, Host } from "./answer.ts";
+import { several } from "./arguments.ts";
 import { addConvert, convert } from "./convert.ts";
 import { exitCodeOf, failureValue, Interrupted, lineOf } from "./failure.ts";
 import { terminalHost } from "./host.ts";
@@ -42,6 +43,7 @@ function programOf(version: string, page: string): Command {
   const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
     const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
+    refuseSecondValues(command);
     command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1), page));
   };
   add("inspect", addInspect, inspect);
@@ -51,6 +53,18 @@ function programOf(version: string, page: string): Command {
   add("stats", addStats, stats);
   add("serve-page", addServePage, servePage);
   return program;
+}
+
+/** Makes a second value of an option wrong usage, unless the option may be repeated: commander would take the last one and say nothing. */
+function refuseSecondValues(command: Command): void {
+  for (const option of command.options) {
+    if (option.isBoolean() || option.parseArg === several) continue;
+    let first: string | undefined;
+    command.on(`option:${option.name()}`, (value: string) => {
+      if (first !== undefined) command.error(`error: option '${option.flags}' takes one value, got ${JSON.stringify(first)} and ${JSON.stringify(value)}. Pass it once`);
+      first = value;
+    });
+  }
 }
 
 async function answered(command: Command, verb: Verb, given: readonly unknown[], page: string): Promise<void> {

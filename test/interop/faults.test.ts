@@ -262,11 +262,41 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     expect(await taken(one)).toEqual(Array.from({ length: 21 }, (_, act) => act));
   });
 
-  it("waits for long: its one connection stands, since it is asked seldom", async () => {
+  it("stopped while a limiter holds calls back, long after the first ping: noticed, and all goes on when it goes on", async () => {
+    peer = await startServer(0, TABLES);
+    const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 1000, connectTimeoutMs: 500, reconnectTimeoutMs: 300 });
+    const sampled = one.sampler("once").next();
+    await later(2000);
+    process.kill(peer.pid, "SIGSTOP");
+    await expect(sampled).rejects.toMatchObject({ code: "IO" });
+    process.kill(peer.pid, "SIGCONT");
+    await one.insert({ act: 1, obs: [1, 1, 2] }, { free: 1 }, { timeoutMs: 20_000 });
+  });
+
+  it("away for longer than reconnectTimeoutMs: the writer goes on, and every item is there once", async () => {
+    peer = await startServer(0, TABLES);
+    const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 300, connectTimeoutMs: 300, reconnectTimeoutMs: 300 });
+    const writer = one.trajectoryWriter({ numKeepAliveRefs: 3 });
+    const item = (act: number) => {
+      writer.append({ act, obs: [act, 1, 2] });
+      return writer.createItem("once", 1, { act: writer.history.act.slice(-1), obs: writer.history.obs.slice(-1) });
+    };
+    for (let act = 0; act < 100; act++) await item(act);
+    await writer.flush();
+    process.kill(peer.pid, "SIGSTOP");
+    for (let act = 100; act < 200; act++) await item(act);
+    await expect(writer.flush()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("they stay here") });
+    process.kill(peer.pid, "SIGCONT");
+    await item(200);
+    await writer.flush({ timeoutMs: 20_000 });
+    expect(await taken(one)).toEqual(Array.from({ length: 201 }, (_, act) => act));
+  });
+
+  it("waits for long: its one connection stands, however often it is asked", async () => {
     peer = await startServer(0, TABLES);
     const between = await Between.start(peer.port, {});
     try {
-      const one = client({ keepAliveMs: 50 }, between.address);
+      const one = client({ keepAliveMs: 10 }, between.address);
       const sampler = one.sampler("once");
       const waiting = sampler.next();
       await later(2000);

@@ -47,6 +47,33 @@ test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["in
   expect(JSON.parse(asJson.stdout).error).toEqual({ code: "USAGE", message: expect.any(String) });
 });
 
+test("no option takes a second value in silence: it is wrong usage, of every verb, unless it may be repeated", async () => {
+  const values: { readonly [option: string]: string } = { "--format": "jsonl", "--mode": "repair", "--final-step": "observation", "--sampler": "fifo", "--fps": "5" };
+  for (const verb of VERBS) {
+    const { stdout } = await reprise(verb, "--help");
+    // Descriptions are wrapped: those of an option end where the next one begins.
+    const options = (stdout.split("Options:")[1] as string).split("Examples:")[0] as string;
+    for (const [, option, described] of options.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+) <[^>]*>([^]*?)(?=^ {2}-|^$)/gm) as Iterable<string[]>) {
+      if (described?.replaceAll(/\s+/g, " ").includes("may be repeated")) continue;
+      const value = values[option as string] ?? "7";
+      const { status, stderr, stdout: printed } = await reprise(verb, HALF_CHEETAH, option as string, value, option as string, value);
+      expect([verb, option, status, printed]).toEqual([verb, option, 2, ""]);
+      expect(stderr).toMatch(new RegExp(`^error: option '(-[a-z], )?${option} <`));
+      expect(stderr).toContain(`takes one value, got "${value}" and "${value}". Pass it once`);
+    }
+  }
+});
+
+test("push to two servers, and two values of one option of --open, are wrong usage", async () => {
+  const two = await reprise("push", HALF_CHEETAH, "--server", "a:1", "--server=b:1", "--table", "t", "--json");
+  expect([two.status, JSON.parse(two.stdout).error]).toEqual([
+    2,
+    { code: "USAGE", message: `error: option '--server <host:port>' takes one value, got "a:1" and "b:1". Pass it once` },
+  ]);
+  const open = await reprise("inspect", HALF_CHEETAH, "--open", "split=train", "--open", "split=test");
+  expect([open.status, open.stderr]).toEqual([2, "reprise: USAGE: split is set twice by --open. Pass it once\n"]);
+});
+
 test("nothing of a terminal is on stdout or stderr where there is none", async () => {
   const { stdout, stderr } = await reprise("inspect", HALF_CHEETAH);
   expect(stdout + stderr).not.toContain("\u001b");

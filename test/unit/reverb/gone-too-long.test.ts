@@ -22,9 +22,11 @@ async function away() {
   const twin = new ReverbTwin("t");
   let server = await GrpcServer.start(twin.handler);
   const { address, port } = server;
-  const one = { twin, address, stop: () => server.stop(), start: async () => void (server = await GrpcServer.start(twin.handler, port)) };
   open.push({ close: () => server.stop().catch(() => {}) });
-  return one;
+  const start = async () => {
+    server = await GrpcServer.start(twin.handler, port);
+  };
+  return { twin, address, stop: () => server.stop(), start };
 }
 
 function client<const S extends Spec>(address: string, spec: S): ReverbClient<S> {
