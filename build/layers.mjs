@@ -76,7 +76,7 @@ export const LAYERS = {
     // The element that looks at a Replay, and what serves it over a port.
     ["inspector/survey"],
     ["inspector/ages", "inspector/chance", "inspector/dom", "inspector/format", "inspector/histogram", "inspector/theme", "inspector/turns"],
-    ["inspector/episodes", "inspector/leaf-view", "inspector/messages", "inspector/model", "inspector/plot"],
+    ["inspector/answer-form", "inspector/episodes", "inspector/leaf-view", "inspector/messages", "inspector/model", "inspector/plot"],
     ["inspector/walk"],
     ["inspector/looked", "inspector/panels/"],
     ["inspector/surveyor"],

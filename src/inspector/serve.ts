@@ -1,5 +1,6 @@
 /** The Replay's end of a port at whose other end an inspector looks. */
 import { mustBe, ReplayError } from "../error.ts";
+import { kindIn, malformed } from "../remote/form.ts";
 import { checkPort, listen, type PortLike, sent } from "../remote/port.ts";
 import type { Replay } from "../replay.ts";
 import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./messages.ts";
@@ -36,6 +37,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
     try {
       if (version !== VERSION)
         throw new ReplayError("UNSUPPORTED", `the inspector speaks version ${version} of the protocol, serveInspector ${VERSION}: use one version of Reprise`);
+      if (kindIn(question) === undefined) throw malformed("a question", "replay-inspector");
       // Loaded when asked for: a page that looks through a port needs no WebAssembly, and imports this as well.
       surveyor ??= import("./surveyor.ts").then(({ Surveyor }) => new Surveyor(replay));
       message = { reprise: "answer", id, answer: (await surveyor).answer(question) };
@@ -46,7 +48,8 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
   };
   const heard = (message: unknown) => {
     const to = (message ?? {}) as ToReplay;
-    if (to.reprise === "ask") answer(to);
+    // Without a number nobody is told.
+    if (to.reprise === "ask" && typeof to.id === "number") void answer(to);
     else if (to.reprise === "turn" && ["pause", "step", "resume"].includes(to.command)) turns[to.command]();
   };
   const stop = listen(port, heard, () => turns.resume());

@@ -1,7 +1,9 @@
 /** Where an inspector's answers come from: a Replay in this page, or the other end of a port. */
 import { ReplayError } from "../error.ts";
+import { malformed } from "../remote/form.ts";
 import { checkPort, listen, type PortLike, received } from "../remote/port.ts";
 import type { Replay } from "../replay.ts";
+import { isAnswer } from "./answer-form.ts";
 import { type AskMessage, type CommandMessage, type ToInspector, VERSION } from "./messages.ts";
 import type { Answer, Answers, Asked, Command, Kind } from "./survey.ts";
 import type { Turns } from "./turns.ts";
@@ -39,7 +41,7 @@ export async function ofReplay(replay: Replay, turns: Turns): Promise<Source> {
 /** The other end of a port. @param here told when somebody answers there from now on, and `gone` when nobody does any more */
 export function ofPort(port: PortLike, here: () => void, gone: () => void): Source {
   checkPort(port);
-  const asked = new Map<number, { readonly answered: Answered; readonly failed: Failed }>();
+  const asked = new Map<number, { readonly kind: Kind; readonly answered: Answered; readonly failed: Failed }>();
   let last = 0;
   const lost = () => {
     for (const { failed } of asked.values()) failed(new ReplayError("CLOSED", "the program at the other end of the port shows its Replay no more"));
@@ -53,14 +55,16 @@ export function ofPort(port: PortLike, here: () => void, gone: () => void): Sour
     if (to.reprise !== "answer") return;
     const waiting = asked.get(to.id);
     asked.delete(to.id);
-    if (to.error !== undefined) waiting?.failed(received(to.error));
-    else waiting?.answered(to.answer as Answer);
+    if (waiting === undefined) return;
+    if (to.error !== undefined) waiting.failed(received(to.error));
+    else if (isAnswer(waiting.kind, to.answer)) waiting.answered(to.answer as Answer);
+    else waiting.failed(malformed("an answer", "serveInspector"));
   };
   const stop = listen(port, heard, lost);
   return {
     ask(question, answered, failed) {
       last++;
-      asked.set(last, { answered: answered as Answered, failed });
+      asked.set(last, { kind: question.kind, answered: answered as Answered, failed });
       port.postMessage({ reprise: "ask", version: VERSION, id: last, question } satisfies AskMessage);
     },
     command: (command) => port.postMessage({ reprise: "turn", command } satisfies CommandMessage),

@@ -12,6 +12,7 @@ import type { AnyTable } from "../table.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { Writer } from "../writer.ts";
 import { type BlockForm, blockForm, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
+import { fieldsOf, isBuffer, isCount, isNumber, kindIn, listOf, malformed } from "./form.ts";
 import { admit, gone, type Met } from "./handshake.ts";
 import type { BlockMessage, ClosedMessage, ColumnsMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./messages.ts";
 import { type Channel, type PortLike, sent } from "./port.ts";
@@ -88,6 +89,26 @@ interface Steps {
   readonly ends?: Uint8Array | undefined;
   readonly finals?: ((from: number, count: number) => unknown[]) | undefined;
   readonly priorities?: { readonly [table: string]: Float64Array };
+}
+
+const isBlock = fieldsOf({ buffer: isBuffer, slots: isCount, used: isCount, calls: listOf(isNumber), columns: listOf(isColumns), counts: listOf(isCount) });
+const isColumnsMessage = fieldsOf({ buffer: isBuffer, rows: isCount, ends: isCount, finals: isCount, counts: listOf(isCount) });
+
+function isColumns(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/** What the form of a message says wrongly is no place in its buffer. */
+function read<T>(from: () => T): T {
+  try {
+    return from();
+  } catch (cause) {
+    throw notOurs(cause);
+  }
+}
+
+function notOurs(cause?: unknown): ReplayError {
+  return malformed("a message", "remoteWriter", cause);
 }
 
 /** What has to wait on the way yields a promise. */
@@ -192,10 +213,12 @@ export class AcceptedWriter {
 
   *#work(): Work {
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
-      if (message.kind === "bye") return this.#end({ how: "left" });
-      if (message.kind === "flush") this.#flush(message);
-      else if (message.kind === "columns") yield* this.#takeColumns(message);
-      else yield* this.#take(message);
+      const kind = kindIn(message);
+      if (kind === "bye") return this.#end({ how: "left" });
+      if (kind === "flush") this.#flush(message as FlushMessage);
+      else if (kind === "columns" && isColumnsMessage(message)) yield* this.#takeColumns(message as ColumnsMessage);
+      else if (kind === "block" && isBlock(message)) yield* this.#take(message as BlockMessage);
+      else throw notOurs();
     }
   }
 
@@ -203,14 +226,17 @@ export class AcceptedWriter {
     if (this.#form?.slots !== slots) this.#form = blockForm(this.#leaves, this.#writer.options.lanes, slots);
     const form = this.#form;
     const writer = this.#writer;
+    if (form.bytes > buffer.byteLength || used > slots) throw notOurs();
     let from = 0;
     for (let k = 0; k < calls.length; k += CALL) {
       const [slot, kind, a, b, c, d, e] = calls.slice(k, k + CALL) as [number, number, number, number, number, number, number];
+      if (!isCount(slot) || slot < from || slot > used) throw notOurs();
       yield* this.#appendSlots(form, buffer, from, slot);
       from = slot;
       if (kind === ITEM) {
         const options = { length: b, priority: c, lane: d, columns: columns[e - 1] as never };
-        const table = this.#names[a] as string;
+        const table = this.#names[a];
+        if (table === undefined) throw notOurs();
         yield* this.#limited([this.#byName.get(table) as AnyTable], () => writer.createItem(table, options));
       } else if (kind === END) {
         const options = {
@@ -223,9 +249,9 @@ export class AcceptedWriter {
         if (c === 1 || b === 2) from++;
       } else {
         const { lanes, flags } = form;
-        const ends = new Uint8Array(buffer, flags + slot * lanes, lanes);
-        const finals = a === 0 ? undefined : (n: number, rows: number) => (n === 0 ? columnsOf(form, buffer, slot + 1, rows) : []);
-        yield* this.#append({ steps: 1, columns: () => columnsOf(form, buffer, slot, lanes), ends, finals });
+        const ends = read(() => new Uint8Array(buffer, flags + slot * lanes, lanes));
+        const finals = a === 0 ? undefined : (n: number, rows: number) => (n === 0 ? read(() => columnsOf(form, buffer, slot + 1, rows)) : []);
+        yield* this.#append({ steps: 1, columns: () => read(() => columnsOf(form, buffer, slot, lanes)), ends, finals });
         from += a === 0 ? 1 : 2;
       }
     }
@@ -234,31 +260,32 @@ export class AcceptedWriter {
   }
 
   #appendSlots(form: BlockForm, buffer: ArrayBuffer, from: number, to: number): Work {
-    return this.#append({ steps: to - from, columns: (step, steps) => columnsOf(form, buffer, from + step, steps * form.lanes) });
+    return this.#append({ steps: to - from, columns: (step, steps) => read(() => columnsOf(form, buffer, from + step, steps * form.lanes)) });
   }
 
   #finalStep(form: BlockForm, buffer: ArrayBuffer, slot: number): unknown {
-    const values = columnsOf(form, buffer, slot, 1);
+    const values = read(() => columnsOf(form, buffer, slot, 1));
     return this.#pack(values.map((value, i) => (Array.isArray(value) && this.#leaves[i]?.shape.length === 0 ? value[0] : value)));
   }
 
   *#takeColumns({ buffer, rows, ends, finals, counts }: ColumnsMessage): Work {
     const leaves = this.#leaves;
     const { lanes, items } = this.#writer.options;
-    const addresses = new Uint32Array(buffer, 0, leaves.length + items.length);
+    if (rows % lanes !== 0) throw notOurs();
+    const addresses = read(() => new Uint32Array(buffer, 0, leaves.length + items.length));
     const columns = (from: number, steps: number) =>
-      leaves.map((leaf, i) => columnAt(leaf, buffer, (addresses[i] as number) + from * lanes * leaf.bytes, steps * lanes));
-    const last = finals === 0 ? undefined : new Uint32Array(buffer, finals, leaves.length);
-    const lastOf = (from: number, n: number) => leaves.map((leaf, i) => columnAt(leaf, buffer, (last?.[i] as number) + from * leaf.bytes, n));
+      read(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (addresses[i] as number) + from * lanes * leaf.bytes, steps * lanes)));
+    const last = finals === 0 ? undefined : read(() => new Uint32Array(buffer, finals, leaves.length));
+    const lastOf = (from: number, n: number) => read(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (last?.[i] as number) + from * leaf.bytes, n)));
     const priorities: { [table: string]: Float64Array } = {};
     items.forEach(({ table }, k) => {
       const at = addresses[leaves.length + k] as number;
-      if (at !== 0) priorities[table] = new Float64Array(buffer, at, rows);
+      if (at !== 0) priorities[table] = read(() => new Float64Array(buffer, at, rows));
     });
     yield* this.#append({
       steps: rows / lanes,
       columns,
-      ends: ends === 0 ? undefined : new Uint8Array(buffer, ends, rows),
+      ends: ends === 0 ? undefined : read(() => new Uint8Array(buffer, ends, rows)),
       finals: last === undefined ? undefined : lastOf,
       priorities,
     });

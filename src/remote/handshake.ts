@@ -5,6 +5,7 @@ import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { leafText } from "../spec/leaf.ts";
 import type { FoundLeaf } from "../spec/spec.ts";
 import { type WaitOptions, within } from "../wait.ts";
+import { fieldsOf, isCount, isFlag, isText, kindIn, listOf, type Form as MessageForm, malformed, maybe } from "./form.ts";
 import type { RefusedMessage } from "./messages.ts";
 import { Channel, checkPort, isPort, listen, type PortLike, received, sent } from "./port.ts";
 
@@ -46,6 +47,23 @@ export interface Welcome {
   /** The table of each rule. */
   readonly rules: readonly string[];
   readonly maxInFlight: number;
+}
+
+const isHello = fieldsOf({ id: isText, leaves: listOf(fieldsOf({ path: isText, text: isText })), lanes: isCount });
+const isAtLeastOne: MessageForm = (value) => isCount(value) && value !== 0;
+const isWelcome = fieldsOf({
+  keep: isAtLeastOne,
+  across: isFlag,
+  ends: fieldsOf({ lanes: isCount, hasTransitions: isFlag, observation: fieldsOf({ path: isText, leaves: listOf(isCount) }) }),
+  reward: maybe(isCount),
+  tables: listOf(isText),
+  rules: listOf(isText),
+  maxInFlight: isAtLeastOne,
+});
+
+/** Whether all numbers of leaves are of some that there are. */
+function isFor(leaves: number, { reward = 0, ends }: Welcome): boolean {
+  return [reward, ...ends.observation.leaves].every((leaf) => leaf < leaves);
 }
 
 /** On the channel: the actor takes the welcome, or leaves. */
@@ -122,7 +140,8 @@ export async function knock<T>(
       asked.add(channel);
       channel.heard = (message: Welcome | RefusedMessage) => {
         asked.delete(channel);
-        if (message.kind === "welcome") {
+        if (kindIn(message) === "welcome" && isWelcome(message) && isFor(leaves.length, message as Welcome)) {
+          const welcome = message as Welcome;
           channel.post({ kind: "ready" } satisfies Answer);
           stop();
           const met: Met = { channel, lost: () => {}, leave: () => leave() };
@@ -131,11 +150,11 @@ export async function knock<T>(
             unheard();
             taken.delete(port);
           };
-          resolve(enter(met, message));
+          resolve(enter(met, welcome));
           return abandon(asked);
         }
         channel.close();
-        reject(received(message.error));
+        reject(kindIn(message) === "refused" ? received((message as RefusedMessage).error) : malformed("an answer", "acceptWriter"));
       };
       port.postMessage({ reprise: "hello", version: VERSION, id, leaves: forms, lanes, channel: port2 } satisfies Hello, [port2]);
     };
@@ -206,21 +225,22 @@ export async function admit<T>(
       refuse(channel, error);
       reject(error);
     };
-    const hello = ({ version, id, leaves, lanes, channel: given }: Hello) => {
-      const channel = new Channel(given);
-      if (answered.get(port) === id) return channel.close();
+    const hello = (asking: Hello) => {
+      const { id, lanes } = asking;
+      const channel = new Channel(asking.channel);
+      if (id !== undefined && answered.get(port) === id) return channel.close();
       answered.set(port, id);
       if (met !== undefined) return refuse(channel, twice());
       try {
-        channel.post(welcomeOf(version, leaves, lanes));
+        channel.post(welcomeOf(asking));
       } catch (error) {
         return fail(channel, error);
       }
       guests.add(channel);
       channel.ended = () => guests.delete(channel);
-      channel.heard = ({ kind }: Answer) => {
+      channel.heard = (answer: Answer) => {
         guests.delete(channel);
-        if (kind !== "ready") return channel.close();
+        if (kindIn(answer) !== "ready") return channel.close();
         try {
           met = { channel, leave, lost: () => {} };
           resolve(enter(met, lanes));
@@ -230,11 +250,14 @@ export async function admit<T>(
         for (const guest of guests) refuse(guest, twice());
       };
     };
-    const welcomeOf = (version: number, asked: readonly Form[], lanes: number) => {
-      const differs = version === VERSION ? difference(asked, forms) : undefined;
+    const welcomeOf = (asking: Hello) => {
+      const { version, leaves: asked, lanes } = asking;
+      if (typeof version === "number" && version !== VERSION)
+        throw new ReplayError("UNSUPPORTED", `remoteWriter speaks version ${version} of the protocol, acceptWriter ${VERSION}: use one version of Reprise`);
+      if (version !== VERSION || !isHello(asking)) throw malformed("a question", "remoteWriter");
+      const differs = difference(asked, forms);
       if (differs !== undefined) throw new ReplayError("SPEC_MISMATCH", differs);
-      if (version === VERSION) return welcome(lanes);
-      throw new ReplayError("UNSUPPORTED", `remoteWriter speaks version ${version} of the protocol, acceptWriter ${VERSION}: use one version of Reprise`);
+      return welcome(lanes);
     };
     const heard = (message: unknown) => {
       const { reprise } = (message ?? {}) as Hello | Invitation;

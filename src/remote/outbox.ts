@@ -6,6 +6,7 @@ import { DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";
 import { type WaitOptions, within } from "../wait.ts";
 import { type BlockForm, blockForm } from "./block.ts";
+import { fieldsOf, isBuffer, isCount, listOf, malformed } from "./form.ts";
 import { gone, type Met } from "./handshake.ts";
 import type { BlockMessage, ByeMessage, ColumnsMessage, FlushMessage, ToActor } from "./messages.ts";
 import { type Channel, received } from "./port.ts";
@@ -15,6 +16,13 @@ const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 256;
 /** Blocks in which `maxInFlight` steps go, so that some come back while others are filled. */
 const BLOCKS = 4;
+
+const isTaken = fieldsOf({ buffer: (value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0, counts: listOf(isCount) });
+
+function isToActor(message: unknown): boolean {
+  const { kind } = (message ?? {}) as Partial<ToActor>;
+  return kind === "flushed" || kind === "closed" || kind === "refused" || (kind === "taken" && isTaken(message));
+}
 
 interface Promised {
   resolve(): void;
@@ -292,6 +300,10 @@ export class Outbox {
   }
 
   #heard(message: ToActor): void {
+    if (!isToActor(message)) {
+      this.#fail(malformed("an answer", "acceptWriter"));
+      return;
+    }
     switch (message.kind) {
       case "taken":
         this.#away--;

@@ -1,5 +1,6 @@
 /** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
 import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../error.ts";
+import { malformed } from "./form.ts";
 
 /** A method, so that each port's own listeners fit. */
 type Listener = { heard(event: unknown): void }["heard"];
@@ -106,6 +107,9 @@ export function sent(error: unknown): SentError {
   return { kind: error instanceof RangeError ? "RangeError" : "TypeError", message: codeOf(error) === undefined ? message : `${codeOf(error)}: ${message}` };
 }
 
-export function received({ kind, code = "CLOSED", message }: SentError): Error {
+/** Whatever came in its place is an error, too. */
+export function received(sentError: SentError): Error {
+  const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
+  if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "one that Reprise has sent");
   return kind === "ReplayError" ? new ReplayError(code, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);
 }

@@ -1,0 +1,67 @@
+/** The forms of answers that come over a port: panels and plots believe them. */
+import { COUNTERS } from "../core/abi.ts";
+import { type Form, fieldsOf, isCount, isFlag, isNumber, isText, listOf, maybe } from "../remote/form.ts";
+import type { Kind } from "./survey.ts";
+
+/** An array of numbers, of any kind. */
+const isNumbers: Form = (value) => (ArrayBuffer.isView(value) && !(value instanceof DataView)) || listOf(isNumber)(value);
+const isData: Form = (value) => isNumbers(value) || listOf((one) => isText(one) || typeof one === "bigint")(value);
+
+const leaf = { path: isText, dtype: isText, shape: listOf(isCount) };
+const isSelector = fieldsOf({ kind: isText });
+const isTable = fieldsOf({
+  name: isText,
+  maxSize: isNumber,
+  maxSteps: isNumber,
+  maxTimesSampled: isNumber,
+  sampler: isSelector,
+  remover: isSelector,
+  rateLimiter: fieldsOf({ samplesPerInsert: isNumber, minSize: isNumber, minDiff: isNumber, maxDiff: isNumber }),
+});
+const isSample = fieldsOf({
+  isWhole: isFlag,
+  keys: isNumbers,
+  priorities: isNumbers,
+  probabilities: isNumbers,
+  timesSampled: isNumbers,
+  lengths: isNumbers,
+  ages: isNumbers,
+  episodeAges: isNumbers,
+});
+const isEpisode = fieldsOf({ number: isNumber, return: isNumber, length: isNumber, end: isText });
+const isTableSurvey = fieldsOf({ name: isText, sample: isSample, total: isNumber, episodes: listOf(isEpisode), hasEpisodes: isFlag });
+const item = {
+  key: isNumber,
+  state: isText,
+  length: isNumber,
+  priority: isNumber,
+  weight: isNumber,
+  probability: isNumber,
+  timesSampled: isNumber,
+  age: isNumber,
+  episode: isNumber,
+  episodeAge: isNumber,
+};
+const isLeaves = listOf(fieldsOf({ ...leaf, data: maybe(isData), steps: isCount }));
+
+const FORMS: { readonly [K in Kind]: Form } = {
+  about: fieldsOf({ leaves: listOf(fieldsOf(leaf)), tables: listOf(isTable), maxBytes: isNumber, reward: maybe(isText) }),
+  survey: fieldsOf({
+    steps: isNumber,
+    bytes: isNumber,
+    writers: isNumber,
+    tables: listOf(fieldsOf({ name: isText, ...Object.fromEntries(COUNTERS.map((name) => [name, isNumber])), canSample: isFlag, canInsert: isFlag })),
+    table: maybe(isTableSurvey),
+  }),
+  draw: fieldsOf({
+    table: isText,
+    items: listOf(fieldsOf({ ...item, leaves: maybe(isLeaves) })),
+    blocked: maybe(fieldsOf({ by: isText, have: isNumber, need: isNumber })),
+  }),
+  item: fieldsOf({ ...item, table: isText, leaves: isLeaves }),
+};
+
+/** Whether it is an answer to a question of that kind. */
+export function isAnswer(kind: Kind, answer: unknown): boolean {
+  return FORMS[kind](answer);
+}
