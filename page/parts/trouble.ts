@@ -1,8 +1,9 @@
 /** What went wrong, as a sentence in the page. */
 import { h } from "./element.ts";
+import { withoutToken } from "./without-token.ts";
 
 /** An alert that a screen reader reads at once. */
 export function trouble(error: unknown): HTMLElement {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = withoutToken(error instanceof Error ? error.message : String(error));
   return h("p", { class: "trouble", role: "alert" }, /[.!?]$/.test(text) ? text : `${text}.`);
 }

@@ -1,5 +1,7 @@
 /** Calls across a MessagePort or a Worker: each has a promise, news on its way, and a signal that calls it off. */
 
+import { withoutToken } from "../../parts/without-token.ts";
+
 /** What of a Worker or a MessagePort is needed. */
 export interface Port {
   postMessage(message: unknown): void;
@@ -109,9 +111,12 @@ export class Caller {
 }
 
 function crossed(error: unknown): CrossedError {
-  if (!(error instanceof Error || error instanceof DOMException)) return { name: "Error", message: String(error) };
-  const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => ["string", "number"].includes(typeof value)));
-  return { ...fields, name: error.name, message: error.message };
+  if (!(error instanceof Error || error instanceof DOMException)) return { name: "Error", message: withoutToken(String(error)) };
+  const fields = Object.entries(error).flatMap(([name, value]) => {
+    if (typeof value === "string") return [[name, withoutToken(value)]];
+    return typeof value === "number" ? [[name, value]] : [];
+  });
+  return { ...Object.fromEntries(fields), name: error.name, message: withoutToken(error.message) };
 }
 
 function uncrossed({ name, message, ...fields }: CrossedError): Error {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { givenFiles, givenUrl, listedFiles } from "../../../page/look/model/given.ts";
 import { Caller, type Port, serve, type Tell } from "../../../page/look/reading/port.ts";
 import { stoppable } from "../../../page/look/reading/stoppable.ts";
+import { withoutToken } from "../../../page/parts/without-token.ts";
 import { RldsError } from "../../../src/rlds/index.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
@@ -34,6 +35,40 @@ describe("what is given", () => {
   it("is a list only of the form that serve-page has", () => {
     expect(listedFiles([{ path: "a", size: 1, more: 2 }])).toEqual([{ path: "a", size: 1 }]);
     for (const bad of [null, {}, [{ path: 1, size: 1 }], [{ path: "a", size: -1 }], [{ path: "a" }]]) expect(listedFiles(bad)).toBeUndefined();
+  });
+});
+
+describe("the token of serve-page", () => {
+  const token = "aB3_-".repeat(9).slice(0, 43);
+
+  it.each([
+    [`http://127.0.0.1:8000/${token}/data/meta/info.json: the server answered 404`, "data/meta/info.json: the server answered 404"],
+    [`cannot open http://[::1]:8000/${token}/data/`, "cannot open data/"],
+    [`/${token}/data/a%20b.parquet ends too early`, "data/a%20b.parquet ends too early"],
+    [`an address begins with https://, and this one is "#look?from=%2F${token}%2Fdata%2F"`, 'an address begins with https://, and this one is "#look?from=data%2F"'],
+    [`two: http://127.0.0.1:1/${token}/data/a and http://127.0.0.1:1/${token}/data`, "two: data/a and data"],
+  ])("is not in %s", (text, shown) => {
+    expect(withoutToken(text)).toBe(shown);
+    expect(withoutToken(text)).not.toContain(token);
+  });
+
+  it("is taken for none where it is none", () => {
+    for (const text of ["https://example.org/datasets/data/x.parquet", "/short/data/x", `/${token}x/data/y`, `/${token}/database`, "no address"])
+      expect(withoutToken(text)).toBe(text);
+  });
+
+  it("is in no field of an error that comes from the worker", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const address = `http://127.0.0.1:8000/${token}/data/x.parquet`;
+    serve(port1 as unknown as Port, {
+      fail: async () => {
+        throw new RldsError("IO", `${address} cannot be read`, { file: address });
+      },
+    });
+    const error = (await new Caller(port2 as unknown as Port).call("fail", 0).catch((reason) => reason)) as Error & { readonly file: string };
+    port1.close();
+    expect([error.message, error.file, JSON.stringify(error).includes(token)]).toEqual([expect.stringContaining("data/x.parquet"), "data/x.parquet", false]);
+    expect(error.message).not.toContain(token);
   });
 });
 
