@@ -71,7 +71,8 @@ export function stageJsr(folder, address) {
   for (const page of ["README.md", "CHANGELOG.md"]) writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, version));
   const imports = { ...jsr.imports };
   for (const name of PACKAGES) {
-    const range = `^${(peerDependencies[name] ?? devDependencies[name]).replace(">=", "")}`;
+    // A peer's range is ">=VERSION <BOUND", whose bound is that of ^VERSION.
+    const range = `^${(peerDependencies[name] ?? devDependencies[name]).split(" ")[0].replace(">=", "")}`;
     imports[name] = `npm:${name}@${range}`;
     imports[`${name}/`] = `npm:/${name}@${range}/`;
   }

@@ -1,0 +1,40 @@
+/** What the package says of the packages that its users may install beside it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { root } from "../support/core.ts";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+const page = readFileSync(join(root, "docs/bundlers.md"), "utf8");
+const peers = Object.entries(manifest.peerDependencies as { readonly [name: string]: string });
+
+/** The first version that may break what one of this version holds. */
+function bound(version: string): string {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 0 ? String(major + 1) : `0.${minor + 1}`;
+}
+
+describe.each(peers)("the optional peer %s", (name, range) => {
+  test("has a range from a version up to the next one that may break it", () => {
+    const [, least] = range.match(/^>=(\d+\.\d+\.\d+) /) ?? [];
+    expect(range).toBe(`>=${least} <${bound(least as string)}`);
+    expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
+  });
+
+  test("is tested in that version", () => {
+    const tested = manifest.devDependencies[name] ?? manifest.devDependencies[`${name}-core`];
+    expect(range.startsWith(`>=${tested} `)).toBe(true);
+  });
+
+  test("has the same range in the lock, and in docs/bundlers.md", () => {
+    expect(locked.packages[""].peerDependencies[name]).toBe(range);
+    expect(page).toContain(`| \`${name}\` | \`${range}\` |`);
+  });
+});
+
+test("no peer is left out, and the lock names no registry", () => {
+  expect(Object.keys(manifest.peerDependenciesMeta)).toEqual(peers.map(([name]) => name));
+  expect(Object.keys(locked.packages[""].peerDependencies)).toEqual(peers.map(([name]) => name));
+  expect(JSON.stringify(locked)).not.toContain('"resolved":"http');
+});
