@@ -61,7 +61,8 @@ function refuseSecondValues(command: Command): void {
     if (option.isBoolean() || option.parseArg === several) continue;
     let first: string | undefined;
     command.on(`option:${option.name()}`, (value: string) => {
-      if (first !== undefined) command.error(`error: option '${option.flags}' takes one value, got ${JSON.stringify(first)} and ${JSON.stringify(value)}. Pass it once`);
+      if (first !== undefined)
+        command.error(`error: option '${option.flags}' takes one value, got ${JSON.stringify(first)} and ${JSON.stringify(value)}. Pass it once`);
       first = value;
     });
   }

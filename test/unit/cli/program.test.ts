@@ -48,12 +48,18 @@ test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["in
 });
 
 test("no option takes a second value in silence: it is wrong usage, of every verb, unless it may be repeated", async () => {
-  const values: { readonly [option: string]: string } = { "--format": "jsonl", "--mode": "repair", "--final-step": "observation", "--sampler": "fifo", "--fps": "5" };
+  const values: { readonly [option: string]: string } = {
+    "--format": "jsonl",
+    "--mode": "repair",
+    "--final-step": "observation",
+    "--sampler": "fifo",
+    "--fps": "5",
+  };
   for (const verb of VERBS) {
     const { stdout } = await reprise(verb, "--help");
     // Descriptions are wrapped: those of an option end where the next one begins.
     const options = (stdout.split("Options:")[1] as string).split("Examples:")[0] as string;
-    for (const [, option, described] of options.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+) <[^>]*>([^]*?)(?=^ {2}-|^$)/gm) as Iterable<string[]>) {
+    for (const [, option, described] of options.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+) <[^>]*>([\s\S]*?)(?=^ {2}-|^$)/gm) as Iterable<string[]>) {
       if (described?.replaceAll(/\s+/g, " ").includes("may be repeated")) continue;
       const value = values[option as string] ?? "7";
       const { status, stderr, stdout: printed } = await reprise(verb, HALF_CHEETAH, option as string, value, option as string, value);

@@ -45,7 +45,10 @@ describe("the token of serve-page", () => {
     [`http://127.0.0.1:8000/${token}/data/meta/info.json: the server answered 404`, "data/meta/info.json: the server answered 404"],
     [`cannot open http://[::1]:8000/${token}/data/`, "cannot open data/"],
     [`/${token}/data/a%20b.parquet ends too early`, "data/a%20b.parquet ends too early"],
-    [`an address begins with https://, and this one is "#look?from=%2F${token}%2Fdata%2F"`, 'an address begins with https://, and this one is "#look?from=data%2F"'],
+    [
+      `an address begins with https://, and this one is "#look?from=%2F${token}%2Fdata%2F"`,
+      'an address begins with https://, and this one is "#look?from=data%2F"',
+    ],
     [`two: http://127.0.0.1:1/${token}/data/a and http://127.0.0.1:1/${token}/data`, "two: data/a and data"],
   ])("is not in %s", (text, shown) => {
     expect(withoutToken(text)).toBe(shown);

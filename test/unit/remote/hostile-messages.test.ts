@@ -40,6 +40,13 @@ function variants(message: object): object[] {
   return Object.keys(message).flatMap((name) => VALUES.map((value) => ({ ...message, [name]: value })));
 }
 
+/** The next message at a port. */
+const heard = (port: MessagePort) =>
+  new Promise<unknown>((resolve) => {
+    port.addEventListener("message", ({ data }) => resolve(data), { once: true });
+    port.start();
+  });
+
 const error = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
@@ -60,13 +67,15 @@ describe("acceptWriter", () => {
     for (const message of [{ reprise: "hello", version: 1 }, ...variants(hello), ...forms.map((each) => ({ ...hello, leaves: each, lanes: "1" }))]) {
       if ((message as { reprise: unknown }).reprise !== "hello") continue;
       const [here, there] = ends();
-      const accepted = error(made().acceptWriter(here, { timeoutMs: 20 }));
+      const over = new AbortController();
+      const accepted = error(made().acceptWriter(here, { signal: over.signal }));
       const { port1, port2 } = new MessageChannel();
-      const answer = new Promise((resolve) => port1.once("message", resolve));
+      const answer = heard(port1);
       there.postMessage({ ...message, channel: port2 }, [port2]);
       const told = (await answer) as { readonly kind: string; readonly error?: { readonly message: string } };
       expect(["welcome", "refused"]).toContain(told.kind);
       if (told.kind === "refused") expect(told.error?.message).not.toMatch(/undefined|iterable|Cannot/);
+      over.abort(new ReplayError("CLOSED", "enough"));
       port1.close();
       const reason = await accepted;
       if (!(reason instanceof RangeError || reason instanceof TypeError)) ours(reason);
@@ -90,7 +99,7 @@ describe("acceptWriter", () => {
     const [here, there] = ends();
     const coming = made().acceptWriter(here);
     const { port1, port2 } = new MessageChannel();
-    const welcome = new Promise((resolve) => port1.once("message", resolve));
+    const welcome = heard(port1);
     there.postMessage({ ...hello, channel: port2 }, [port2]);
     await welcome;
     port1.postMessage({ kind: "ready" });
@@ -152,7 +161,7 @@ describe("remoteWriter", () => {
   async function answered(message: unknown) {
     const [here, there] = ends();
     const coming = remoteWriter(there, { spec, timeoutMs: 2000 });
-    const { channel } = (await new Promise((resolve) => here.once("message", resolve))) as { readonly channel: MessagePort };
+    const { channel } = (await heard(here)) as { readonly channel: MessagePort };
     channel.postMessage(message);
     const told = await coming.catch((reason) => reason);
     return { told, channel };
@@ -238,7 +247,8 @@ describe("an inspector", () => {
     const [here, there] = ends();
     serveInspector(made(), here);
     const answers: { readonly error?: { readonly kind: string; readonly message: string } }[] = [];
-    there.on("message", (message) => void (message.reprise === "answer" && answers.push(message)));
+    there.addEventListener("message", ({ data }) => void (data.reprise === "answer" && answers.push(data)));
+    there.start();
     const ask = { reprise: "ask", version: 1, id: 1, question: { kind: "draw", table: "t", n: 3 } };
     const questions = variants(ask.question).map((question) => ({ ...ask, question }));
     const commands = VALUES.map((command) => ({ reprise: "turn", command }));

@@ -3,6 +3,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
+import { ReverbTwin } from "../../support/reverb-twin.ts";
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -105,4 +106,25 @@ it("nor is it said of servers that are all closed by then", async () => {
   await reset;
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(told.filter((line) => line.includes("no other server"))).toEqual([]);
+});
+
+it("an item without a confirmation goes to another server with the same key, by which a copy on both is told", async () => {
+  const twins = [new ReverbTwin("t"), new ReverbTwin("t")] as const;
+  const servers = [await GrpcServer.start(twins[0].handler), await GrpcServer.start(twins[1].handler)];
+  open.push({ close: () => Promise.all(servers.map((server) => server.stop().catch(() => {}))) });
+  const addresses = servers.map(({ address }) => address);
+  const client = new ReverbClient(addresses, { spec: { act: i32() }, logger: null });
+  open.push(client);
+  // Both have it, and say nothing; then the one that got it is gone.
+  const confirms = twins.map(({ confirm }) => confirm);
+  for (const twin of twins) twin.confirm = () => {};
+  const inserted = client.insert({ act: 1 }, { t: 1 });
+  const sizes = () => twins.map(({ tables }) => tables.get("t")?.size ?? 0);
+  await vi.waitFor(() => expect(sizes()).toContain(1), { timeout: 10_000, interval: 5 });
+  for (const [i, twin] of twins.entries()) twin.confirm = confirms[i] as typeof twin.confirm;
+  await servers[sizes().indexOf(1)]?.stop();
+  await inserted;
+  expect(sizes()).toEqual([1, 1]);
+  const [a, b] = twins.map(({ tables }) => [...(tables.get("t")?.keys() ?? [])]);
+  expect(a).toEqual(b);
 });
