@@ -129,7 +129,7 @@ function wait(signal: AbortSignal | undefined, timeoutMs: number | undefined): W
 /** An error that says for how long the connection was tried; the same where it was not tried again. */
 function tried(error: RpcError, ms: number): RpcError {
   if (ms === 0) return error;
-  return new RpcError(error.address, METHOD, error.status, `${error.details}; tried again for ${ms} ms (reconnectTimeoutMs)`, error);
+  return new RpcError(error.address, METHOD, error.status, `tried again for ${ms} ms (reconnectTimeoutMs), and last: ${error.details}`, error);
 }
 
 function tablesOf(bytes: Uint8Array): ReadonlyMap<string, KnownTable> {
