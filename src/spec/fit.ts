@@ -47,7 +47,7 @@ const SHORT = 16;
 
 /** The largest number that f32 holds. */
 const MAX_F32 = 3.4028234663852886e38;
-const F32_RULE = `f32, a number from -${MAX_F32} to ${MAX_F32}, or an infinite one`;
+const F32_RULE = `finite as f32, from -${MAX_F32} to ${MAX_F32}, or Infinity itself`;
 
 /** Whether f32 would make a finite number infinite. What is beyond the largest by less than half a step is rounded to it. */
 function overflows(number: number): boolean {

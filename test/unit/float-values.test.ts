@@ -62,7 +62,7 @@ describe.each(placed)("a number that f32 would make infinite, as %s", (_, at) =>
     const { replay, writer } = made();
     writer.append(good() as never);
     const step = { ...good(), ...at(x) } as never;
-    const says = [/must be f32, a number from -3\.4028234663852886e\+38 to/, new RegExp(`got ${String(x).replace("+", "\\+")}`)];
+    const says = [/must be finite as f32, from -3\.4028234663852886e\+38 to/, new RegExp(`got ${String(x).replace("+", "\\+")}`)];
     expectRefused(replay, () => writer.append(step), "INVALID_DATA", ...says);
     const columns = Object.fromEntries(Object.entries(step).map(([name, value]) => [name, [(good() as never)[name], value]]));
     expectRefused(replay, () => writer.appendColumns(columns as never), "INVALID_DATA", ...says);
@@ -93,19 +93,19 @@ test("f64 holds it", () => {
 test("staged arrays and texts of numbers that are assigned whole are refused, too", () => {
   const { replay, writer } = made();
   const { staged } = writer;
-  expectRefused(replay, () => Object.assign(staged, { line: [1, 1e39, 2] }), "INVALID_DATA", /^line must be f32/);
+  expectRefused(replay, () => Object.assign(staged, { line: [1, 1e39, 2] }), "INVALID_DATA", /^line must be finite as f32/);
 });
 
 test("clients, observers and buffers refuse it", () => {
   const small = { x: f32(2) };
   const replay = new Replay({ spec: small, tables: { t: { maxSize: 9 } } });
   const far = { x: [1, 1e39] };
-  expectRefused(replay, () => new LocalClient(replay).insert(far as never, { t: 1 }), "INVALID_DATA", /^x must be f32/);
+  expectRefused(replay, () => new LocalClient(replay).insert(far as never, { t: 1 }), "INVALID_DATA", /^x must be finite as f32/);
   const uniform = new TFUniformReplayBuffer(small, { batchSize: 1, maxLength: 3 });
   expectError(
     errorOf(() => uniform.addBatch({ x: [[1, 1e39]] } as never)),
     "INVALID_DATA",
-    /^x must be f32/,
+    /^x must be finite as f32/,
   );
   const pfrl = new PrioritizedReplayBuffer(9, { spec: { state: f32(2), action: f32(1) } } as never);
   const step = { state: [1, 1e39], action: [0], reward: 1, nextState: [1, 2], isStateTerminal: false };
@@ -120,7 +120,7 @@ test("an actor at the other end of a port is refused it, and its NaN is reported
   expectError(
     errorOf(() => actor.append({ ...good(), line: [1, 1e39, 3] } as never)),
     "INVALID_DATA",
-    /^line must be f32/,
+    /^line must be finite as f32/,
   );
   actor.append({ ...good(), line: [1, Number.NaN, 3] } as never);
   await actor.flush();
