@@ -60,6 +60,15 @@ export class TwinTable {
     this.#gone = gone;
   }
 
+  /** The table as it is now, to look at later. */
+  copy(): TwinTable {
+    const copy = new TwinTable(this.#options, this.#gone);
+    for (const list of ["live", "pending"] as const) copy[list].push(...this[list].map((item) => ({ ...item })));
+    for (const count of ["inserts", "samples", "unique", "deletedEpisodes"] as const) copy[count] = this[count];
+    copy.#clock = this.#clock;
+    return copy;
+  }
+
   get steps(): number {
     return this.live.reduce((sum, item) => sum + item.length, 0);
   }
@@ -122,6 +131,13 @@ export class TwinTable {
 
   find(key: number): TwinItem | undefined {
     return this.live.find((item) => item.key === key) ?? this.pending.find((item) => item.key === key);
+  }
+
+  /** A draw that was made before now counts: its item may have left since. */
+  counted(key: number): void {
+    const item = this.live.find((one) => one.key === key);
+    if (item !== undefined) this.drawn(item);
+    else this.samples++;
   }
 
   /** The item was drawn. Whether it was used up. */

@@ -10,12 +10,15 @@ import { World } from "./worlds/world.ts";
 let refused = 0;
 
 /** What differs, and after how many operations; undefined where nothing does. */
-function difference(plan: Plan, operations: readonly Operation[] = plan.operations): { readonly at: number; readonly message: string } | undefined {
+async function difference(
+  plan: Plan,
+  operations: readonly Operation[] = plan.operations,
+): Promise<{ readonly at: number; readonly message: string } | undefined> {
   let at = 0;
   let world: World | undefined;
   try {
-    world = new World(plan);
-    for (; at < operations.length; at++) world.run(operations[at] as Operation);
+    world = await World.of(plan);
+    for (; at < operations.length; at++) await world.run(operations[at] as Operation);
     return undefined;
   } catch (error) {
     return { at, message: (error as Error).stack ?? String(error) };
@@ -26,12 +29,12 @@ function difference(plan: Plan, operations: readonly Operation[] = plan.operatio
 }
 
 /** Fewer operations that still end in a difference: halves are left out, then quarters, at last single ones. */
-function shortest(plan: Plan, at: number): readonly Operation[] {
+async function shortest(plan: Plan, at: number): Promise<readonly Operation[]> {
   let operations = plan.operations.slice(0, at + 1);
   for (let piece = operations.length >> 1; piece >= 1; piece >>= 1)
     for (let from = 0; from < operations.length; ) {
       const fewer = [...operations.slice(0, from), ...operations.slice(from + piece)];
-      const found = difference(plan, fewer);
+      const found = await difference(plan, fewer);
       if (found === undefined) from += piece;
       else operations = fewer.slice(0, found.at + 1);
     }
@@ -44,13 +47,13 @@ const one = values.seed === undefined ? undefined : Number(values.seed);
 let [worlds, done, failed] = [0, 0, 0];
 for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 ** 31) {
   const plan = planOf(seed);
-  const found = difference(plan);
+  const found = await difference(plan);
   worlds++;
   done += found?.at ?? plan.operations.length;
   if (found !== undefined) {
     failed++;
-    const operations = shortest(plan, found.at);
-    console.log(`seed ${seed}: ${difference(plan, operations)?.message}`);
+    const operations = await shortest(plan, found.at);
+    console.log(`seed ${seed}: ${(await difference(plan, operations))?.message}`);
     console.log(JSON.stringify({ tables: plan.tables, writers: plan.writers }));
     console.log(`after ${operations.map(({ kind, seed: by }) => `${kind}(${by})`).join(", ")}`);
   }

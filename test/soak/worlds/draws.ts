@@ -2,8 +2,9 @@
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinItem, TwinTable, weightOf } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
+import { Ends } from "./lanes.ts";
 import type { PlannedTable } from "./plan.ts";
-import { type End, type Reading, type Rows, windowOf, wrongColumns, wrongReturns, wrongStrata } from "./reading.ts";
+import { type Reading, type RefusedError, type Rows, windowOf, wrongColumns, wrongReturns, wrongStrata } from "./reading.ts";
 import type { Steps } from "./steps.ts";
 
 export interface Pair {
@@ -18,7 +19,7 @@ interface Numbers {
   readonly shape: readonly number[];
 }
 
-interface Transitions {
+export interface Transitions {
   readonly keys: ArrayLike<number>;
   readonly observation: Numbers;
   readonly nextObservation: Numbers;
@@ -41,12 +42,29 @@ export interface Batch {
   };
 }
 
+/** How a batch was drawn. */
+export interface Asked {
+  readonly n: number;
+  readonly reading: Reading;
+  readonly distinct: boolean;
+  /** Whether it was drawn before now: then its items may have been drawn again since. */
+  readonly ahead?: boolean;
+}
+
+export interface AskedView {
+  readonly n: number;
+  readonly gamma: number;
+  /** Steps of a transition at most. */
+  readonly k: number | undefined;
+  readonly distinct?: boolean;
+}
+
 export class Draws {
   /** How episodes end with which steps. */
-  readonly ends = new Map<number, End>();
+  ends = new Ends();
   /** Keys of items that were created with columns of their own. */
   readonly own = new Map<string, Set<number>>();
-  /** Tables that had items of a single step. */
+  /** Tables that had items of which no transition can be made. */
   readonly singles = new Set<string>();
   readonly #steps: Steps;
 
@@ -54,8 +72,15 @@ export class Draws {
     this.#steps = steps;
   }
 
+  ownOf(name: string): Set<number> {
+    const found = this.own.get(name) ?? new Set();
+    this.own.set(name, found);
+    return found;
+  }
+
   /** Draws as transitions, all of them or none. */
-  view({ plan, twin }: Pair, table: Table<Spec>, random: TestRandom): void {
+  view(pair: Pair, table: Table<Spec>, random: TestRandom): void {
+    const { plan, twin } = pair;
     if (twin.pending.length > 0 && isRandom(plan.remover)) return;
     const [n, gamma] = [1 + random.below(twin.live.length + 2), random.pick([0, 0.5, 1])];
     const k = random.pick([undefined, 1, 2]);
@@ -63,35 +88,50 @@ export class Draws {
     try {
       batch = table.transitions({ gamma, dtype: "f64", ...(k !== undefined && { n: k }) }).sample(n) as never;
     } catch (error) {
-      const { code, name } = error as { code?: string; name: string };
-      if (code === "OUT_OF_MEMORY") throw error;
-      const single = this.singles.has(plan.name) || plan.rule?.length === 1 || twin.live.every((item) => item.length <= (k ?? 1));
-      const few = plan.maxTimesSampled > 0 || plan.limiter.maxDiff < Number.MAX_VALUE || !twin.canSample();
-      if (code === "EMPTY") same("a view of nothing", twin.live.length, 0);
-      else if (code === "RATE_LIMITED" || code === "TOO_FEW" ? !few : !(name === "RangeError" || code === "SPEC_MISMATCH") || !single) throw error;
+      this.refusedView(pair, k, error as RefusedError);
       return;
     }
-    const windows = Array.from({ length: n }, (_, i): Rows => {
+    this.compareView(pair, batch, { n, gamma, k });
+  }
+
+  /** @throws the error, where no rule says that such a view may be refused */
+  refusedView({ plan, twin }: Pair, k: number | undefined, error: RefusedError): void {
+    const { code, name } = error;
+    if (code === "OUT_OF_MEMORY") throw error;
+    const single = this.singles.has(plan.name) || plan.rule?.length === 1 || twin.live.every((item) => item.length <= (k ?? 1));
+    const few = plan.maxTimesSampled > 0 || plan.limiter.maxDiff < Number.MAX_VALUE || !twin.canSample();
+    if (code === "EMPTY") same("a view of nothing", twin.live.length, 0);
+    else if (code === "RATE_LIMITED" || code === "TOO_FEW" ? !few : !(name === "RangeError" || code === "SPEC_MISMATCH") || !single) throw error;
+  }
+
+  compareView({ twin }: Pair, batch: Transitions, { n, gamma, k, distinct = false }: AskedView): void {
+    same("transitions", batch.keys.length, n);
+    const drawn: TwinItem[] = [];
+    for (let i = 0; i < n; i++) {
       same("the limiter lets a draw pass", twin.canSample(), true);
       const item = twin.live.find(({ key }) => key === batch.keys[i]) ?? twin.live.find((one) => one.key < 0 && one.first === batch.observation.data[i]);
       if (item === undefined) throw new Error(`a view gave key ${batch.keys[i]}, which is not live`);
       if (item.key < 0) (item as { key: number }).key = batch.keys[i] as number;
+      if (distinct && drawn.includes(item)) throw new Error(`a view without replacement gave key ${item.key} twice`);
+      if (twin.probability(item) === 0 && !distinct) throw new Error(`a view gave key ${item.key}, which has no probability`);
+      drawn.push(item);
       twin.drawn(item);
-      twin.settle();
-      return item;
-    });
+      if (!distinct) twin.settle();
+    }
+    if (distinct) twin.settle();
     const columns = Object.fromEntries(["returns", "discounts", "steps", "terminated", "truncated"].map((name) => [name, (batch[name] as { data: [] }).data]));
     const nStep = { n: k ?? Number.POSITIVE_INFINITY, gamma, asked: false };
-    const wrong = wrongReturns(columns, windows, nStep, this.ends);
+    const wrong = wrongReturns(columns, drawn, nStep, this.ends);
     if (wrong !== undefined) throw new Error(`of a view, ${wrong}`);
-    for (const [i, { first }] of windows.entries()) {
+    for (const [i, { first, key }] of drawn.entries()) {
+      const steps = Number(columns.steps?.[i]);
+      if (steps === 0) throw new Error(`a view gave a transition of 0 steps, of key ${key}`);
       same("observation", batch.observation.data[i], first);
-      same("nextObservation", batch.nextObservation.data[i], first + Number(columns.steps?.[i]));
+      same("nextObservation", batch.nextObservation.data[i], this.ends.idOf(first + steps));
     }
   }
 
-  compare({ plan, twin }: Pair, batch: Batch, { kind, n, reading }: { readonly kind: string; readonly n: number; readonly reading: Reading }): void {
-    const distinct = kind === "distinct";
+  compare({ plan, twin }: Pair, batch: Batch, { distinct, n, reading, ahead = false }: Asked): void {
     const { count, info } = batch;
     const { among = Number.POSITIVE_INFINITY } = reading;
     const before = twin.live.slice(0, among);
@@ -115,20 +155,20 @@ export class Draws {
       same("table size", info.tableSizes[i], size);
       shares.push(share);
       const columns = reading.columns === undefined && this.own.get(plan.name)?.has(key) === true;
-      windows.push(windowOf(item, { ...reading, cross: reading.cross ?? columns }, this.ends, firstOf(batch, i)));
+      windows.push(windowOf(item, reading, this.ends, firstOf(batch, i)));
       same("length", batch.lengths[i], windows[i]?.length);
       if (reading.columns === undefined) same("columns of its own", "root" in batch.steps, columns);
       drawn.push({ ...item });
       if (distinct) drawn[i] = item;
       twin.drawn(item);
-      same("times sampled", info.timesSampled[i], item.timesSampled);
+      if (!ahead) same("times sampled", info.timesSampled[i], item.timesSampled);
       if (!distinct) twin.settle();
     }
     const width = reading.length ?? Math.max(0, ...drawn.map((item) => item.length));
     if (count > 0) {
       const single = "root" in batch.steps || reading.columns !== undefined;
       const wrong = [
-        single ? wrongColumns(batch.steps as never, windows, reading, this.ends) : this.#steps.wrong(batch.steps, windows, width),
+        single ? wrongColumns(batch.steps as never, windows, reading, this.ends) : this.#steps.wrong(batch.steps, windows, width, this.ends.blank),
         reading.nStep === undefined ? undefined : wrongReturns(batch.nStep as never, windows, { ...reading.nStep, asked: true }, this.ends),
         reading.stratified && count === n ? wrongStrata(drawn, shares, n) : undefined,
         reading.mask && !single ? wrongMask(batch.mask as Uint8Array, windows, width) : undefined,

@@ -17,25 +17,45 @@ import {
   u8,
   uniform,
 } from "../../../src/index.ts";
-import type { TwinOptions } from "../../model/twin-table.ts";
+import { isRandom, type TwinOptions } from "../../model/twin-table.ts";
 import { TestRandom } from "../../support/random.ts";
+
+export interface PlannedRule {
+  readonly writer: number;
+  readonly priority: number;
+  /** Steps of an item; of a rule of `nStep` of the longest. */
+  readonly length: number;
+  readonly stride: number;
+  /** 0: a rule of `length`. */
+  readonly nStep: number;
+}
 
 export interface PlannedTable extends TwinOptions {
   readonly name: string;
-  readonly rule: { readonly length: number; readonly stride: number; readonly writer: number } | undefined;
+  readonly rule: PlannedRule | undefined;
+  /** Whether items are created with columns of their own; loops are run over the other tables. */
+  readonly own: boolean;
 }
 
 export interface PlannedWriter {
   readonly lanes: number;
   readonly keep: number;
   readonly across: boolean;
+  readonly autoreset: "nextStep" | "sameStep" | "disabled";
+  readonly name: string | undefined;
 }
 
-export const KINDS = ["append", "staged", "block", "create", "end", "sample", "distinct", "into", "update", "delete", "clear", "restore", "view"] as const;
-const WEIGHTS: readonly number[] = [20, 8, 6, 24, 4, 12, 6, 6, 8, 5, 1, 2, 8];
+/** How often there is which operation. A world prefers one of the groups. */
+const GROUPS = [
+  { append: 20, staged: 8, ends: 8, block: 6, create: 24, end: 6, close: 2 },
+  { sample: 12, distinct: 6, into: 6, view: 8, update: 8, delete: 5, clear: 1, restore: 2 },
+  { loop: 14, lend: 5, release: 5 },
+] as const;
+type KindIn<G> = G extends unknown ? keyof G : never;
+export type Kind = KindIn<(typeof GROUPS)[number]>;
 
 export interface Operation {
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: Kind;
   /** What it makes its choices by. */
   readonly seed: number;
 }
@@ -48,61 +68,78 @@ export interface Plan {
   readonly seed: number;
   /** How much more memory there may be than what plan() says; undefined for no limit. */
   readonly spareBytes: number | undefined;
+  /** Whether it is in a directory. */
+  readonly isKept: boolean;
 }
 
 const LEAVES = { a: () => f32(3), b: () => u8(5), c: () => i32(), d: () => f64(2, 2), e: () => bool(), f: () => u8(300) };
 
 export function planOf(seed: number): Plan {
   const random = new TestRandom(seed);
-  const selector = () => random.pick([fifo(), lifo(), uniform(), prioritized(1), prioritized(0.6), minHeap(), maxHeap()]);
-  const limiter = (): RateLimiter => {
-    const kind = random.below(6);
-    if (kind < 3) return minSize(1 + random.below(4));
-    if (kind < 5) return sampleToInsertRatio(random.pick([0.5, 1, 2]), 1 + random.below(3), 4 + random.below(4));
-    return queueLimiter(1 + random.below(6));
-  };
   const leaves = Object.entries(LEAVES).filter(() => random.below(2) === 0);
   const nested = Object.fromEntries(leaves.slice(0, 2).map(([name, leaf]) => [name, leaf()]));
   const flat = Object.fromEntries(leaves.slice(2).map(([name, leaf]) => [name, leaf()]));
-  const writers = Array.from({ length: 1 + random.below(3) }, () => ({
-    lanes: random.pick([1, 1, 1, 2, 3]),
-    keep: 3 + random.below(6),
-    across: random.below(4) === 0,
-  }));
-  const tables = Array.from({ length: 1 + random.below(3) }, (_, i): PlannedTable => {
-    const writer = random.below(writers.length);
-    const length = 1 + random.below(3);
-    const [limited, remover] = [limiter(), selector()];
-    // Of several items that one call makes the twin can follow those that all come in, and whose victims are no matter of chance.
-    const oneByOne = limited.maxDiff === Number.MAX_VALUE && remover.kind !== "uniform" && remover.kind !== "prioritized";
-    return {
-      name: `t${i}`,
-      sampler: selector(),
-      remover,
-      maxSize: random.pick([1, 2, 3, 5, 8, 13, 40]),
-      maxPending: random.pick([1, 2, 8]),
-      maxTimesSampled: random.pick([0, 0, 1, 3]),
-      maxSteps: random.below(3) === 0 ? 8 + random.below(20) : Number.POSITIVE_INFINITY,
-      limiter: limited,
-      rule: random.below(2) === 0 && (writers[writer]?.lanes === 1 || oneByOne) ? { length, stride: 1 + random.below(3), writer } : undefined,
-    };
-  });
-  const total = WEIGHTS.reduce((sum, weight) => sum + weight, 0);
-  const kind = () => {
-    let dice = random.below(total);
-    const at = WEIGHTS.findIndex((weight) => {
-      dice -= weight;
-      return dice < 0;
-    });
-    return KINDS[at] as Operation["kind"];
-  };
-  const operations = Array.from({ length: 20 + random.below(300) }, () => ({ kind: kind(), seed: random.below(2 ** 31) }));
+  const writers = Array.from({ length: 1 + random.below(3) }, (_, w) => writerOf(random, `actor ${w}`));
+  const spareBytes = random.below(4) === 0 ? random.below(2 ** 16) : undefined;
   return {
     spec: { id: f64(), reward: f32(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
-    tables,
+    tables: Array.from({ length: 1 + random.below(3) }, (_, i) => tableOf(random, `t${i}`, writers)),
     writers,
-    operations,
+    operations: operationsOf(random),
     seed,
-    spareBytes: random.below(4) === 0 ? random.below(2 ** 16) : undefined,
+    spareBytes,
+    isKept: spareBytes === undefined && random.below(5) === 0,
   };
+}
+
+function writerOf(random: TestRandom, name: string): PlannedWriter {
+  const lanes = random.pick([1, 1, 1, 2, 3]);
+  return {
+    lanes,
+    keep: 4 + random.below(6),
+    across: random.below(4) === 0,
+    autoreset: random.pick(["nextStep", "nextStep", "sameStep", "disabled"] as const),
+    name: random.below(2) === 0 ? name : undefined,
+  };
+}
+
+function tableOf(random: TestRandom, name: string, writers: readonly PlannedWriter[]): PlannedTable {
+  const selector = () => random.pick([fifo(), lifo(), uniform(), prioritized(1), prioritized(0.6), minHeap(), maxHeap()]);
+  const [limiter, remover] = [limiterOf(random), selector()];
+  const writer = random.below(writers.length);
+  const many = takesMany({ limiter, remover });
+  const nStep = many && random.below(2) === 0 ? 1 + random.below(3) : 0;
+  const isRuled = random.below(3) > 0 && (many || writers[writer]?.lanes === 1);
+  return {
+    name,
+    sampler: selector(),
+    remover,
+    maxSize: random.pick([1, 2, 3, 5, 8, 13, 40]),
+    maxPending: random.pick([1, 2, 8]),
+    maxTimesSampled: random.pick([0, 0, 1, 3]),
+    maxSteps: random.below(3) === 0 ? 8 + random.below(20) : Number.POSITIVE_INFINITY,
+    limiter,
+    rule: isRuled
+      ? { writer, priority: random.pick([1, 1, 0.5]), nStep, length: nStep > 0 ? nStep + 1 : 1 + random.below(4), stride: nStep > 0 ? 1 : 1 + random.below(3) }
+      : undefined,
+    own: random.below(3) === 0,
+  };
+}
+
+/** Whether the twin can follow several items that one call makes: all of them come in, and their victims are no matter of chance. */
+export function takesMany({ limiter, remover }: Pick<TwinOptions, "limiter" | "remover">): boolean {
+  return limiter.maxDiff === Number.MAX_VALUE && !isRandom(remover);
+}
+
+function limiterOf(random: TestRandom): RateLimiter {
+  const kind = random.below(6);
+  if (kind < 3) return minSize(1 + random.below(4));
+  if (kind < 5) return sampleToInsertRatio(random.pick([0.5, 1, 2]), 1 + random.below(3), 4 + random.below(4));
+  return queueLimiter(1 + random.below(6));
+}
+
+function operationsOf(random: TestRandom): Operation[] {
+  const preferred = random.below(GROUPS.length + 1);
+  const kinds = GROUPS.flatMap((group, g) => Object.entries(group).flatMap(([kind, weight]) => new Array(g === preferred ? 3 * weight : weight).fill(kind)));
+  return Array.from({ length: 20 + random.below(300) }, () => ({ kind: random.pick(kinds) as Kind, seed: random.below(2 ** 31) }));
 }

@@ -1,16 +1,13 @@
 /** How a draw reads its items, and what it must give then: windows, columns and n-step returns as README, guide and options.md say, on plain arrays of step numbers. */
 import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
+import type { Ends } from "./lanes.ts";
 import { elementOf } from "./steps.ts";
-
-/** How an episode ends with a step: by `endEpisode()`, or with a final one. */
-export type End = "plain" | "truncated" | "terminated";
-export type Ends = ReadonlyMap<number, End>;
 
 export interface Reading {
   readonly length?: number;
   readonly offset?: "start" | "end" | "uniform";
-  /** By default only columns that items were created with go on over an episode's end. */
+  /** Whether a window goes on over an episode's end, as it does by default. */
   readonly cross?: boolean;
   readonly mask?: boolean;
   readonly among?: number;
@@ -50,10 +47,11 @@ export interface Rows {
 /** What a draw reads of an item. @param seen the first step that it gave: of a window that begins anywhere */
 export function windowOf(item: TwinItem, { length = item.length, offset = "start", cross }: Reading, ends: Ends, seen: number): Rows {
   const spare = Math.max(item.length - length, 0);
-  const start = offset === "start" ? 0 : offset === "end" ? spare : seen - item.first;
+  const anywhere = () => Array.from({ length: spare + 1 }, (_, k) => k).findIndex((k) => ends.idOf(item.first + k) === seen);
+  const start = offset === "start" ? 0 : offset === "end" ? spare : anywhere();
   if (!(start >= 0 && start <= spare)) throw new Error(`a window of ${length} steps of ${item.length} begins at ${start}`);
   const rows = { first: item.first + start, length: Math.min(length, item.length) };
-  return cross === true ? rows : untilEnd(rows, ends);
+  return cross === false ? untilEnd(rows, ends) : rows;
 }
 
 function untilEnd({ first, length }: Rows, ends: Ends): Rows {
@@ -95,9 +93,8 @@ export function wrongColumns(columns: { readonly [name: string]: Numbers }, wind
   for (const [i, rows] of windows.entries()) {
     const last = rows.first + rows.length - 1;
     const boot = reading.nStep === undefined ? undefined : rows.first + returnOf(rows, { ...reading.nStep, asked: true }, ends).steps;
-    const expected: { readonly [name: string]: readonly (number | undefined)[] } = {
-      ...{ start: [rows.first], root: [rows.first], tip: [last], both: [last, rows.first], boot: [boot] },
-    };
+    const numbers = { start: [rows.first], root: [rows.first], tip: [last], both: [last, rows.first], boot: boot === undefined ? [] : [boot] };
+    const expected = Object.fromEntries(Object.entries(numbers).map(([name, steps]) => [name, steps.map((step) => ends.idOf(step))]));
     for (const [name, { data }] of Object.entries(columns)) {
       const wanted = expected[name] as readonly number[];
       const found = wanted.map((_, k) => data[i * wanted.length + k]);

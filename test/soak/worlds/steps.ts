@@ -49,14 +49,19 @@ export class Steps {
     }
   }
 
-  /** The first value in a batch's columns that is not the one of its step; of rows behind an item's end zero. */
-  wrong(batch: unknown, items: readonly { readonly first: number; readonly length: number }[], width: number): string | undefined {
+  /** The first value in a batch's columns that is not the one of its step; of rows behind an item's end, and of those that are blank, zero. */
+  wrong(
+    batch: unknown,
+    items: readonly { readonly first: number; readonly length: number }[],
+    width: number,
+    blank: { has(step: number): boolean },
+  ): string | undefined {
     for (const { path, leaf, size } of this.known) {
       const { data } = path.split("/").reduce((at, key) => (at as { [name: string]: unknown })[key], batch) as { readonly data: ArrayLike<number> };
       for (const [i, { first, length }] of items.entries())
         for (let t = 0; t < width; t++)
           for (let k = 0; k < size; k++) {
-            const expected = t < length ? elementOf(path, leaf.dtype, first + t, k) : 0;
+            const expected = t < length && !blank.has(first + t) ? elementOf(path, leaf.dtype, first + t, k) : 0;
             const found = data[(i * width + t) * size + k];
             if (found !== expected) return `${path} of draw ${i}, step ${t}, element ${k} is ${found} instead of ${expected}`;
           }

@@ -1,0 +1,190 @@
+/** The steps of one lane of a writer, as numbers that follow each other, and the items that rules make of them: what guide and options.md say, on plain arrays. */
+import type { PlannedRule, PlannedTable, PlannedWriter } from "./plan.ts";
+
+/** How an episode ends with a step: by `endEpisode()`, or with a final one. */
+export type End = "plain" | "truncated" | "terminated";
+
+/** Where episodes end, by the numbers of their last rows. */
+export class Ends extends Map<number, End> {
+  /** Final rows of which nothing was given, or not yet: they are zeros. */
+  blank: ReadonlySet<number> = new Set();
+
+  /** As they are now, to look at later. */
+  copy(): Ends {
+    const copy = new Ends(this);
+    copy.blank = this.blank;
+    return copy;
+  }
+
+  isFinal(step: number): boolean {
+    const end = this.get(step);
+    return end === "truncated" || end === "terminated";
+  }
+
+  /** What the leaf `id` of a row has. */
+  idOf(step: number): number {
+    return this.blank.has(step) ? 0 : step;
+  }
+}
+
+/** An item that a call makes. */
+export interface Made {
+  readonly table: string;
+  readonly first: number;
+  readonly length: number;
+  readonly episodes: readonly number[];
+  readonly priority: number;
+}
+
+export interface Lane {
+  /** The number of the next step. */
+  next: number;
+  /** Of the window, the oldest first: the episode of each step. */
+  readonly episodes: number[];
+  /** Steps since the writer was made, and those of the open episode. */
+  steps: number;
+  episodeSteps: number;
+  episode: number;
+  /** Whether the newest step is a final one, which is at hand until the next comes. */
+  ended: boolean;
+  /** Under "nextStep": the next step is the final one of an episode that was truncated, or fills that of one that terminated. */
+  awaits: "final" | "value" | undefined;
+  /** Priorities that came with the first steps of transitions: by table and step. */
+  readonly dues: Map<string, number>;
+}
+
+let episodes = 0;
+
+export function newLane(next: number): Lane {
+  return { next, episodes: [], steps: 0, episodeSteps: 0, episode: episodes++, ended: false, awaits: undefined, dues: new Map() };
+}
+
+/** Priorities that a block brings: by table and step. */
+type Given = (table: string, step: number) => number | undefined;
+
+/** One call to a writer, on copies of its lanes: where the call is refused, nothing has changed. */
+export class Call {
+  readonly lanes: readonly Lane[];
+  readonly made: Made[] = [];
+  /** Episodes that ended. */
+  readonly ended: number[] = [];
+  readonly #ends: [number, End][] = [];
+  readonly #blank: Set<number>;
+  readonly #writer: PlannedWriter;
+  readonly #rules: readonly (readonly [string, PlannedRule])[];
+  readonly #known: Ends;
+  readonly #given: Given;
+
+  constructor(writer: PlannedWriter, ruled: readonly PlannedTable[], lanes: readonly Lane[], known: Ends, given: Given = () => undefined) {
+    this.#writer = writer;
+    this.#rules = ruled.map(({ name, rule }) => [name, rule as PlannedRule]);
+    this.lanes = lanes.map((lane) => ({ ...lane, episodes: [...lane.episodes], dues: new Map(lane.dues) }));
+    this.#known = known;
+    this.#given = given;
+    this.#blank = new Set(known.blank);
+  }
+
+  /** One more step, or what its lane awaits. */
+  step(lane: Lane): void {
+    const { awaits } = lane;
+    lane.awaits = undefined;
+    if (awaits === "value") {
+      this.#blank.delete(lane.next - 1);
+      return;
+    }
+    const priorities = this.#rules.flatMap(([table]) => {
+      const given = this.#given(table, lane.next);
+      return given === undefined ? [] : [[table, given] as const];
+    });
+    this.#push(lane, awaits === "final", new Map(priorities));
+    if (awaits === "final") this.#finish(lane, "truncated");
+  }
+
+  /** The final step of the episode. @param blank whether nothing was given of it */
+  final(lane: Lane, how: "truncated" | "terminated", blank = false): void {
+    if (blank) this.#blank.add(lane.next);
+    this.#push(lane, true);
+    this.#finish(lane, how);
+  }
+
+  /** Under "nextStep" the final step comes with the next call. Of one that terminated nothing counts: its items are there at once. */
+  endLater(lane: Lane, how: "truncated" | "terminated"): void {
+    if (how === "terminated") this.final(lane, how, true);
+    lane.awaits = how === "terminated" ? "value" : "final";
+  }
+
+  /** The episode ends with the newest step, and nothing is known of what came after. */
+  end(lane: Lane): void {
+    if (lane.episodeSteps > 0) this.#finish(lane, "plain");
+    if (!this.#writer.across) lane.episodes.length = 0;
+    lane.ended = false;
+  }
+
+  /** The writer is closed: with rules of `nStep` the newest step of an open episode serves as the final one. */
+  close(lane: Lane): void {
+    const tails = this.#rules.some(([, { nStep }]) => nStep > 0);
+    if (lane.episodeSteps > 0 && tails) {
+      for (const [table, rule] of this.#rules) if (rule.nStep > 0) this.#tails(lane, table, rule, rule.nStep);
+      this.#finish(lane, "truncated");
+    } else if (lane.episodeSteps > 0) this.#finish(lane, "plain");
+    lane.episodes.length = 0;
+  }
+
+  /** The call was made. */
+  done(lanes: Lane[]): void {
+    for (const [i, lane] of this.lanes.entries()) lanes[i] = lane;
+    for (const [step, end] of this.#ends) this.#known.set(step, end);
+    this.#known.blank = this.#blank;
+  }
+
+  #push(lane: Lane, final: boolean, given: ReadonlyMap<string, number> = new Map()): void {
+    if (lane.ended && !this.#writer.across) lane.episodes.length = 0;
+    if (!final) for (const [table, priority] of given) lane.dues.set(`${table} ${lane.next}`, priority);
+    lane.ended = final;
+    lane.next++;
+    lane.steps++;
+    lane.episodeSteps++;
+    lane.episodes.push(lane.episode);
+    if (lane.episodes.length > this.#writer.keep) lane.episodes.shift();
+    for (const [table, rule] of this.#rules) {
+      if (rule.nStep === 0) this.#window(lane, table, rule, final, given.get(table));
+      else if (final) this.#tails(lane, table, rule, rule.length);
+      else if (lane.episodeSteps >= rule.length) this.#transition(lane, table, rule, rule.length);
+    }
+  }
+
+  /** A rule with `length` counts the steps of an episode, or, of a writer that is `across`, all of them. A final step is one, but begins no item. */
+  #window(lane: Lane, table: string, rule: PlannedRule, final: boolean, given: number | undefined): void {
+    const steps = this.#writer.across ? lane.steps : lane.episodeSteps;
+    if (steps < rule.length || (steps - rule.length) % rule.stride !== 0) return;
+    const first = lane.next - rule.length;
+    if ((final && rule.length === 1) || this.#isFinal(first)) return;
+    this.#make(lane, table, rule.length, given ?? rule.priority);
+  }
+
+  /** A transition of each step that has none yet. */
+  #tails(lane: Lane, table: string, rule: PlannedRule, longest: number): void {
+    for (let length = Math.min(longest, lane.episodeSteps); length > 1; length--) this.#transition(lane, table, rule, length);
+  }
+
+  /** Its priority is the one that came with its first step. */
+  #transition(lane: Lane, table: string, { priority }: PlannedRule, length: number): void {
+    this.#make(lane, table, length, lane.dues.get(`${table} ${lane.next - length}`) ?? priority);
+  }
+
+  #make(lane: Lane, table: string, length: number, priority: number): void {
+    this.made.push({ table, first: lane.next - length, length, episodes: [...new Set(lane.episodes.slice(-length))], priority });
+  }
+
+  #isFinal(step: number): boolean {
+    return this.#known.isFinal(step) || this.#ends.some(([at, end]) => at === step && end !== "plain");
+  }
+
+  /** The newest step is the last one of its episode. */
+  #finish(lane: Lane, how: End): void {
+    this.#ends.push([lane.next - 1, how]);
+    this.ended.push(lane.episode);
+    lane.episode = episodes++;
+    lane.episodeSteps = 0;
+  }
+}

@@ -1,0 +1,80 @@
+/** Batches in someone's hands: each holder marks all of its bytes, and finds them so for as long as the batch is its own. */
+interface Releasable {
+  release(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface Loan {
+  readonly batch: Releasable;
+  /** Of which table it is, where that is known. */
+  readonly table: string | undefined;
+  readonly bytes: readonly Uint8Array[];
+  /** What its bytes are as long as nobody else writes to them. */
+  readonly marked: readonly Uint8Array[];
+}
+
+/** Batches that are nobody's to release stay so many. */
+const KEPT = 6;
+
+export class Loans {
+  readonly #held = new Set<Loan>();
+  /** Loans that ended: to release them again must do nothing. */
+  #over: Loan[] = [];
+  #kept: Loan[] = [];
+  #marks = 0;
+
+  /** A batch that has just been drawn, and compared. @throws Error where another holder has some of its memory */
+  hold(batch: Releasable, table?: string): Loan {
+    const bytes = [...memoryOf(batch)].map((buffer) => new Uint8Array(buffer));
+    for (const other of this.#held)
+      if (bytes.some(({ buffer }) => other.bytes.some((one) => one.buffer === buffer))) throw new Error("two holders of batches share memory");
+    const mark = 1 + (this.#marks++ % 255);
+    for (const each of bytes) each.fill(mark);
+    const loan = { batch, table, bytes, marked: bytes.map((each) => each.slice()) };
+    this.#held.add(loan);
+    return loan;
+  }
+
+  /** One that was drawn without `recycle` is its holder's for ever. */
+  keep(batch: Releasable): void {
+    this.#kept.push(this.hold(batch));
+    if (this.#kept.length > KEPT) this.#held.delete(this.#kept.shift() as Loan);
+  }
+
+  /** Batches that are lent, and not by a loop that goes on. */
+  get lent(): readonly Loan[] {
+    return [...this.#held].filter((loan) => !this.#kept.includes(loan));
+  }
+
+  get over(): readonly Loan[] {
+    return this.#over;
+  }
+
+  isHeld(loan: Loan): boolean {
+    return this.#held.has(loan);
+  }
+
+  /** The holder looks at it no more. */
+  end(loan: Loan): void {
+    if (!this.#held.delete(loan)) return;
+    this.#over = [...this.#over.slice(-8), loan];
+  }
+
+  /** @throws Error where a batch was written to while someone held it */
+  check(): void {
+    for (const { bytes, marked } of this.#held)
+      if (bytes.some((each, i) => Buffer.compare(each, marked[i] as Uint8Array) !== 0)) throw new Error("a batch was overwritten that someone still holds");
+  }
+}
+
+/** The memory of all arrays of a batch. */
+function memoryOf(batch: object): Set<ArrayBufferLike> {
+  const found = new Set<ArrayBufferLike>();
+  const look = (value: unknown): void => {
+    if (ArrayBuffer.isView(value)) found.add(value.buffer);
+    else if (typeof value === "object" && value !== null) for (const each of [(value as { data?: unknown }).data, ...Object.values(value)]) look(each);
+  };
+  const { steps, lengths, info, nStep, mask, keys, observation, nextObservation, returns, terminated } = batch as { readonly [name: string]: unknown };
+  for (const part of [steps, lengths, info, nStep, mask, keys, observation, nextObservation, returns, terminated]) look(part);
+  return found;
+}

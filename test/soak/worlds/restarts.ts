@@ -1,0 +1,89 @@
+/** What a Replay comes back from: snapshots, and a directory in memory. */
+import { Replay, type Spec } from "../../../src/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
+import type { TestRandom } from "../../support/random.ts";
+import { same } from "./draws.ts";
+import type { Plan } from "./plan.ts";
+import type { AnyReplay } from "./writers.ts";
+
+export type OpenWriters = "keep" | "close";
+
+export class Restarts {
+  readonly #plan: Plan;
+  /** Undefined for a Replay that is in memory only. */
+  #dir: MemoryDirectory | undefined;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#dir = plan.isKept ? memory() : undefined;
+  }
+
+  /** The Replay with which the world begins. */
+  async begin(): Promise<AnyReplay> {
+    const { spec, tables, seed, spareBytes } = this.#plan;
+    const limits = tables.map(({ name, sampler, remover, maxSize, maxPending, maxTimesSampled, maxSteps, limiter }) => {
+      const some = { ...(maxTimesSampled > 0 && { maxTimesSampled }), ...(Number.isFinite(maxSteps) && { maxSteps }) };
+      return [name, { sampler, remover, maxSize, maxPending, rateLimiter: limiter, ...some }] as const;
+    });
+    const options = { spec: spec as Spec, tables: Object.fromEntries(limits), seed, logger: null, transition: { observation: "id", action: "id" } };
+    if (this.#dir !== undefined) return (await Replay.open({ ...options, ...KEPT, dir: this.#dir })) as AnyReplay;
+    const maxBytes = spareBytes === undefined ? {} : { maxBytes: Replay.plan(options).bytes + spareBytes };
+    return new Replay({ ...options, ...maxBytes }) as AnyReplay;
+  }
+
+  /** The Replay as its directory has it, after an end or a crash, or as a snapshot has it. The old one is gone. */
+  async again(replay: AnyReplay, writers: OpenWriters, random: TestRandom): Promise<AnyReplay> {
+    if (this.#dir === undefined || random.below(3) === 0) {
+      // Draws take memory that there may not be.
+      const restored = sameSnapshot(replay, { writers }, this.#plan.spareBytes === undefined && writers === "keep");
+      replay.dispose();
+      this.#dir = undefined;
+      return restored;
+    }
+    await replay.flush();
+    if (random.below(2) === 0) this.#dir = this.#dir.crash();
+    replay.dispose();
+    return (await Replay.open({ ...KEPT, dir: this.#dir, writers })) as AnyReplay;
+  }
+}
+
+const KEPT = { durability: "manual", segmentBytes: 4096, logger: null } as const;
+
+/**
+ * A Replay that was restored of another one's snapshot, which is the same again, to the byte.
+ * @param last whether the other one is used no more: then draws of both are compared
+ */
+export function sameSnapshot(replay: AnyReplay, options: { readonly writers: OpenWriters }, last: boolean): AnyReplay {
+  const bytes = bytesOf(replay);
+  const kept = restoredOf(bytes, { writers: "keep" });
+  same("the snapshot of what a snapshot gave", bytesOf(kept).equals(bytes), true);
+  if (last) {
+    const copy = restoredOf(bytes, { writers: "keep" });
+    for (const name of Object.keys(replay.tables)) same(`draws from ${name} after a snapshot`, drawnFrom(copy, name), drawnFrom(replay, name));
+    copy.dispose();
+  }
+  if (options.writers === "keep") return kept;
+  kept.dispose();
+  return restoredOf(bytes, options);
+}
+
+function bytesOf(replay: AnyReplay): Buffer {
+  return Buffer.concat([...replay.snapshot()]);
+}
+
+function restoredOf(bytes: Uint8Array, options: { readonly writers: OpenWriters }): AnyReplay {
+  try {
+    // A snapshot takes memory of its own; what it gave must fit again.
+    return Replay.restore(bytes, { ...options, logger: null }) as AnyReplay;
+  } catch (error) {
+    throw new Error(`what a snapshot gave cannot be restored: ${(error as Error).message}`);
+  }
+}
+
+function drawnFrom(replay: AnyReplay, name: string): string {
+  try {
+    return JSON.stringify(replay.table(name).sample(5).detached());
+  } catch (error) {
+    return String((error as { code?: string }).code);
+  }
+}
