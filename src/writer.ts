@@ -59,6 +59,9 @@ export let waitingOf: (writer: Writer, table: AnyTable, n: number) => number;
 /** As `createItemOf`, with a column layout that is known by its number, and without a promise: whether it is in the table. Allocates nothing. */
 export let insertOf: (writer: Writer, table: AnyTable, length: number, priority: number, behind: number, layout: number) => boolean;
 
+/** Told of a writer of an earlier run once its state is there. */
+export let resumed: (writer: Writer) => void;
+
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
 /** Without type arguments, `Writer` is one of any spec, tables and lanes. */
@@ -92,6 +95,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #barren = 0;
   /** Whether there are more, for which `createItem` may still make one: until the next step their last ones are at hand. */
   #lacks = false;
+  /** How many had ended without an item before the step before. */
+  #before = 0;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
@@ -99,6 +104,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
     waitingOf = (writer, table, n) => writer.#writer.waiting(table.handle, n);
     savedWriterOf = (writer) => writer.#saved();
+    resumed = (writer) => {
+      // Whether createItem made an item of what is open nobody knows.
+      if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#createsItems = true;
+    };
     insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
@@ -195,7 +204,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
-    if (this.#lacks) this.#tellBarren();
+    const before = this.#lacks ? this.#writer.barren : 0;
     if (ends !== undefined) {
       this.#appendEnds(step, ends);
       return;
@@ -213,6 +222,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
+    if (this.#lacks) this.#countGone(before);
   }
 
   /**
@@ -238,15 +248,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         priorities: tables.map((table) => priorities?.[table as TableName]),
         isVector: this.#isVector,
       });
-      if (this.#lacks) this.#tellBarren();
       mustSee(this.#rules, final, placed.truncated, ends.terminated !== undefined);
       if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
       return placed;
     });
+    const before = this.#writer.barren;
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
-    if (block.ends !== 0) this.#countBarren(block.ended > 0);
+    if (this.#lacks && block.rows > 0) this.#countGone(before);
+    if (block.ends !== 0) this.#countBarren(block.ended > 0 || this.options.autoreset === "nextStep");
     return block.rows;
   }
 
@@ -301,10 +312,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const { lane, final, terminated } = checkEnd(this.#rules, options);
     this.#begin();
-    if (this.#lacks) this.#tellBarren();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
-      this.#countBarren(false);
+      this.#countBarren(lane !== undefined && this.options.lanes > 1);
       this.#engine.changed();
       return;
     }
@@ -336,7 +346,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) return;
     if (!this.#engine.closed) this.#engine.open();
     this.#closed = true;
-    if (this.#lacks && !this.#engine.closed) this.#tellBarren();
+    if (this.#lacks && !this.#engine.closed) this.#tellBarren(this.#writer.barren);
     this.#onClose();
     const { isLent } = this.#staging;
     this.#staging.close();
@@ -419,9 +429,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       placeEnds(engine.core, this.#endsAt, ends, lanes);
       return [all, cut, at];
     });
+    const before = this.#writer.barren;
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
+    if (this.#lacks) this.#countGone(before);
     this.#countBarren(true);
   }
 
@@ -445,18 +457,26 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /** Looks for episodes that ended without an item. @param atHand whether `createItem` may still make one of them */
   #countBarren(atHand: boolean): void {
-    if (this.#writer.barren === this.#barren) return;
+    const { barren } = this.#writer;
+    if (barren === this.#barren) return;
     if (atHand) this.#lacks = true;
-    else this.#tellBarren();
+    else this.#tellBarren(barren);
   }
 
-  /** Warns of episodes that ended and of which nothing can be learned. */
-  #tellBarren(): void {
-    this.#lacks = false;
-    const { barren } = this.#writer;
-    const more = barren - this.#barren;
-    this.#barren = barren;
-    if (more === 0 || this.#createsItems || !this.#engine.warnings.first("barrenEpisodes", more)) return;
+  /** After steps of all lanes: those that had ended before are at hand no more. @param before how many had, without an item */
+  #countGone(before: number): void {
+    // There the next step may have been the value of a final one, which is at hand until one more comes.
+    const gone = this.options.autoreset === "nextStep" ? this.#before : before;
+    this.#before = before;
+    this.#tellBarren(gone);
+  }
+
+  /** Warns of episodes that ended and of which nothing can be learned: so many by now. */
+  #tellBarren(gone: number): void {
+    const more = gone - this.#barren;
+    this.#barren += Math.max(more, 0);
+    this.#lacks = this.#writer.barren > this.#barren;
+    if (more <= 0 || this.#createsItems || !this.#engine.warnings.first("barrenEpisodes", more)) return;
     const { items } = this.options;
     const shortest = Math.min(...items.map((rule) => rule.length));
     const why =

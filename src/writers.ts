@@ -6,7 +6,7 @@ import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWr
 import type { ColumnSet } from "./spec/columns.ts";
 import type { OpenWriters } from "./store/saved.ts";
 import type { AnyTable } from "./table.ts";
-import { type AskedOfWriter, type SavedWriterOptions, Writer } from "./writer.ts";
+import { type AskedOfWriter, resumed, type SavedWriterOptions, Writer } from "./writer.ts";
 
 type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 
@@ -72,6 +72,7 @@ export class Writers {
   restored(writers: OpenWriters, isCopy = false): void {
     for (const writer of [...this.#left.keys()]) {
       const { name, items } = writer.options;
+      resumed(writer);
       if (writers === "close") writer.close();
       // Who looks at a copy loses nothing by a writer that makes no items by itself.
       else if (isCopy && name === undefined && items.length === 0) this.#left.delete(writer);
