@@ -38,17 +38,9 @@ export {
 } from "./rows/recent";
 
 // writer
-export {
-  writer_append,
-  writer_barren,
-  writer_bytes,
-  writer_close,
-  writer_end,
-  writer_finish,
-  writer_init,
-  writer_rule,
-  writer_stream,
-} from "./writer/writer";
+export { writer_barren, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
+export { writer_append } from "./writer/step";
+export { writer_close, writer_end, writer_finish } from "./writer/ends";
 export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
@@ -63,7 +55,7 @@ export { table_remover } from "./selectors/selector";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
 export { table_close_draw, table_count_draw, table_loose, table_peek, table_sample } from "./draw/sample";
-export { table_insert, table_insert_earlier } from "./writer/writer";
+export { table_insert, table_insert_earlier } from "./writer/item";
 export {
   table_about,
   table_arrange,

@@ -43,7 +43,7 @@ export const LAYERS = {
     ["table"],
     ["plan", "rules"],
     ["ends"],
-    ["refusal"],
+    ["barren", "refusal"],
     ["writer"],
     ["writers"],
     // Writers across a port: both of its ends.

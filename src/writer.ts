@@ -1,7 +1,8 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
+import { Barren } from "./barren.ts";
 import { pointAtCallersOf } from "./caller.ts";
 import { E_PRIORITY, LARGEST, TAILS } from "./core/abi.ts";
-import { blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "./core/block.ts";
+import { blockOffsets, countEnds, type Ends, finalsBytes, placeAddresses, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { whileBarred } from "./core/reentry.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
@@ -88,15 +89,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   #closed = false;
-  /** Whether `createItem` made one, or will: then it is not for the rules alone to make something of an episode. */
-  #createsItems: boolean;
   readonly #isVector: boolean;
-  /** Episodes that ended without an item, of which `stats` knows. */
-  #barren = 0;
-  /** Whether there are more, for which `createItem` may still make one: until the next step their last ones are at hand. */
-  #lacks = false;
-  /** How many had ended without an item before the step before. */
-  #before = 0;
+  readonly #barren: Barren;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
@@ -106,7 +100,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     savedWriterOf = (writer) => writer.#saved();
     resumed = (writer) => {
       // Whether createItem made an item of what is open nobody knows.
-      if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#createsItems = true;
+      if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barren.createsItems = true;
     };
     insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
@@ -121,7 +115,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     { createsItems = false, isVector = false }: AskedOfWriter = {},
   ) {
     pointAtCallersOf(new.target);
-    this.#createsItems = createsItems;
     this.#isVector = isVector && options.lanes === 1;
     this.options = options;
     this.#engine = engine;
@@ -139,6 +132,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
+    this.#barren = new Barren(engine.warnings, writer, options, createsItems);
     this.streams = writer.streams;
     try {
       items.forEach(({ table, length, stride, priority: given, nStep }, k) => {
@@ -162,7 +156,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     }
     const addresses = offsets.map((offset) => this.#record + offset);
     // A column of one row is that row's value.
-    if (this.#isVector) core.u32.set(addresses, this.#blockAt / 4);
+    if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
     const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, engine.sawNaN);
     this.#staging = staging;
@@ -204,7 +198,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
-    const before = this.#lacks ? this.#writer.barren : 0;
+    const before = this.#barren.lacks ? this.#writer.barren : 0;
     if (ends !== undefined) {
       this.#appendEnds(step, ends);
       return;
@@ -222,7 +216,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
-    if (this.#lacks) this.#countGone(before);
+    if (this.#barren.lacks) this.#barren.countGone(before);
   }
 
   /**
@@ -256,8 +250,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
-    if (this.#lacks && block.rows > 0) this.#countGone(before);
-    if (block.ends !== 0) this.#countBarren(block.ended > 0 || this.options.autoreset === "nextStep");
+    if (this.#barren.lacks && block.rows > 0) this.#barren.countGone(before);
+    if (block.ends !== 0) this.#barren.count(block.ended > 0 || this.options.autoreset === "nextStep");
     return block.rows;
   }
 
@@ -283,7 +277,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       layout = this.#layoutOf(columns, length);
       this.#begin();
     }
-    this.#createsItems = true;
+    this.#barren.createsItems = true;
     this.#writer.priority[0] = priority;
     const state = this.#writer.insert(to.handle, lane, length, behind, layout);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
@@ -291,7 +285,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): boolean {
     this.#begin();
-    this.#createsItems = true;
+    this.#barren.createsItems = true;
     this.#writer.priority[0] = priority;
     return this.#done(this.#writer.insert(table.handle, 0, length, behind, layout)) === 1;
   }
@@ -314,7 +308,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
-      this.#countBarren(lane !== undefined && this.options.lanes > 1);
+      this.#barren.count(lane !== undefined && this.options.lanes > 1);
       this.#engine.changed();
       return;
     }
@@ -327,7 +321,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
     if (terminated === true && code >= 0) engine.terminated = true;
     this.#done(code, "priority", lane);
-    this.#countBarren(true);
+    this.#barren.count(true);
   }
 
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
@@ -346,7 +340,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) return;
     if (!this.#engine.closed) this.#engine.open();
     this.#closed = true;
-    if (this.#lacks && !this.#engine.closed) this.#tellBarren(this.#writer.barren);
+    if (this.#barren.lacks && !this.#engine.closed) this.#barren.tell(this.#writer.barren);
     this.#onClose();
     const { isLent } = this.#staging;
     this.#staging.close();
@@ -433,8 +427,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
-    if (this.#lacks) this.#countGone(before);
-    this.#countBarren(true);
+    if (this.#barren.lacks) this.#barren.countGone(before);
+    this.#barren.count(true);
   }
 
   #refill(step: unknown): void {
@@ -453,39 +447,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const at = core.scratch(finalsBytes(layout.leaves, ended));
     placeFinals(core, layout.leaves, at, columns, ended, this.#engine.sawNaN);
     return at;
-  }
-
-  /** Looks for episodes that ended without an item. @param atHand whether `createItem` may still make one of them */
-  #countBarren(atHand: boolean): void {
-    const { barren } = this.#writer;
-    if (barren === this.#barren) return;
-    if (atHand) this.#lacks = true;
-    else this.#tellBarren(barren);
-  }
-
-  /** After steps of all lanes: those that had ended before are at hand no more. @param before how many had, without an item */
-  #countGone(before: number): void {
-    // There the next step may have been the value of a final one, which is at hand until one more comes.
-    const gone = this.options.autoreset === "nextStep" ? this.#before : before;
-    this.#before = before;
-    this.#tellBarren(gone);
-  }
-
-  /** Warns of episodes that ended and of which nothing can be learned: so many by now. */
-  #tellBarren(gone: number): void {
-    const more = gone - this.#barren;
-    this.#barren += Math.max(more, 0);
-    this.#lacks = this.#writer.barren > this.#barren;
-    if (more <= 0 || this.#createsItems || !this.#engine.warnings.first("barrenEpisodes", more)) return;
-    const { items } = this.options;
-    const shortest = Math.min(...items.map((rule) => rule.length));
-    const why =
-      items.length === 0 ? "the writer has no rules, and createItem was not called" : `the shortest rule needs ${shortest} steps, and the episode had fewer`;
-    const remedy =
-      items.length === 0
-        ? "say items: [{ table, nStep }] in replay.writer(), or call createItem"
-        : "lower length, or say nStep in its place, which makes transitions of short episodes too";
-    this.#engine.warnings.say(`an episode ended without an item: ${why}. ${remedy[0]?.toUpperCase()}${remedy.slice(1)}`);
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */

@@ -3,8 +3,11 @@ import { E_FINAL, E_KEYS_EXHAUSTED, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_P
 import { header } from "../memory/layout";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { MAX_LENGTH } from "../tables/slots";
-import { ENDS, TERMINATES, TRUNCATES, writer_append_block } from "../writer/block";
-import { table_insert, writer_append, writer_end, writer_finish, writer_stream } from "../writer/writer";
+import { writer_append_block } from "../writer/block";
+import { ENDS, TERMINATES, TRUNCATES, writer_end, writer_finish } from "../writer/ends";
+import { table_insert } from "../writer/item";
+import { writer_append } from "../writer/step";
+import { writer_stream } from "../writer/writer";
 import { Field } from "./field";
 import { CLOSED, INVALID, INVALID_DATA, NOT_FOUND, OUT_OF_TURN, Refusal } from "./refusal";
 import { numberIn, REWARD } from "./roles";

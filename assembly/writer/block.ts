@@ -8,14 +8,11 @@ import { PLAIN, SINGLE } from "../rows/run";
 import { ONE_MORE, placeLeaf, Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { Dues } from "./dues";
+import { ENDS, endLane, endOf, finishLane, GOES_ON, makeLast, TERMINATES, TRUNCATES } from "./ends";
+import { canTake, makeItem } from "./item";
 import { itemsOf } from "./lane-walk";
-import { canTake, endLane, finishLane, makeItem, makeLast, Rule, Writer } from "./writer";
-
-/** How an episode ends with a row: not, without a final step, truncated, terminated. */
-const GOES_ON: u8 = 0;
-export const ENDS: u8 = 1;
-export const TRUNCATES: u8 = 2;
-export const TERMINATES: u8 = 3;
+import { Rule } from "./rule";
+import { Writer } from "./writer";
 
 /** A shorter run is not worth its preparation. */
 const SHORT: u32 = 4;
@@ -81,11 +78,6 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 /** Whether row r is the value of a final step that is there. @param known whether its lane's stream tells, and not the row before */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   return known ? w.stream(r % w.lanes).awaits == LINK_ENDS : endOf(ends, r - w.lanes) == TERMINATES;
-}
-
-/** How the episode of row r's lane ends with it. */
-export function endOf(ends: usize, r: u32): u8 {
-  return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
 }
 
 /** From row r on, how many belong to one lane and one episode. */

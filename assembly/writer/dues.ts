@@ -8,7 +8,8 @@ import { arena_alloc, arena_free } from "../memory/arena";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { Stream } from "../rows/stream";
-import { Rule, Writer } from "./writer";
+import { Rule } from "./rule";
+import { Writer } from "./writer";
 
 const OWN: f64 = -1;
 

@@ -1,8 +1,9 @@
 /** The steps that a block brings to one lane, one by one, before any of them is there: how many items the rules will make of them. */
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { Stream } from "../rows/stream";
-import { ENDS, endOf, TERMINATES } from "./block";
-import { Rule, Writer } from "./writer";
+import { ENDS, endOf, TERMINATES } from "./ends";
+import { Rule } from "./rule";
+import { Writer } from "./writer";
 
 /**
  * WALK, 24 bytes: │ at u32 │ adds u32 │ fills u32 │ last u32 │ ended u32 │ … u32 │

@@ -100,6 +100,11 @@ export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, row
   return offsets;
 }
 
+/** Tells the head of a block where its columns are that stand elsewhere. */
+export function placeAddresses(core: Pick<Core, "u32">, at: number, addresses: readonly number[]): void {
+  core.u32.set(addresses, at / 4);
+}
+
 /** Ends of so many rows, as nobody changes them any more: they are read more than once. @throws TypeError, RangeError */
 export function settled({ ends, terminated, truncated }: Ends, rows: number): Ends {
   return { ends: flagsOf("ends", ends, rows), terminated: flagsOf("terminated", terminated, rows), truncated: flagsOf("truncated", truncated, rows) };

@@ -6,17 +6,10 @@ import { Head, LINK_ENDS, LINK_FINAL, LINK_ROW } from "../../../assembly/rows/ro
 import { stream_check, stream_clear } from "../../../assembly/rows/stream";
 import { FIFO, UNIFORM } from "../../../assembly/selectors/selector";
 import { Table, table_limits } from "../../../assembly/tables/table";
-import {
-  table_insert,
-  writer_append,
-  writer_barren,
-  writer_close,
-  writer_end,
-  writer_finish,
-  writer_init,
-  writer_rule,
-  writer_stream,
-} from "../../../assembly/writer/writer";
+import { writer_close, writer_end, writer_finish } from "../../../assembly/writer/ends";
+import { table_insert } from "../../../assembly/writer/item";
+import { writer_append } from "../../../assembly/writer/step";
+import { writer_barren, writer_init, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { error_code, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, REWARD, stage } from "../support/world";
 

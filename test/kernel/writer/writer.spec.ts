@@ -8,7 +8,9 @@ import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector
 import { table_clear, table_counter } from "../../../assembly/tables/inspect";
 import { table_close, table_move, table_open } from "../../../assembly/tables/room";
 import { Table, table_limits } from "../../../assembly/tables/table";
-import { table_insert, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
+import { table_insert } from "../../../assembly/writer/item";
+import { writer_append } from "../../../assembly/writer/step";
+import { writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 

@@ -1,0 +1,109 @@
+/** The ends of episodes: the items that the rules make there, and what becomes of the steps at hand. */
+import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { LINK_FINAL } from "../rows/row";
+import { ONE_MORE, Stream, stream_end } from "../rows/stream";
+import { Dues } from "./dues";
+import { canTake, makeItem } from "./item";
+import { Rule } from "./rule";
+import { Writer } from "./writer";
+
+/** How an episode ends with a row of a block: not, without a final step, truncated, terminated. */
+export const GOES_ON: u8 = 0;
+export const ENDS: u8 = 1;
+export const TRUNCATES: u8 = 2;
+export const TERMINATES: u8 = 3;
+
+/** How the episode of row r's lane ends with it. */
+export function endOf(ends: usize, r: u32): u8 {
+  return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
+}
+
+/**
+ * O(row + items): ends a lane's episode with its final step, which a staging record has; `how`: LINK_FINAL, or LINK_ENDS where it terminated.
+ * Items that wait, or what is refused, and then nothing changed.
+ */
+export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
+  const w = changetype<Writer>(writer);
+  const s = w.stream(lane);
+  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, <f64>(s.awaits >= LINK_FINAL));
+}
+
+export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const code = canTake(w.rule(k).to(), w.makingLast(k, s), w.spans(w.rule(k)) ? w.rule(k).length : 1);
+    if (code != 0) return code;
+  }
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  return finishLane(w, s, how);
+}
+
+/** Ends a lane's episode with the newest step, and lets the steps at hand go, unless they live on. */
+export function writer_end(writer: usize, lane: u32): void {
+  const w = changetype<Writer>(writer);
+  endLane(w, w.stream(lane));
+}
+
+/**
+ * Lets the steps at hand go. An open episode ends. With rules of transitions its newest step is taken for the final one, truncated, and makes the items that end there, if the
+ * limiters let all of them in.
+ */
+export function writer_close(writer: usize): void {
+  const w = changetype<Writer>(writer);
+  for (let lane: u32 = 0; lane < w.lanes; lane++) {
+    const s = w.stream(lane);
+    if (s.isOpen() && s.last != 0 && w.tails()) {
+      const whole = closes(w, s.episodeStep);
+      for (let k: u32 = 0; whole && k < w.rules; k++) if (w.rule(k).tails()) makeTails(w, s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep));
+      s.finish(LINK_FINAL, 0);
+    }
+    stream_end(changetype<usize>(s), 0);
+  }
+  Dues.close(w);
+}
+
+/** Whether all items that closing makes of an episode of so many steps may come in, or wait. */
+function closes(w: Writer, steps: u32): bool {
+  for (let k: u32 = 0; k < w.rules; k++) {
+    let items: u32 = 0;
+    for (let j: u32 = 0; j <= k; j++) {
+      const rule = w.rule(j);
+      if (rule.table == w.rule(k).table && rule.tails()) items += min(rule.length - 1, steps) - 1;
+    }
+    if (items != 0 && canTake(w.rule(k).to(), items, 1) != 0) return false;
+  }
+  return true;
+}
+
+export function endLane(w: Writer, s: Stream): void {
+  w.noteEnd(s, false);
+  stream_end(changetype<usize>(s), w.across);
+  Dues.clear(w, s);
+}
+
+/** The newest step is the final one of its episode: the items that end with it. Items that wait. */
+export function finishLane(w: Writer, s: Stream, how: u32): u32 {
+  let waiting: u32 = 0;
+  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(w, s, w.rule(k), w.rule(k).gives());
+  w.noteEnd(s, true);
+  s.finish(how, w.across);
+  Dues.clear(w, s);
+  return waiting;
+}
+
+/** The items of a rule that end with the final step of an episode, the newest; `priority` of one that is no transition. Items that wait. */
+export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
+  const step = s.episodeStep;
+  if (rule.tails()) return makeTails(w, s, rule, min(rule.length, step));
+  if (w.spans(rule) ? rule.length == 1 || !rule.reaches(s, 0) : rule.makesLast(step) == 0) return 0;
+  return u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+}
+
+/** Transitions of the last `length` steps, and of fewer, down to 2. Items that wait. */
+function makeTails(w: Writer, s: Stream, rule: Rule, length: u32): u32 {
+  let waiting: u32 = 0;
+  for (; length > 1; length--) {
+    const priority = Dues.take(w, s, rule, s.episodeStep + 1 - length);
+    waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
+  }
+  return waiting;
+}

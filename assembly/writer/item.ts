@@ -1,0 +1,45 @@
+/** Items of runs of steps at hand: what their table lets in. */
+import { E_FINAL, E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
+import { Head } from "../rows/row";
+import { Run, SINGLE } from "../rows/run";
+import { Stream } from "../rows/stream";
+import { EvictInPlace } from "../tables/evict-in-place";
+import { insertItem, Table } from "../tables/table";
+
+/** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
+export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
+  return table_insert_earlier(table, stream, length, 0, layout, priority);
+}
+
+/** The same of the `length` steps that end so many before the newest. */
+export function table_insert_earlier(table: usize, stream: usize, length: u32, behind: u32, layout: u32, priority: f64): i32 {
+  const s = changetype<Stream>(stream);
+  const first = length == 0 ? 0 : s.firstOf(length + behind);
+  if (first == 0) return fail(E_LENGTH, 3, <f64>length);
+  if (s.rows().isFinal(first)) return fail(E_FINAL, 3, <f64>length);
+  const t = changetype<Table>(table);
+  if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
+  if (layout != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
+  return makeItem(Head.of(first).episode, t, first, length, layout, priority);
+}
+
+/** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. */
+export function makeItem(episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
+  const run = Run.retain(t.rows(), first, length);
+  if ((run & SINGLE) != 0) {
+    if (EvictInPlace.fits(t, episode)) {
+      EvictInPlace.one(t, episode, first, length, run, layout, priority);
+      return 1;
+    }
+  }
+  return insertItem(t, first, length, run, layout, priority);
+}
+
+/** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
+export function canTake(t: Table, n: u32, episodes: u32): i32 {
+  let passing: u32 = t.pending != 0 ? 0 : n;
+  while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
+  if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
+  // What waits keeps a place of its own for its episode.
+  return t.episodes().reserve(episodes + (n - passing)) ? 0 : E_OUT_OF_MEMORY;
+}
