@@ -54,7 +54,7 @@ export function isKey(value: unknown): value is number | bigint {
 export function mustHoldKeys(subject: string, given: unknown, or?: "BigUint64Array"): void {
   const kind = kindOf(given);
   if (kind === undefined || kind === "Float64Array" || kind === or) return;
-  const why = kind.startsWith("Big") ? "" : `: a ${kind} loses bits of large keys, which then name other items`;
+  const why = kind.startsWith("Big") ? "" : `: ${kind} loses bits of large keys, which then name other items`;
   throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array as batches have them${why}`, given);
 }
 

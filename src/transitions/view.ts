@@ -319,8 +319,12 @@ export class Transitions<S = any, R = any, O = any> {
       if (replacement)
         return new ReplayError("TOO_FEW", `table ${name} has ${core.size} items, which maxTimesSampled lets leave before ${n} draws: sample fewer`);
       const sure = core.sure(n, DISTINCT, among);
-      const others = sure < core.size && among === 0 ? ` (of ${core.size} items: the others have priority 0, or must stay for the rate limiter)` : "";
-      return new ReplayError("TOO_FEW", `table ${name} has ${sure} items that can be drawn, fewer draws than ${n}${others}: sample fewer, or with replacement`);
+      const asked = among === 0 ? core.size : Math.min(among, core.size);
+      const of = asked < core.size ? `the ${asked} oldest of ${core.size} items, as among says` : `${core.size} items`;
+      const why = sure < asked ? ": the others have priority 0, or must stay for the rate limiter" : "";
+      const shown = why === "" && asked === core.size ? "" : ` (of ${of}${why})`;
+      const remedy = core.sure(n, 0, among) < n ? "sample fewer" : "sample fewer, or with replacement";
+      return new ReplayError("TOO_FEW", `table ${name} has ${sure} items that can be drawn, fewer draws than ${n}${shown}: ${remedy}`);
     }
     const why =
       core.size < minSize ? `has ${core.size} items, and its rate limiter asks for ${minSize}` : "needs inserts before its rate limiter allows as many draws";

@@ -98,7 +98,7 @@ test("a view that means nothing is refused", () => {
     [2, { length: 3 }, TypeError, /^sample has no option "length"/],
     [2, { beta: Number.NaN }, RangeError, /^beta must/],
     [7, { replacement: false }, "TOO_FEW", /has 6 items that can be drawn, fewer draws than 7/],
-    [5, { replacement: false, among: 4 }, "TOO_FEW", /has 4 items/],
+    [5, { replacement: false, among: 4 }, "TOO_FEW", /has 4 items that can be drawn, fewer draws than 5 \(of the 4 oldest of 6 items, as among says\)/],
     [2, { normalize: "table" }, "UNSUPPORTED", /withMin/],
     [2, { into: {} }, "SPEC_MISMATCH", /^into\.observation\.x\.data must be a Float32Array of at least 4 elements/],
     [3, { into: view.batch(2) }, "SPEC_MISMATCH", /at least 6 elements/],
@@ -271,5 +271,11 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
     errorOf(() => view.sample(2)),
     "TOO_FEW",
     /^table "t" has 2 items, which maxTimesSampled lets leave before 2 draws: sample fewer$/,
+  );
+  // With replacement there are no more draws either.
+  expectError(
+    errorOf(() => view.sample(2, { replacement: false })),
+    "TOO_FEW",
+    /fewer draws than 2 \(of 2 items: .*\): sample fewer$/,
   );
 });
