@@ -1,9 +1,9 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ReadOnlyDirectory, SEGMENT } from "../formats/replay/read-only-directory.ts";
-import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
-import { ready } from "../store/index.ts";
+import { openJournal } from "../formats/replay/open-journal.ts";
+import { SEGMENT } from "../formats/replay/read-only-directory.ts";
+import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
 
 /** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {
@@ -28,14 +28,7 @@ function filesIn(path: string): string[] {
 /** The Replay as it is on disk. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
 export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
-  await ready;
-  const dir = new ReadOnlyDirectory(path);
-  try {
-    return await Replay.open({ dir, durability: "manual", logger: null, signal });
-  } catch (error) {
-    dir.close();
-    throw error;
-  }
+  return openJournal(path, { signal });
 }
 
 /** The name of the writer of a push. */

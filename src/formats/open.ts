@@ -4,7 +4,7 @@ import { RldsError } from "../rlds/dataset/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
-import { logOwner } from "./log-owner.ts";
+import { logOwner, ownerIn } from "./log-owner.ts";
 import type { MinariOptions } from "./minari/open-minari.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
@@ -96,9 +96,12 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
   for (const { format, fits } of signs) {
     const path = paths.find(fits);
     if (path === undefined) continue;
-    if (format !== "log") return format;
-    const segment = await folder.open(path);
-    return logOwner(segment).finally(() => segment.close());
+    return format === "log"
+      ? ownerIn(
+          folder,
+          paths.filter((path) => path.endsWith(".rpr")),
+        )
+      : format;
   }
   return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }
@@ -112,7 +115,7 @@ async function tried(folder: SourceFolder): Promise<Format> {
     });
     if (file === undefined) continue;
     try {
-      return format === "log" ? await logOwner(file) : format;
+      return format === "log" ? ((await logOwner(file)) ?? "replay") : format;
     } finally {
       await file.close();
     }

@@ -6,6 +6,7 @@ import { ready } from "../store/directory/builtins.ts";
 import type { Directory } from "../store/directory/directory.ts";
 import { node } from "../store/directory/node.ts";
 import { Log } from "../store/log/log.ts";
+import { type Looking, looking } from "../store/log/looking.ts";
 import { loggerOf } from "../warnings.ts";
 import { checkedAbout, type RecordingAbout, VERSION } from "./form/about.ts";
 import { RowForm, recordedSpec } from "./form/row-form.ts";
@@ -27,7 +28,7 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
   if (spec !== undefined) new RowForm(spec);
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const there = spec === undefined || given.fps === undefined ? aboutOf(directory, salvage, module) : undefined;
+  const there = spec === undefined || given.fps === undefined ? aboutOf(directory, { salvage, takeOver, module }) : undefined;
   const made: RecordingAbout = {
     content: "recording",
     version: VERSION,
@@ -63,18 +64,9 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
 }
 
 /** What is there says of itself. @throws ReplayError NOT_FOUND */
-function aboutOf(directory: Directory, salvage: boolean, module: WebAssembly.Module | undefined): RecordingAbout {
-  const nothing = (cause?: unknown) =>
-    Object.assign(new ReplayError("NOT_FOUND", `there is no recording in ${directory.name}: pass spec and fps to begin one`), { cause });
-  let log: Log;
-  try {
-    log = Log.open(directory, { about: {}, readOnly: true, salvage, ...(module && { module }) });
-  } catch (error) {
-    if ((error as { cause?: { code?: string } }).cause?.code === "ENOENT") throw nothing(error);
-    throw error;
-  }
-  log.close();
-  if (log.isNew) throw nothing();
+function aboutOf(directory: Directory, options: Looking): RecordingAbout {
+  const log = looking(directory, options);
+  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no recording in ${directory.name}: pass spec and fps to begin one`);
   return checkedAbout(directory.name, log.about);
 }
 

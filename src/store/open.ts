@@ -5,7 +5,6 @@ import { placesFor } from "../core/journal-bytes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { SEGMENT_BYTES } from "../limits.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
-import { attempt } from "./directory/attempt.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
@@ -15,6 +14,7 @@ import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
 import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
+import { type Looking, looking } from "./log/looking.ts";
 import { fileOf } from "./log/segment-head.ts";
 import { checkWriters, type Make, type OpenWriters, type Saved } from "./saved.ts";
 
@@ -93,7 +93,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
-  const given = spec === undefined ? { ...known(directory, salvage, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
+  const given =
+    spec === undefined ? { ...known(directory, { salvage, takeOver }, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
   const places = placesFor(maxBytes ?? MAX_BYTES, segmentBytes);
   let saved = make(given, places);
   const log = Log.open(directory, {
@@ -186,11 +187,10 @@ function aboutIn(directory: Directory, log: Log): About {
   return log.about as About;
 }
 
-/** The options of the Replay that is there, but for those that are given. */
-function known(directory: Directory, salvage: boolean, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
-  const log = looking(directory, salvage, module);
-  log.close();
-  if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
+/** The options of the Replay that is there, but for those that are given. @throws ReplayError NOT_FOUND where none is */
+function known(directory: Directory, { salvage, takeOver }: Looking, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
+  const log = looking(directory, { salvage, takeOver, module });
+  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
   return {
@@ -201,22 +201,6 @@ function known(directory: Directory, salvage: boolean, { maxBytes, tables, seed,
     maxBytes,
     module,
   };
-}
-
-/** The log that is there, without its lock. @throws ReplayError LOCKED where that failed because its owner is at it */
-function looking(directory: Directory, salvage: boolean, module: WebAssembly.Module | undefined): Log {
-  try {
-    return Log.open(directory, { about: {}, readOnly: true, salvage, ...(module && { module }) });
-  } catch (error) {
-    let names: string[] = [];
-    try {
-      names = directory.list();
-    } catch {
-      // There is no folder, and none is made.
-    }
-    if (names.length > 0) attempt("locking", directory, "", () => directory.lock(() => {}))();
-    throw error;
-  }
 }
 
 /** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */

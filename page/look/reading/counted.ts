@@ -24,7 +24,7 @@ export function countedFile(file: SourceFile, count: ByteCount): SourceFile {
 export function countedFolder(folder: SourceFolder, count: ByteCount, paths?: readonly string[]): SourceFolder {
   return {
     name: folder.name,
-    open: async (path) => countedFile(await folder.open(path), count),
+    open: async (path, how) => countedFile(await folder.open(path, how), count),
     list: async () => paths ?? folder.list(),
   };
 }

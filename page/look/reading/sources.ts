@@ -33,7 +33,7 @@ async function ofUrl(url: URL, listed: readonly ListedFile[] | undefined, count:
   const blocking: SourceFolder = {
     name: folder.name,
     list: () => folder.list(),
-    open: async (path) => withReadNow(await folder.open(path), fileAddress(url.href, path)),
+    open: async (path, how) => withReadNow(await folder.open(path, how), fileAddress(url.href, path)),
   };
   const paths = listed?.map(({ path }) => path).sort();
   return { from: countedFolder(blocking, count, paths), bytes: sum };

@@ -74,7 +74,7 @@ function toldBy(
 /** The same by going through all of it. */
 function contentsOf(
   { directory }: RecordingFolder,
-  { head: { run }, segments }: Recovered,
+  { head: { run } }: Recovered,
   { id, bytes, sum }: Recovered["segments"][number],
   memory: SectionMemory,
   before: Contents | undefined,
@@ -92,7 +92,8 @@ function contentsOf(
       else if (kind === RECORDED_INDEX && isFirst && before === undefined) contents = new Contents(Contents.of(sections.payload).after);
       isFirst = false;
     }
-    const fault = id === segments.at(-1)?.id ? undefined : faultOf(walk, run, sum);
+    // Of the newest too: its owner may have cut off what it could not write whole.
+    const fault = faultOf(walk, run, sum);
     if (fault !== undefined) throw damaged(id, walk.faultAt ?? sections.end, fault);
   } finally {
     walk.close();

@@ -6,6 +6,7 @@ import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { ready } from "../../store/directory/builtins.ts";
 import type { Directory } from "../../store/directory/directory.ts";
+import { readingOneMoment } from "../../store/log/moment.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
@@ -54,14 +55,15 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   const { maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
   integer("maxBytes", maxBytes, 1);
   await ready;
-  return rlds("the recording", async () => {
+  const read = async () => {
     const folder = await folderOf(from, { maxBytes, signal, fetch });
     try {
       return await reader<S>(folder, await listed(folder, signal), maxBytes, signal);
     } finally {
       await folder.letGo();
     }
-  });
+  };
+  return rlds("the recording", () => readingOneMoment("the recording", read, signal));
 }
 
 async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {

@@ -2,6 +2,7 @@
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { attempt } from "../../store/directory/attempt.ts";
 import type { Directory, StorageFile } from "../../store/directory/directory.ts";
+import { ReadOnlyDirectory } from "../../store/log/read-only-directory.ts";
 import { flushWriters } from "../../store/log/writers.ts";
 
 export interface RecordingFolder {
@@ -20,11 +21,16 @@ export interface RecordingFolder {
 
 /** A directory of reprise/storage, which may be written to by this process. */
 export class DirectoryFolder implements RecordingFolder {
+  /** Its segments as they were at one moment. */
   readonly directory: Directory;
+  readonly #below: Directory;
 
+  /** @throws ReplayError LOCKED where its owner writes all the time · IO */
   constructor(directory: Directory) {
-    this.directory = directory;
     flushWriters(directory);
+    this.#below = directory;
+    // A recorder removes no segment.
+    this.directory = new ReadOnlyDirectory(directory, { lazily: true });
   }
 
   async reading<T>(read: () => T): Promise<T> {
@@ -40,7 +46,7 @@ export class DirectoryFolder implements RecordingFolder {
       if (size > most) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${most} can be`, { file: name });
       const bytes = new Uint8Array(size);
       for (let done = 0; done < size; ) {
-        const got = attempt("reading", this.directory, name, () => file.read(bytes.subarray(done), done));
+        const got = attempt("reading", this.#below, name, () => file.read(bytes.subarray(done), done));
         if (!(got > 0)) throw new RldsError("CORRUPT", `the file ends ${size - done} bytes too early`, { file: name, offset: done });
         done += got;
       }
@@ -58,10 +64,10 @@ export class DirectoryFolder implements RecordingFolder {
 
   #open(name: string): StorageFile {
     try {
-      return attempt("opening", this.directory, name, () => this.directory.open(name, false));
+      return attempt("opening", this.#below, name, () => this.#below.open(name, false));
     } catch (error) {
       // A listing may be long: it is looked at where something is wrong alone.
-      if (this.directory.list().includes(name)) throw error;
+      if (this.#below.list().includes(name)) throw error;
       throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` }, { cause: error });
     }
   }

@@ -1,9 +1,11 @@
 /** A folder of any source as the log's readers want a directory: what can be read at once is, what must be waited for is fetched first. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { closable, type Directory, type StorageFile } from "../../store/directory/directory.ts";
-import { fileOf, segmentOf } from "../../store/log/segment-head.ts";
+import { momentOf, type SegmentSizes } from "../../store/log/moment.ts";
+import { fileOf } from "../../store/log/segment-head.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
+import { SourceFiles } from "./source-files.ts";
 
 /** Asked for bytes that are not there yet. */
 class Missing extends Error {
@@ -25,50 +27,29 @@ interface Fetched {
   readonly bytes: Uint8Array;
 }
 
-/** How many numbers are tried where a folder cannot be listed. */
-const MOST_SEGMENTS = 1_000_000;
-
 export class SourceDirectory implements Directory, RecordingFolder {
   readonly name: string;
   readonly #folder: SourceFolder;
   /** Where in the folder it is, with a slash at its end. */
   readonly #prefix: string;
   readonly #maxBytes: number;
-  /** Sizes are those of the moment when they were looked at: somebody may still write. */
-  readonly #sizes: Map<string, number>;
+  /** As they were at one moment: somebody may still write. */
+  readonly #sizes: SegmentSizes;
   readonly #open = new Map<string, SourceFile>();
   readonly #fetched = new Map<string, Fetched>();
 
-  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders */
+  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders · ReplayError LOCKED where its owner writes all the time */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
-    const paths = await folder.list();
-    if (paths === undefined) return tried(new SourceDirectory(folder, "", maxBytes), signal);
-    const segments = paths.filter((path) => segmentOf(path.slice(path.lastIndexOf("/") + 1)) > 0);
-    const prefixes = [...new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)))];
-    if (prefixes.length === 0) throw none(folder.name);
-    if (prefixes.length > 1)
-      throw new RldsError("UNSUPPORTED", `there are ${prefixes.length} recordings: give one of ${prefixes.slice(0, 4).join(", ")}`, { file: folder.name });
-    const directory = new SourceDirectory(folder, prefixes[0] as string, maxBytes);
-    for (const path of segments) {
-      signal?.throwIfAborted();
-      await directory.look(path.slice(directory.#prefix.length));
-    }
-    return directory;
+    const { files, prefix } = await SourceFiles.of(folder);
+    return new SourceDirectory(folder, prefix, maxBytes, await momentOf(files, signal));
   }
 
-  private constructor(folder: SourceFolder, prefix: string, maxBytes: number, sizes = new Map<string, number>()) {
+  private constructor(folder: SourceFolder, prefix: string, maxBytes: number, sizes: SegmentSizes) {
     this.#sizes = sizes;
     this.name = prefix === "" ? folder.name : `${folder.name}/${prefix.slice(0, -1)}`;
     this.#folder = folder;
     this.#prefix = prefix;
     this.#maxBytes = maxBytes;
-  }
-
-  /** Notes a segment's size. @throws RldsError NOT_FOUND */
-  async look(name: string): Promise<void> {
-    const file = await this.#folder.open(this.#prefix + name);
-    this.#sizes.set(name, file.size);
-    await file.close();
   }
 
   get directory(): Directory {
@@ -159,7 +140,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   async #fetch(name: string, at: number, length: number): Promise<void> {
     let file = this.#open.get(name);
     if (file === undefined) {
-      file = await this.#folder.open(this.#prefix + name);
+      file = await this.#folder.open(this.#prefix + name, { grows: true });
       this.#open.set(name, file);
     }
     if (file.readNow !== undefined) return;
@@ -171,23 +152,4 @@ export class SourceDirectory implements Directory, RecordingFolder {
       throw new RldsError("CORRUPT", `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`, { file: name });
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }
-}
-
-/** Nobody can list the folder: segments have numbers. */
-async function tried(directory: SourceDirectory, signal?: AbortSignal): Promise<SourceDirectory> {
-  for (let segment = 1; segment <= MOST_SEGMENTS; segment++) {
-    signal?.throwIfAborted();
-    try {
-      await directory.look(fileOf(segment));
-    } catch (error) {
-      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
-      if (segment === 1) throw none(directory.name);
-      return directory;
-    }
-  }
-  throw new RldsError("UNSUPPORTED", `there are more than ${MOST_SEGMENTS} segments`, { file: directory.name });
-}
-
-function none(file: string): RldsError {
-  return new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file });
 }

@@ -4,11 +4,14 @@ import type { Fetch } from "../../host.ts";
 import { Replay } from "../../replay.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { TransitionRoles } from "../../spec/transition-roles.ts";
-import { type Directory, memory, ready } from "../../store/index.ts";
+import { ready } from "../../store/index.ts";
+import { momentOf, readingOneMoment } from "../../store/log/moment.ts";
 import type { ReadOptions } from "../reader.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
-import { ReadOnlyDirectory, SEGMENT } from "./read-only-directory.ts";
+import { CopiedFiles } from "./copied-files.ts";
+import { opened, openJournal } from "./open-journal.ts";
+import { SEGMENT } from "./read-only-directory.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
   /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
@@ -58,16 +61,12 @@ async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): Asy
 }
 
 async function ofJournal(from: Source, folder: SourceFolder, { signal, module, maxBytes }: Asked): Promise<Replay> {
-  const below = await folderOf(folder);
+  const below = await readingOneMoment(folder.name, () => folderOf(folder), signal);
   const path = pathOf(from);
+  if (path !== undefined) return openJournal(below === "" ? path : `${path}/${below}`, { signal, module });
   await ready;
-  const dir: Directory = path === undefined ? await copied(folder, below, maxBytes, signal) : new ReadOnlyDirectory(below === "" ? path : `${path}/${below}`);
-  try {
-    return await Replay.open({ dir, durability: "manual", logger: null, ...(signal && { signal }), ...(module && { module }) });
-  } catch (error) {
-    if (dir instanceof ReadOnlyDirectory) dir.close();
-    throw error;
-  }
+  const files = new CopiedFiles(folder, below, maxBytes);
+  return readingOneMoment(folder.name, async () => opened(files.at(await momentOf(files, signal)), { signal, module }), signal);
 }
 
 /** Where in the folder the segments are. */
@@ -82,31 +81,4 @@ async function folderOf(folder: SourceFolder): Promise<string> {
   if (second !== undefined)
     throw new RldsError("UNSUPPORTED", `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`, { file: folder.name });
   return first;
-}
-
-/** The segments in memory, which a Replay reads without waiting. */
-async function copied(folder: SourceFolder, below: string, maxBytes: number, signal: AbortSignal | undefined): Promise<Directory> {
-  const files: [string, Uint8Array][] = [];
-  let bytes = 0;
-  for (const path of (await folder.list()) ?? []) {
-    const name = below === "" ? path : path.slice(below.length + 1);
-    if (!path.startsWith(below) || !SEGMENT.test(name)) continue;
-    signal?.throwIfAborted();
-    const file = await folder.open(path);
-    try {
-      bytes += file.size;
-      if (bytes > maxBytes)
-        throw new RldsError(
-          "UNSUPPORTED",
-          `a journal is read from memory here, and its files take more than the ${maxBytes} bytes that maxBytes allows: raise it`,
-          {
-            file: folder.name,
-          },
-        );
-      files.push([name, await file.read(0, file.size)]);
-    } finally {
-      await file.close();
-    }
-  }
-  return memory({ name: folder.name, files });
 }

@@ -13,10 +13,16 @@ export interface SourceFile {
   close(): Promise<void>;
 }
 
+/** How a file is opened. */
+export interface OpenHow {
+  /** Whether somebody may be writing more behind the bytes that are there: then a file that has grown is not another one. */
+  readonly grows?: boolean;
+}
+
 export interface SourceFolder {
   readonly name: string;
   /** @param path with slashes, checked by `inside` @throws RldsError NOT_FOUND */
-  open(path: string): Promise<SourceFile>;
+  open(path: string, how?: OpenHow): Promise<SourceFile>;
   /** The paths of all files in it, sorted; undefined where nobody can tell (a URL). */
   list(): Promise<readonly string[] | undefined>;
 }
@@ -52,9 +58,9 @@ export function inside(path: string, named: string): string {
 }
 
 /** A file that may be missing: whatever else keeps it from being read is no end of a list. */
-export async function openedIfThere(folder: SourceFolder, path: string): Promise<SourceFile | undefined> {
+export async function openedIfThere(folder: SourceFolder, path: string, how?: OpenHow): Promise<SourceFile | undefined> {
   try {
-    return await folder.open(path);
+    return await folder.open(path, how);
   } catch (error) {
     if ((error as Partial<RldsError>).code === "NOT_FOUND") return undefined;
     throw error;

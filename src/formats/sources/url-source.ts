@@ -2,7 +2,7 @@
 import type { Fetch } from "../../host.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
-import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+import { inside, type OpenHow, type SourceFile, type SourceFolder } from "./source.ts";
 
 export interface UrlOptions {
   readonly signal?: AbortSignal;
@@ -19,11 +19,11 @@ const FIRST = 1 << 18;
 export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   return {
     name: base.href,
-    async open(path) {
+    async open(path, how) {
       const url = new URL(base);
       const names = inside(path, base.href).split("/").map(encodeURIComponent);
       url.pathname = `${base.pathname.replace(/\/$/, "")}/${names.join("/")}`;
-      return urlFile(url, options);
+      return urlFile(url, options, how);
     },
     async list() {
       return undefined;
@@ -32,7 +32,7 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
 }
 
 /** Asks for the file's beginning, by which its size is known. @throws RldsError NOT_FOUND, IO */
-export async function urlFile(url: URL, options: UrlOptions): Promise<SourceFile> {
+export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenHow = {}): Promise<SourceFile> {
   const name = url.href;
   const response = await ask(url, options, [0, FIRST - 1]);
   // A range of an empty file cannot be.
@@ -49,7 +49,7 @@ export async function urlFile(url: URL, options: UrlOptions): Promise<SourceFile
   }
   const { size } = range;
   const { signal } = options;
-  let first: Uint8Array | undefined = await part(response, { name, at: 0, length: Math.min(FIRST, size), size, signal });
+  let first: Uint8Array | undefined = await part(response, { name, at: 0, length: Math.min(FIRST, size), size, grows, signal });
   return {
     name,
     size,
@@ -57,7 +57,7 @@ export async function urlFile(url: URL, options: UrlOptions): Promise<SourceFile
       if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
       if (first !== undefined && at + length <= first.length) return first.subarray(at, at + length);
       if (length === 0) return new Uint8Array(0);
-      return part(await ask(url, options, [at, at + length - 1]), { name, at, length, size, signal });
+      return part(await ask(url, options, [at, at + length - 1]), { name, at, length, size, grows, signal });
     },
     async close() {
       first = undefined;
@@ -92,14 +92,17 @@ interface Range {
   readonly length: number;
   /** Of the whole file. */
   readonly size: number;
+  /** Whether it may be larger by now. */
+  readonly grows: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** The bytes of an answer to a range, which must be the ones that were asked for. */
-async function part(response: Response, { name, at, length, size, signal }: Range): Promise<Uint8Array> {
+async function part(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });
-  if (response.status !== 206 || range?.from !== at || range.to !== at + length - 1 || range.size !== size) {
+  const isSame = range?.size === size || (grows && (range?.size ?? 0) > size);
+  if (response.status !== 206 || range?.from !== at || range.to !== at + length - 1 || !isSame) {
     await response.body?.cancel();
     throw io(`the server answered another range than bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`);
   }

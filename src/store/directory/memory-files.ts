@@ -5,9 +5,14 @@ export type FileChange =
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: "truncate"; readonly file: string; readonly bytes: number };
 
+/** With room to grow; the size apart. */
+export interface MemoryFile {
+  bytes: Uint8Array;
+  size: number;
+}
+
 export class MemoryFiles {
-  /** With room to grow; the size apart. */
-  readonly #files = new Map<string, { bytes: Uint8Array; size: number }>();
+  readonly #files = new Map<string, MemoryFile>();
 
   names(): string[] {
     return [...this.#files.keys()];
@@ -15,6 +20,11 @@ export class MemoryFiles {
 
   has(name: string): boolean {
     return this.#files.has(name);
+  }
+
+  /** A file that is there: who has it can read it after it was removed. */
+  file(name: string): MemoryFile {
+    return this.#files.get(name) as MemoryFile;
   }
 
   bytes(name: string): Uint8Array {
@@ -41,7 +51,7 @@ export class MemoryFiles {
     } else if (change.kind === "truncate") this.#resize(file, change.bytes);
   }
 
-  #resize(file: { bytes: Uint8Array; size: number }, size: number): void {
+  #resize(file: MemoryFile, size: number): void {
     if (size > file.bytes.length) {
       const larger = new Uint8Array(Math.max(size, 2 * file.bytes.length));
       larger.set(file.bytes.subarray(0, file.size));

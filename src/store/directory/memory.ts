@@ -1,7 +1,7 @@
 /** Files in memory, for tests: with faults, and with what a crash leaves of them. */
 import { onlyKeys } from "../../error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
-import { type FileChange, MemoryFiles } from "./memory-files.ts";
+import { type FileChange, type MemoryFile, MemoryFiles } from "./memory-files.ts";
 
 /** One call that is about to be made. */
 export interface Operation {
@@ -66,9 +66,10 @@ class Memory implements MemoryDirectory {
       if (!create) throw codeError("ENOENT");
       this.#change({ kind: "open", file: name });
     }
+    const file = this.#files.file(name);
     return closable(name, {
-      size: () => this.#files.bytes(name).length,
-      read: (into, at) => this.#read(name, into, at),
+      size: () => file.size,
+      read: (into, at) => this.#read(name, file, into, at),
       write: (from, at) => this.#write(name, from, at),
       truncate: (bytes) => {
         this.#ask("truncate", name, bytes, 0);
@@ -110,9 +111,9 @@ class Memory implements MemoryDirectory {
     return memory({ name: this.name, files: left.names().map((name) => [name, left.bytes(name)]) });
   }
 
-  #read(name: string, into: Uint8Array, at: number): number {
+  #read(name: string, file: MemoryFile, into: Uint8Array, at: number): number {
     const fault = this.#ask("read", name, at, into.length);
-    const bytes = this.#files.bytes(name).subarray(at, at + Math.min(into.length, fault?.bytes ?? into.length));
+    const bytes = file.bytes.subarray(at, Math.min(file.size, at + Math.min(into.length, fault?.bytes ?? into.length)));
     into.set(bytes);
     return bytes.length;
   }

@@ -14,6 +14,7 @@ import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
 import type { LogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
+import { ReadOnlyDirectory, readingMoments } from "./read-only-directory.ts";
 import { type Recovered, recover } from "./scan.ts";
 import { sectionsOf, type Unsealed, type Visit } from "./sections.ts";
 import { FORMAT, headBytes } from "./segment-head.ts";
@@ -79,11 +80,14 @@ export class Log {
   #closed = false;
 
   /**
-   * Opens what is there, or begins anew.
-   * @throws ReplayError LOCKED where another process has the directory · CORRUPT where what is there was altered · UNSUPPORTED for another version's files · IO
+   * Opens what is there, or begins anew. With `readOnly` it shows one moment, whatever its owner does in the meantime.
+   * @throws ReplayError LOCKED where another process has the directory, or with `readOnly` makes and removes files all the time · CORRUPT where what is there was altered ·
+   * UNSUPPORTED for another version's files · IO
    */
   static open(directory: Directory, options: LogOptions): Log {
-    return new Log(directory, options);
+    if (options?.readOnly !== true || directory instanceof ReadOnlyDirectory) return new Log(directory, options);
+    flushWriters(directory);
+    return readingMoments(directory, (moment) => new Log(moment, options));
   }
 
   private constructor(directory: Directory, options: LogOptions) {
@@ -106,8 +110,9 @@ export class Log {
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
-    if (flag("readOnly", readOnly)) flushWriters(directory);
-    this.#release = readOnly ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver(), flag("takeOver", takeOver) !== 0));
+    flag("readOnly", readOnly);
+    flag("takeOver", takeOver);
+    this.#release = attempt("locking", directory, "", () => directory.lock(() => this.#takenOver(), takeOver));
     try {
       this.#memory = new SectionMemory(module);
       const recovered = recover(directory, this.#memory, { salvage, logger });
