@@ -28,7 +28,7 @@ function filesIn(path: string): string[] {
 /** The Replay as it is on disk. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
 export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
-  return openJournal(path, { signal });
+  return (await openJournal(path, { signal })).replay;
 }
 
 /** The name of the writer of a push. */

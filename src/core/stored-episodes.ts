@@ -19,6 +19,19 @@ export interface Piece {
   readonly openSteps: number;
 }
 
+/** Of episodes that writers go on with the steps so far, by their numbers. */
+export type OpenEpisodes = ReadonlyMap<number, number>;
+
+export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpisodes {
+  const open = new Map<number, number>();
+  for (const handle of writers.flatMap(({ streams }) => streams)) {
+    const stream = new CoreStream(engine, handle);
+    const last = stream.rows().at(-1);
+    if (last !== undefined && engine.endOf(last) === 0) open.set(engine.episodeOf(last), stream.episodeSteps);
+  }
+  return open;
+}
+
 /** Rows that are asked for at once. */
 const CHUNK = 1024;
 

@@ -9,11 +9,17 @@ export interface JournalReading {
   readonly module?: WebAssembly.Module | undefined;
 }
 
+export interface OpenedJournal {
+  readonly replay: OpenReplay;
+  /** As it was. Its files are open as long as the Replay is not disposed of. */
+  readonly directory: Directory;
+}
+
 /**
  * The Replay of a journal on disk. Nothing there is changed or locked; draws change memory only.
  * @throws ReplayError CORRUPT · NOT_FOUND · SPEC_MISMATCH · UNSUPPORTED · IO · LOCKED where the owner makes and removes files all the time
  */
-export async function openJournal(of: string | Directory, options: JournalReading): Promise<OpenReplay> {
+export async function openJournal(of: string | Directory, options: JournalReading): Promise<OpenedJournal> {
   await ready;
   let directory: ReadOnlyDirectory | undefined;
   const { name } = typeof of === "string" ? { name: of } : of;
@@ -21,11 +27,12 @@ export async function openJournal(of: string | Directory, options: JournalReadin
     return await readingOneMoment(
       name,
       async () => {
-        directory = new ReadOnlyDirectory(of, { after: directory });
-        directory.stays = true;
-        const replay = await opened(directory, options);
-        directory.stays = false;
-        return replay;
+        const moment = new ReadOnlyDirectory(of, { after: directory });
+        directory = moment;
+        moment.stays = true;
+        const replay = await opened(moment, options);
+        moment.stays = false;
+        return { replay, directory: moment };
       },
       options.signal,
     );

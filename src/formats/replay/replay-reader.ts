@@ -14,15 +14,15 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 export async function replayReader<S>(from: Source, options: ReplayOpenOptions & { readonly maxBytes: number }): Promise<RldsReader<S>> {
-  const { format, name, replay } = await storedReplay(from, options);
+  const { format, name, replay, history } = await storedReplay(from, options);
   try {
     const engine = engineOf(replay);
     const roles = options.transition === undefined ? engine.roles : new Roles(engine.layout.leaves, options.transition);
     const form = storedForm(engine.layout.leaves, roles);
-    const pieces = storedEpisodes(engine, savedOf(replay));
+    const pieces = history?.pieces ?? storedEpisodes(engine, savedOf(replay));
     const { tables, steps } = replay.stats();
-    const hasEvicted = Object.values(tables).some(({ deletes }) => deletes > 0);
-    const reader = new StoredSteps(engine, form, options.maxBytes);
+    const hasEvicted = history === undefined && Object.values(tables).some(({ deletes }) => deletes > 0);
+    const reader = new StoredSteps(engine, form, options.maxBytes, history);
     const startingAt = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       for (let i = episode; i < pieces.length; i++) {
         options.signal?.throwIfAborted();
@@ -32,7 +32,7 @@ export async function replayReader<S>(from: Source, options: ReplayOpenOptions &
       }
     };
     return {
-      ...{ format, name, stepSpec: form.stepSpec, metadataSpec: METADATA, episodes: pieces.length, steps },
+      ...{ format, name, stepSpec: form.stepSpec, metadataSpec: METADATA, episodes: pieces.length, steps: history?.steps ?? steps },
       about: { tables: replay.options.tables, transition: replay.options.transition, openWriters: replay.writers.length },
       [Symbol.asyncIterator]: () => startingAt(0),
       startingAt: (episode) => startingAt(integer("episode", episode, 0)),

@@ -10,7 +10,8 @@ import type { ReadOptions } from "../reader.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { CopiedFiles } from "./copied-files.ts";
-import { opened, openJournal } from "./open-journal.ts";
+import { JournalHistory } from "./history.ts";
+import { type OpenedJournal, opened, openJournal } from "./open-journal.ts";
 import { SEGMENT } from "./read-only-directory.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
@@ -26,6 +27,8 @@ export interface StoredReplay {
   readonly format: "journal" | "snapshot";
   readonly name: string;
   readonly replay: Replay;
+  /** Of a journal with `retain: "all"`: every step that it was given. Its files are open as long as the Replay is not disposed of. */
+  readonly history?: JournalHistory | undefined;
 }
 
 type Asked = ReplayOpenOptions & { readonly maxBytes: number };
@@ -39,7 +42,7 @@ export async function storedReplay(from: Source, asked: Asked): Promise<StoredRe
   const name = file?.name ?? (folder as SourceFolder).name;
   try {
     if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, asked) };
-    return { format: "journal", name, replay: await ofJournal(from, folder, asked) };
+    return { format: "journal", name, ...(await ofJournal(from, folder, asked)) };
   } catch (error) {
     if (error instanceof ReplayError && !(error instanceof RldsError)) throw new RldsError(error.code, error.message, { file: name }, { cause: error });
     throw error;
@@ -60,13 +63,30 @@ async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): Asy
   }
 }
 
-async function ofJournal(from: Source, folder: SourceFolder, { signal, module, maxBytes }: Asked): Promise<Replay> {
-  const below = await readingOneMoment(folder.name, () => folderOf(folder), signal);
+async function ofJournal(from: Source, folder: SourceFolder, asked: Asked): Promise<Pick<StoredReplay, "replay" | "history">> {
+  const below = await readingOneMoment(folder.name, () => folderOf(folder), asked.signal);
   const path = pathOf(from);
-  if (path !== undefined) return openJournal(below === "" ? path : `${path}/${below}`, { signal, module });
+  const { replay, directory } = path === undefined ? await copied(folder, below, asked) : await openJournal(below === "" ? path : `${path}/${below}`, asked);
+  try {
+    return { replay, history: await JournalHistory.of(directory, replay, asked.signal) };
+  } catch (error) {
+    replay.dispose();
+    throw error;
+  }
+}
+
+/** Of a source that is no folder of the system. */
+async function copied(folder: SourceFolder, below: string, asked: Asked): Promise<OpenedJournal> {
   await ready;
-  const files = new CopiedFiles(folder, below, maxBytes);
-  return readingOneMoment(folder.name, async () => opened(files.at(await momentOf(files, signal)), { signal, module }), signal);
+  const files = new CopiedFiles(folder, below, asked.maxBytes);
+  return readingOneMoment(
+    folder.name,
+    async () => {
+      const directory = files.at(await momentOf(files, asked.signal));
+      return { replay: await opened(directory, asked), directory };
+    },
+    asked.signal,
+  );
 }
 
 /** Where in the folder the segments are. */

@@ -11,6 +11,7 @@ import { zeros } from "../../spec/dtype.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank } from "../../spec/leaf.ts";
 import { FINAL_STEP, type FinalStep } from "../final-step.ts";
+import type { JournalHistory } from "./history.ts";
 import type { StoredForm } from "./stored-form.ts";
 
 /** How much of its episode is there. */
@@ -37,9 +38,12 @@ export class StoredSteps {
   readonly #maxBytes: number;
   readonly #chunk: number;
   readonly #rowBytes: number;
+  readonly #history: Pick<JournalHistory, "columns"> | undefined;
   #filler: Filler | undefined;
 
-  constructor(engine: Engine, form: StoredForm, maxBytes: number) {
+  /** @param history where rows are the steps of a journal that keeps everything, by their places in it */
+  constructor(engine: Engine, form: StoredForm, maxBytes: number, history?: Pick<JournalHistory, "columns">) {
+    this.#history = history;
     this.#engine = engine;
     this.#form = form;
     this.#maxBytes = maxBytes;
@@ -53,7 +57,7 @@ export class StoredSteps {
     const n = rows.length;
     const bytes = n * this.#rowBytes;
     if (bytes > this.#maxBytes) throw new RldsError("UNSUPPORTED", `an episode takes ${bytes} bytes, more than the ${this.#maxBytes} that maxBytes allows`);
-    const columns = this.#gathered(rows);
+    const columns = this.#history?.columns(rows) ?? this.#gathered(rows);
     const of = (leaf: PlacedLeaf | undefined) => leaf && (columns[leaf.index] as ArrayLike<number | bigint>);
     const own = (name: string) => of(leaves.get(name)) as Uint8Array | undefined;
     const type = of(stepType);

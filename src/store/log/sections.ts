@@ -7,8 +7,16 @@ import { fileOf } from "./segment-head.ts";
 import type { Mark } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
 
+/** Where a section is. */
+export interface Place {
+  /** Number of its group. */
+  readonly group: number;
+  /** Its offset in the segment. */
+  readonly from: number;
+}
+
 /** Called with each section of the owner's. The payload is there until it returns. */
-export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number) => void;
+export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number, place: Place) => void;
 
 /** A segment before the newest that has all it must have, but does not say that it has a next one. */
 export interface Unsealed {
@@ -35,6 +43,8 @@ export function* sectionsOf(
   const of = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const last = segments.slice(-2).map(({ id }) => id);
   const unsealed: Unsealed[] = [];
+  // One for all: journals have very many sections.
+  const place = { group: 0, from: 0 };
   let done = 0;
   for (const { id, bytes, sum } of segments) {
     if (newest && !last.includes(id) && isSealed(directory, id, memory)) {
@@ -45,7 +55,9 @@ export function* sectionsOf(
     const { sections } = walk;
     try {
       for (let pieces = 1; walk.next(); ) {
-        visit(sections.kind, sections.id, sections.payload, id);
+        place.group = walk.group;
+        place.from = sections.from;
+        visit(sections.kind, sections.id, sections.payload, id, place);
         if (walk.pieces === pieces) continue;
         pieces = walk.pieces;
         yield { bytes: done + sections.end, of };

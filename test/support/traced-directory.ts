@@ -1,0 +1,106 @@
+/** What an owner does to its files, call by call, so that a reader can be shown any moment between two of them. */
+import type { Directory, StorageFile } from "../../src/store/directory/directory.ts";
+import { type MemoryDirectory, memory } from "../../src/store/directory/memory.ts";
+
+type Change = (files: MemoryDirectory) => void;
+type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+
+/** Notes every call that changes a file. */
+export class Traced {
+  readonly changes: Change[] = [];
+  readonly directory: Directory;
+
+  constructor(files: Files = new Map()) {
+    const real = memory({ files });
+    const note = (change: Change) => {
+      change(real);
+      this.changes.push(change);
+    };
+    this.directory = {
+      name: real.name,
+      list: () => real.list(),
+      open: (name, create) => {
+        if (create && !real.list().includes(name)) note((to) => to.open(name, true));
+        const file = real.open(name, create);
+        const at = (to: MemoryDirectory) => to.open(name, true);
+        return {
+          get size() {
+            return file.size;
+          },
+          read: (into, from) => file.read(into, from),
+          write: (from, place) => {
+            const bytes = from.slice();
+            note((to) => at(to).write(bytes, place));
+            return bytes.length;
+          },
+          truncate: (bytes) => note((to) => at(to).truncate(bytes)),
+          sync: () => {},
+          close: () => {},
+        } satisfies StorageFile;
+      },
+      remove: (name) => note((to) => to.remove(name)),
+      lock: () => () => {},
+    };
+  }
+}
+
+/** The files of an owner that goes on whenever a reader looks at them. */
+export class Live {
+  readonly #changes: readonly Change[];
+  readonly #files: MemoryDirectory;
+  /** How many changes were made. */
+  at = 0;
+  /** Calls of the reader so far. */
+  calls = 0;
+
+  readonly #pace: (call: number) => number;
+
+  /** @param pace how many changes are made before the reader's k-th call */
+  constructor(changes: readonly Change[], start: number, pace: (call: number) => number) {
+    this.#pace = pace;
+    this.#changes = changes;
+    this.#files = filesAt(changes, start);
+    this.at = start;
+  }
+
+  /** As readers are given it: of files by name, which are closed. */
+  get directory(): Directory {
+    const files = this.#files;
+    const opened = (file: StorageFile): StorageFile => ({
+      ...file,
+      get size() {
+        return file.size;
+      },
+      read: (into, at) => this.#then(() => file.read(into, at)),
+    });
+    return {
+      name: files.name,
+      list: () => this.#then(() => files.list()),
+      open: (name, create) => this.#then(() => opened(files.open(name, create))),
+      remove: () => {
+        throw new Error("a reader removes nothing");
+      },
+      lock: () => () => {},
+    };
+  }
+
+  #then<T>(call: () => T): T {
+    const to = Math.min(this.#changes.length, this.at + this.#pace(this.calls++));
+    while (this.at < to) this.#changes[this.at++]?.(this.#files);
+    return call();
+  }
+}
+
+/** The files after so many changes, and nobody at them any more. */
+export function filesAt(changes: readonly Change[], count: number): MemoryDirectory {
+  const files = memory();
+  for (const change of changes.slice(0, count)) change(files);
+  return files;
+}
+
+/** Ways to go on while a reader reads: nothing, so many changes before each of its calls, all that is left before one of them. */
+export function paces(calls: number): ((call: number) => number)[] {
+  const steady = [0, 1, 2, 5].map((changes) => () => changes);
+  const bursts = [3, 40, Number.POSITIVE_INFINITY].flatMap((changes) => Array.from({ length: calls }, (_, k) => (call: number) => (call === k ? changes : 0)));
+  return [...steady, ...bursts];
+}
