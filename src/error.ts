@@ -28,7 +28,7 @@ export class ReplayError extends Error {
   declare readonly batch?: any;
 
   constructor(code: ReplayErrorCode, message: string) {
-    super(message);
+    super(visible(message));
     this.name = "ReplayError";
     this.code = code;
     atCaller(this);
@@ -38,6 +38,14 @@ export class ReplayError extends Error {
 /** What kind of error it is: the code of a ReplayError, or of a system's. */
 export function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | null | undefined)?.code;
+}
+
+/** What steers a terminal, or turns text around in it: a name in a file may have it. Ends of lines and tabs are messages' own. */
+const STEERING = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text as consoles may show it: what would steer them is escaped as JSON does it. */
+export function visible(text: string): string {
+  return text.replace(STEERING, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
 /** A value as messages show it: short, with strings in quotes. */
@@ -60,7 +68,7 @@ function keysOf(value: object): string {
 /** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
   const message = `${subject} must be ${rule}, got ${show(value)}`;
-  return typeof kind === "string" ? new ReplayError(kind, message) : atCaller(new kind(message));
+  return typeof kind === "string" ? new ReplayError(kind, message) : atCaller(new kind(visible(message)));
 }
 
 type ErrorKind = typeof TypeError | typeof RangeError;
@@ -119,6 +127,6 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
     known = new Set(keys.split(", "));
     KNOWN.set(keys, known);
   }
-  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; its options are ${keys}`));
+  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(visible(`${subject} has no option ${show(key)}; its options are ${keys}`)));
   return value;
 }

@@ -1,5 +1,5 @@
 /** Warnings: what is allowed and hardly meant. A Replay says each kind once, and counts it. */
-import { mustBe, show } from "./error.ts";
+import { mustBe, show, visible } from "./error.ts";
 
 /** What warnings go to: a function, or an object with a method `warn`, such as `console`. A journal tells `info`, where there is one, what it did. */
 export type Logger = ((message: string) => void) | { warn(message: string): void; info?(message: string): void };
@@ -49,7 +49,7 @@ export function loggerOf(logger: Logger | null | undefined): FullLogger {
 
 /** The logger where none was given. Asked for `console.warn` each time, since tests and frameworks replace it. */
 export function toConsole(message: string): void {
-  console.warn(message);
+  console.warn(visible(message));
 }
 
 export class Warnings {

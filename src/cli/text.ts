@@ -1,8 +1,8 @@
 /** Text for people: tables, numbers, sizes. */
 
-/** Text of others in one line, without what would steer a terminal: C0, DEL and C1 are escaped as JSON does it. */
+/** Text of others in one line, without what would steer a terminal: C0, DEL, C1, what turns text around and ends lines are escaped as JSON does it. */
 export function escaped(text: string): string {
-  return text.replace(/\p{Cc}/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
 /** The same, line by line. */

@@ -76,18 +76,34 @@ function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout)
     throw new ReplayError("UNSUPPORTED", `${name} is no place for a file a frame (imagesIn: "files"): keep the frames in the rows, by imagesIn: "rows"`);
 }
 
+/** The way out of what is not as it is there. */
+const OR = "or leave it out, or use another directory";
+
 /** @throws ReplayError SPEC_MISMATCH naming what is given otherwise */
 function same(name: string, given: Partial<RecordingAbout>, there: RecordingAbout): void {
-  const OR = "or leave it out, or use another directory";
   for (const key of ["fps", "images", "imagesIn"] as const) {
     if (given[key] !== undefined && given[key] !== there[key])
       throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there[key])} as in ${name} (${OR})`, given[key]);
   }
+  // As it would be written.
+  if (given.about !== undefined) sameJson(name, JSON.parse(JSON.stringify(given.about)), there.about, "about");
   if (given.spec === undefined) return;
   const [asked, own] = [given.spec, there.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
   for (const path of new Set([...own.keys(), ...asked.keys()])) {
     const [a, b] = [asked.get(path), own.get(path)];
     if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name} (${OR}), got ${a ?? "none"}`);
+  }
+}
+
+/** In whatever order the keys are. @throws ReplayError SPEC_MISMATCH naming the first value that differs */
+function sameJson(name: string, asked: unknown, there: unknown, path: string): void {
+  const isNest = [asked, there].every((value) => typeof value === "object" && value !== null) && Array.isArray(asked) === Array.isArray(there);
+  if (isNest) {
+    const [a, b] = [asked, there] as [{ readonly [key: string]: unknown }, { readonly [key: string]: unknown }];
+    const own = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
+    for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) sameJson(name, own(a, key), own(b, key), `${path}.${key}`);
+  } else if (asked !== there) {
+    throw mustBe("SPEC_MISMATCH", path, `${there === undefined ? "left out" : JSON.stringify(there)} as in ${name} (${OR})`, asked);
   }
 }
 

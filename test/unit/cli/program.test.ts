@@ -86,18 +86,20 @@ test("nothing of a terminal is on stdout or stderr where there is none", async (
 });
 
 test("what would steer a terminal is escaped, whoever wrote it", async () => {
-  const controls = "\u001b]0;owned\u0007 \u009b31m \u007f \r\n faked: 9";
+  // The last ones turn text around, as CVE-2021-42574 does it.
+  const controls = "\u001b]0;owned\u0007 \u009b31m \u007f \r\n faked: 9 \u202e\u2066\u200f\u061c\u2028";
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true, [controls]: 1 };
   writeFileSync(temp("steered.jsonl"), JSON.stringify(step));
   const shown = await reprise("inspect", temp("steered.jsonl"));
-  expect(shown.stdout).toMatch(/\n {2}\\u001b\]0;owned\\u0007 \\u009b31m \\u007f \\u000d\\u000a faked: 9 +f32/);
+  expect(shown.stdout).toMatch(/\n {2}\\u001b\]0;owned\\u0007 \\u009b31m \\u007f \\u000d\\u000a faked: 9 \\u202e\\u2066\\u200f\\u061c\\u2028 +f32/);
   const told = await reprise("inspect", temp("steered.jsonl"), "--json");
   expect(Object.keys(JSON.parse(told.stdout).stepSpec)).toContain(controls);
   writeFileSync(temp("steered.jsonl"), `{"${controls.replace(/\p{Cc}/gu, " ")}": \u009b\u001b[2J }`);
   const refused = await reprise("inspect", temp("steered.jsonl"), "--json", "--verbose");
   expect(refused.status).toBe(1);
   expect(refused.stderr).toContain("\\u001b");
-  for (const { stdout, stderr } of [shown, told, refused, await reprise("inspect", "--\u001b[2J")]) expect(stdout + stderr).not.toMatch(/(?!\n)\p{Cc}/u);
+  for (const { stdout, stderr } of [shown, told, refused, await reprise("inspect", "--\u001b[2J")])
+    expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}\u2028]/u);
 });
 
 test.runIf(process.platform !== "win32")("a journal with a pipe in the place of a segment is an error, and nobody waits", async () => {

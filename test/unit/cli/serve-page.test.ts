@@ -177,7 +177,9 @@ describe("the page and the data", () => {
       expect(own.leftOut).toEqual({ links: [], unreadable: [], names: expect.arrayContaining(["a\\b.jsonl", "c:d.jsonl"]) });
       const { folder: served } = await sourceOf(url);
       expect((await served?.open("12:30/run 12:30.jsonl"))?.size).toBe(line.length);
-      expect((await openRlds(join(folder, "12:30"))).format).toBe("jsonl");
+      const reader = await openRlds(join(folder, "12:30"));
+      expect(reader.format).toBe("jsonl");
+      await reader.close();
       for (const name of ["a%5Cb.jsonl", "c%3Ad.jsonl"]) expect((await fetch(new URL(name, url))).status).toBe(400);
     } finally {
       await own.close();

@@ -16,7 +16,7 @@ const stepOf = (episode: number, step: number) => ({
   observation: {
     id: [episode, step],
     image: new Uint8Array(300).fill(episode * 7 + step),
-    stack: [step - 2, step - 1, step].map((k) => new Uint8Array(6).fill(k < 0 ? 0 : 1 + (episode * 31 + k) % 200)).flatMap((frame) => [...frame]),
+    stack: [step - 2, step - 1, step].map((k) => new Uint8Array(6).fill(k < 0 ? 0 : 1 + ((episode * 31 + k) % 200))).flatMap((frame) => [...frame]),
   },
   reward: step / 8,
   note: `é ${episode}/${step}`,
@@ -28,7 +28,10 @@ async function world(dir: MemoryDirectory, seed: number, tables: object, items: 
   const lived: Lived[] = [];
   for (let run = 0; run < 3; run++) {
     const replay = await Replay.open({ dir, spec, tables, retain: "all", segmentBytes: 8192, durability: "manual", logger: null } as never);
-    const own = [0, 1].map((k) => replay.writers[k] ?? replay.writer({ items, keep: 4 } as never)) as unknown as { append(s: object): void; endEpisode(o?: object): void }[];
+    const own = [0, 1].map((k) => replay.writers[k] ?? replay.writer({ items, keep: 4 } as never)) as unknown as {
+      append(s: object): void;
+      endEpisode(o?: object): void;
+    }[];
     const at = own.map((_, k) => (run === 0 ? -1 : (open[k] ?? -1)));
     for (let t = 0; t < 120; t++) {
       const k = random.below(2);
@@ -67,7 +70,14 @@ const reading = async (dir: MemoryDirectory) => {
 
 describe.each([
   ["the oldest leave", { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]],
-  ["any may leave", { a: { maxSize: 6, remover: uniform() }, b: { maxSize: 3, sampler: prioritized() } }, [{ table: "a", length: 1 }, { table: "b", length: 4 }]],
+  [
+    "any may leave",
+    { a: { maxSize: 6, remover: uniform() }, b: { maxSize: 3, sampler: prioritized() } },
+    [
+      { table: "a", length: 1 },
+      { table: "b", length: 4 },
+    ],
+  ],
   ["no item is ever made", { a: { maxSize: 5 } }, []],
 ])("where %s", (_, tables, items) => {
   it.each([1, 2])("all steps of all episodes are read, in order, over several runs (seed %i)", async (seed) => {
@@ -84,7 +94,9 @@ describe.each([
         reward,
         note,
       }));
-      expect(plain).toEqual(ids.map((step) => ({ ...stepOf(episode, step), ...(step === ids.length - 1 && (end === "terminated" || end === "truncated") && { reward: 0 }) })));
+      expect(plain).toEqual(
+        ids.map((step) => ({ ...stepOf(episode, step), ...(step === ids.length - 1 && (end === "terminated" || end === "truncated") && { reward: 0 }) })),
+      );
     }
   });
 });
@@ -104,6 +116,26 @@ it("steps of a directory that was salvaged are not told twice", async () => {
   expect(after.length).toBeGreaterThan(before.length / 2);
   expect(new Set(after).size).toBe(after.length);
   expect(before).toEqual(expect.arrayContaining(after));
+});
+
+it("blocks are read in their order, also of several lanes", async () => {
+  const dir = memory();
+  const replay = await Replay.open({ dir, spec: { x: f32() }, tables: { a: { maxSize: 12 } }, retain: "all", logger: null });
+  const [one, two] = [replay.writer({ items: [{ table: "a", length: 1 }], keep: 2 }), replay.writer({ items: [{ table: "a", length: 2 }], lanes: 2, keep: 2 })];
+  for (let t = 0; t < 20; t++) {
+    one.appendColumns({ x: [3 * t, 3 * t + 1, 3 * t + 2] });
+    two.appendColumns({
+      x: [
+        [200 + 2 * t, 300 + 2 * t],
+        [201 + 2 * t, 301 + 2 * t],
+      ].flat(),
+    } as never);
+  }
+  replay.dispose();
+  const { read } = await reading(dir);
+  const from = (first: number, n: number) => Array.from({ length: n }, (_, i) => first + i);
+  const found = read.map(({ steps }) => steps.map(({ observation }) => (observation as never as { x: number }).x));
+  expect(found.sort((a, b) => (a[0] as number) - (b[0] as number))).toEqual([from(0, 60), from(200, 40), from(300, 40)]);
 });
 
 it("a journal that gives space back has what its tables have", async () => {

@@ -232,6 +232,22 @@ test("options are checked, and a recording that is there keeps its own", async (
   await (await opened({ dir })).close();
 });
 
+test("another about than the recording has is an error, as of all that is written once; the same one is none, however its keys stand", async () => {
+  const dir = memory();
+  const about = { robot: { name: "arm", joints: [1, 2] }, licence: "MIT" };
+  await (await opened({ dir, about })).close();
+  await (await opened({ dir, about: { licence: "MIT", robot: { joints: [1, 2], name: "arm" } } })).close();
+  await (await opened({ dir })).close();
+  for (const [given, path] of [
+    [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory (or leave it out, or use another directory), got "GPL"'],
+    [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2 as"],
+    [{ ...about, more: 1 }, "about.more must be left out as"],
+    [{ licence: "MIT" }, "about.robot must be"],
+    [{}, "about.robot must be"],
+  ] as const)
+    await expect(opened({ dir, about: given })).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringContaining(path) }));
+});
+
 test("the same directory opened again takes it over: what the first one had is there", async () => {
   const dir = join(folder, "twice");
   const first = await opened({ dir, images: "png", imagesIn: "files" });

@@ -5,7 +5,7 @@ import { f32, Replay } from "../../../src/index.ts";
 import { open, openRecording } from "../../../src/record/index.ts";
 import { openReplay, type SourceFolder } from "../../../src/rlds/index.ts";
 import type { Directory } from "../../../src/store/directory/directory.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
+import type { memory } from "../../../src/store/directory/memory.ts";
 import { Log } from "../../../src/store/log/log.ts";
 import { whole } from "../../support/size.ts";
 import { filesAt, Live, paces, Traced } from "../../support/traced-directory.ts";
@@ -91,10 +91,10 @@ function logOf(): Changes {
 }
 
 const cases = [
-  { name: "a journal that keeps everything", make: () => journalOf("all", [41, 60]), state: journal, calls: 24, runs: 40 },
-  { name: "a journal that gives space back", make: () => journalOf("capacity", [35, 48]), state: journal, calls: 24, runs: 40 },
-  { name: "a recording", make: () => recordingOf([25, 44]), state: recording, calls: 40, runs: 150 },
-  { name: "a log that is read only", make: async () => logOf(), state: log, calls: 24, runs: 150 },
+  { name: "a journal that keeps everything", make: () => journalOf("all", [41, 60]), state: journal, calls: 24, runs: 10 },
+  { name: "a journal that gives space back", make: () => journalOf("capacity", [35, 48]), state: journal, calls: 24, runs: 10 },
+  { name: "a recording", make: () => recordingOf([25, 44]), state: recording, calls: 40, runs: 30 },
+  { name: "a log that is read only", make: async () => logOf(), state: log, calls: 24, runs: 30 },
 ];
 
 describe.each(cases)("$name", ({ make, state, calls, runs }) => {
@@ -126,11 +126,11 @@ describe.each(cases)("$name", ({ make, state, calls, runs }) => {
     for (let i = 0; i < combinations; i += stride) {
       const [start, k] = [first + Math.floor(i / all.length), i % all.length];
       const pace = all[k] as (typeof all)[number];
-        const live = new Live(changes, start, pace);
-        const read = await state(live.directory).catch((error) => `${error.code}: ${error.message} (start ${start}, pace ${k}, call ${live.calls})`);
-        let found = false;
-        for (let at = start; at <= live.at && !found; at++) found = (await stateAt(at)) === read;
-        if (!found) expect(read).toBe(`a state from ${start} to ${live.at}, pace ${k}`);
+      const live = new Live(changes, start, pace);
+      const read = await state(live.directory).catch((error) => `${error.code}: ${error.message} (start ${start}, pace ${k}, call ${live.calls})`);
+      let found = false;
+      for (let at = start; at <= live.at && !found; at++) found = (await stateAt(at)) === read;
+      if (!found) expect(read).toBe(`a state from ${start} to ${live.at}, pace ${k}`);
     }
   }, 600_000);
 });

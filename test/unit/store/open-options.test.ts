@@ -1,4 +1,7 @@
 /** What `Replay.open` takes, refuses and tells. */
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { f32, i32, type OpenOptions, prioritized, Replay, u8, uniform } from "../../../src/index.ts";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
@@ -21,6 +24,13 @@ test("Replay.open makes a Replay that writes, flushes and closes", async () => {
   expect(() => replay.table("t")).toThrow(expect.objectContaining({ code: "CLOSED" }));
   await expect(replay.flush()).rejects.toThrow(expect.objectContaining({ code: "CLOSED" }));
   replay.dispose();
+});
+
+test("a folder that is not there is no Replay: what to pass is told, and no folder is made", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "reprise-nowhere-")), "run");
+  const message = `there is no Replay in ${folder}: pass spec and tables to create one`;
+  await expect(open({ dir: folder })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message }));
+  expect(existsSync(folder)).toBe(false);
 });
 
 test("what is there needs no options; other ones are refused by name, and nothing is changed", async () => {
