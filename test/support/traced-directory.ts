@@ -1,4 +1,6 @@
 /** What an owner does to its files, call by call, so that a reader can be shown any moment between two of them. */
+import type { SourceFolder } from "../../src/formats/sources/source.ts";
+import { RldsError } from "../../src/rlds/dataset/rlds-error.ts";
 import type { Directory, StorageFile } from "../../src/store/directory/directory.ts";
 import { type MemoryDirectory, memory } from "../../src/store/directory/memory.ts";
 
@@ -98,9 +100,44 @@ export function filesAt(changes: readonly Change[], count: number): MemoryDirect
   return files;
 }
 
-/** Ways to go on while a reader reads: nothing, so many changes before each of its calls, all that is left before one of them. */
-export function paces(calls: number): ((call: number) => number)[] {
-  const steady = [0, 1, 2, 5].map((changes) => () => changes);
-  const bursts = [3, 40, Number.POSITIVE_INFINITY].flatMap((changes) => Array.from({ length: calls }, (_, k) => (call: number) => (call === k ? changes : 0)));
+/** The same files as a source that is no folder of the system: only its listing, and what was opened, are known at once. */
+export function sourceIn(dir: Directory): SourceFolder {
+  return {
+    name: dir.name,
+    list: async () => dir.list().sort(),
+    async open(name) {
+      let file: StorageFile;
+      try {
+        file = dir.open(name, false);
+      } catch (error) {
+        throw new RldsError("NOT_FOUND", "there is no such file", { file: name }, { cause: error });
+      }
+      return {
+        name,
+        size: file.size,
+        async read(at, length) {
+          const bytes = new Uint8Array(length);
+          const got = file.read(bytes, at);
+          if (got < length) throw new RldsError("CORRUPT", `the file ends ${length - got} bytes too early`, { file: name });
+          return bytes;
+        },
+        close: async () => {},
+      };
+    },
+  };
+}
+
+export interface Pace {
+  readonly name: string;
+  /** How many changes are made before the reader's k-th call. */
+  readonly changes: (call: number) => number;
+}
+
+/** Ways to go on while a reader makes so many calls: nothing, some changes before each call, or some, or all that are left, before one of them. */
+export function paces(calls: number): Pace[] {
+  const steady = [0, 1, 2, 5].map((changes) => ({ name: `${changes} before each call`, changes: () => changes }));
+  const bursts = [1, 3, Number.POSITIVE_INFINITY].flatMap((changes) =>
+    Array.from({ length: calls }, (_, k) => ({ name: `${changes} before call ${k}`, changes: (call: number) => (call === k ? changes : 0) })),
+  );
   return [...steady, ...bursts];
 }
