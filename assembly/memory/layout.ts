@@ -18,7 +18,7 @@
  *    8 │ errorCode i32    │ errorArgument i32 │
  *   16 │ errorValue f64                       │
  *   24 │ top u32          │ limit u32         │  granules
- *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted (rows/changes.ts)
+ *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted, 2: and what is freed waits to be written (rows/changes.ts)
  *   40 │ changes u32      │ near u32          │  noted so far · of no meaning: what was read to bring it near
  *   48 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
  */

@@ -12,7 +12,7 @@
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { BYTES, Change, LINK } from "../rows/changes";
+import { BYTES, Change, keeping, LINK } from "../rows/changes";
 import { SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
@@ -59,7 +59,7 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 
 /**
  * O(limit): takes up to `limit` rows off the chain of changes, and saves those of which more than a link has changed to `out`, the links of the others to `links`.
- * What was freed since is only forgotten. Whether there are more.
+ * What was freed since is only forgotten; or, where it waited for this (`keeping`), is saved too, and queues for reuse. Whether there are more.
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -72,16 +72,21 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
   for (; row != 0 && limit > 0; limit--) {
     const change = p.changeOf(row);
     const next = change.next();
-    if (Head.of(row).refs == 0) forget(change, live, bytes);
-    else if (change.bytes()) {
+    const isFreed = Head.of(row).refs == 0;
+    const waited = isFreed && keeping();
+    if (isFreed) forget(change, live, bytes);
+    if ((waited || !isFreed) && change.bytes()) {
       forget(change, live, bytes);
       saveRow(p, row, numberOf(p, row), at);
-      change.written = <u16>segment;
-      account(live, segment, bytes);
+      if (!isFreed) {
+        change.written = <u16>segment;
+        account(live, segment, bytes);
+      }
       at += bytes;
       count += 1;
-    } else {
-      noteLink(change, segment, live);
+    } else if (!isFreed || (waited && (Head.of(row).next & LINK_ENDS) != 0)) {
+      // Of a row that nothing holds, how its episode ended is all that is new.
+      if (!isFreed) noteLink(change, segment, live);
       const number = numberOf(p, row);
       store<u32>(link, number);
       store<u32>(link, linkOf(p, row, number), 4);
@@ -89,6 +94,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
       linked += 1;
     }
     change.word = 0;
+    if (waited) p.queue(row);
     row = next;
   }
   p.changed = row;

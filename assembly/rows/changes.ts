@@ -13,6 +13,12 @@ export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }
 
+/** Whether what is freed waits for the journal, which must have it: it is used again once it was written. */
+export function keeping(): bool {
+  return isDefined(REPRISE_UNTRACKED) ? false : header().tracking == KEEPING;
+}
+
+const KEEPING: u32 = 2;
 export const CHANGE_BYTES: u32 = 8;
 const NOTED: u32 = 0x80000000;
 /** What has changed: the record, or its link alone. */

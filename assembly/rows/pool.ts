@@ -18,7 +18,7 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
-import { BYTES, CHANGE_BYTES, Change, chain, LINK, tracking } from "./changes";
+import { BYTES, CHANGE_BYTES, Change, chain, keeping, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
@@ -137,14 +137,24 @@ export class Pool {
     const refs = head.refs - times;
     head.refs = refs;
     if (refs != 0) return;
-    if (this.traits > APART) this.freed(row);
+    if (this.traits > APART && this.waits(row)) return;
     this.free().push(row);
   }
 
-  /** What a freed row has beside its bytes: frames, and a journal that must know. */
-  private freed(row: u32): void {
+  /** What a freed row has beside its bytes: frames, and a journal that must know. Whether it waits until that has it. */
+  private waits(row: u32): bool {
+    if ((this.traits & TRACKED) != 0) {
+      this.noteChange(row, LINK);
+      if (keeping()) return true;
+    }
     if (this.shares()) releaseShared(this, row);
-    if ((this.traits & TRACKED) != 0) this.noteChange(row, LINK);
+    return false;
+  }
+
+  /** A freed row that waited queues for reuse. */
+  queue(row: u32): void {
+    if (this.shares()) releaseShared(this, row);
+    this.free().push(row);
   }
 
   /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write, and that it changed is his to note. */

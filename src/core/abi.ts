@@ -204,10 +204,12 @@ export const LINK_ENDS = 0xc0000000;
 export const FINAL_TRUNCATED = 1;
 export const FINAL_TERMINATED = 3;
 
-/** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32. */
+/** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32; whether changes are noted, 2 where what is freed waits to be written. */
 export const ERROR_ARGUMENT = 12 / 4;
 export const ERROR_VALUE = 16 / 8;
 export const CHANGES = 40 / 4;
+export const TRACKING = 36 / 4;
+export const KEEPING = 2;
 
 /** Columns of a draw (assembly/draw/draw.ts). */
 export const KEY = 0;

@@ -1,6 +1,6 @@
 /** What changed of a Replay's state since it was asked last, for a journal; and which of its segments hold records that still count. */
 import { LINKS, ROWS, SLOTS } from "../store/format/kinds.ts";
-import { CHANGES } from "./abi.ts";
+import { CHANGES, KEEPING, TRACKING } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
@@ -12,6 +12,8 @@ export class Changes extends State {
   /** Bytes that count, a u32 for each place of a segment. */
   readonly #live: number;
   readonly #places: number;
+  /** Passes over the pools: frames of rows that waited go with them, and are looked at once more. */
+  #passes: number;
 
   /** @param places segments that can be told apart, a power of two of at most 65,536 */
   constructor(engine: Engine, parts: StateParts, places: number) {
@@ -20,6 +22,13 @@ export class Changes extends State {
     this.#buffer = this.core.alloc(this.#bufferBytes);
     this.#live = this.core.alloc(4 * places);
     this.#places = places;
+    this.#passes = this.pools.length;
+  }
+
+  /** From now on every row is written, also one that a single call both took and freed: what is freed waits for `write`. To be said before anything is freed. */
+  keep(): void {
+    this.core.u32[TRACKING] = KEEPING;
+    this.#passes = 2 * this.pools.length - 1;
   }
 
   /** How many rows and slots were noted since `forget`. */
@@ -36,7 +45,8 @@ export class Changes extends State {
     const { x } = this.core;
     const place = this.#place(segment);
     const at = this.#buffer;
-    for (let id = 0; id < this.pools.length; id++) {
+    for (let pass = 0; pass < this.#passes; pass++) {
+      const id = pass % this.pools.length;
       const bytes = this.rowBytes[id] as number;
       const max = this.max(bytes);
       const links = at + COUNT_BYTES + ((max * bytes + 3) & ~3);

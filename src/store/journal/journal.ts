@@ -81,6 +81,7 @@ export class Journal {
     // Where everything is kept, nothing may come and go between two groups.
     const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
+    if (!this.#compacts) changes.keep();
     this.#engine.journal = () => this.#changed();
     log.onTakeover = () => {
       this.#due.cancel();

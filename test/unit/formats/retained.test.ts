@@ -1,6 +1,6 @@
 /** Journals with `retain: "all"` as datasets: every step that was acknowledged, whatever the tables have evicted since. */
 import { describe, expect, it } from "vitest";
-import { f32, i32, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
+import { f32, i32, type OpenReplay, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
 import { openReplay } from "../../../src/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -145,4 +145,79 @@ it("a journal that gives space back has what its tables have", async () => {
   for (let x = 0; x < 10; x++) writer.append({ x });
   replay.dispose();
   expect((await openReplay(dir.files())).steps).toBe(3);
+});
+
+describe("steps that one call both adds and evicts are read back", () => {
+  const kept = async (options: object, run: (replay: OpenReplay) => void) => {
+    const dir = memory();
+    const replay = await Replay.open({ dir, spec: { x: f32() }, retain: "all", logger: null, ...options } as never);
+    run(replay as never);
+    replay.dispose();
+    const { read } = await reading(dir);
+    return read.map(({ steps, end }) => [steps.map(({ observation }) => (observation as never as { x: number }).x).join(), end]).sort();
+  };
+  const x = (first: number, n: number) => Array.from({ length: n }, (_, i) => first + i);
+  const tables = { a: { maxSize: 3 } };
+  const items = [{ table: "a", length: 1 }] as const;
+
+  it("a block that is larger than the table", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [...items], keep: 1 });
+      for (let k = 0; k < 3; k++) writer.appendColumns({ x: x(40 * k, 40) } as never);
+    });
+    expect(found).toEqual([[x(0, 120).join(), "open"]]);
+  });
+
+  it("a block of many episodes, with final steps and without, of which no item is made", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [], keep: 1 });
+      const at = (...steps: number[]) => Array.from({ length: 12 }, (_, i) => Number(steps.includes(i)));
+      writer.appendColumns({ x: x(0, 12) } as never, { ends: at(1, 8), terminated: at(4), truncated: at(6), final: { x: [100, 200] } } as never);
+    });
+    const ends = [
+      ["0,1", "ended"],
+      ["2,3,4,100", "terminated"],
+      ["5,6,200", "truncated"],
+      ["7,8", "ended"],
+      ["9,10,11", "open"],
+    ];
+    expect(found).toEqual(ends.sort());
+  });
+
+  it("more lanes than items", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [...items], keep: 1, lanes: 7 });
+      for (let t = 0; t < 5; t++) writer.append({ x: x(0, 7).map((lane) => 100 * lane + t) } as never);
+    });
+    expect(found.map(([steps]) => steps)).toEqual(x(0, 7).map((lane) => x(100 * lane, 5).join()).sort());
+  });
+
+  it("an episode that ends where nothing else holds its steps", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [], keep: 1 });
+      for (const n of x(0, 3)) writer.append({ x: n } as never);
+      writer.endEpisode();
+      writer.append({ x: 9 } as never);
+    });
+    expect(found).toEqual([
+      ["0,1,2", "ended"],
+      ["9", "open"],
+    ]);
+  });
+
+  it("with frames that steps share", async () => {
+    const dir = memory();
+    const stacked = { frame: shared("frames", u8(4), 3), x: f32() };
+    const replay = await Replay.open({ dir, spec: stacked, tables, retain: "all", logger: null });
+    const writer = replay.writer({ items: [{ table: "a", length: 2 }], keep: 2 });
+    const frames = (t: number) => [t - 2, t - 1, t].flatMap((k) => new Array(4).fill(Math.max(k, 0)));
+    for (let k = 0; k < 4; k++) writer.appendColumns({ frame: x(30 * k, 30).flatMap(frames), x: x(30 * k, 30) } as never);
+    // What waits for the journal is not kept for ever.
+    expect(replay.stats().steps).toBeLessThan(8);
+    replay.dispose();
+    const { read } = await reading(dir);
+    const found = read.flatMap(({ steps }) => steps.map(({ observation }) => observation as never as { x: number; frame: ArrayLike<number> }));
+    expect(found.map((step) => [step.x, ...Array.from(step.frame)])).toEqual(x(0, 120).map((t) => [t, ...frames(t)]));
+    (await Replay.open({ dir: memory({ files: dir.files() }), logger: null })).dispose();
+  });
 });
