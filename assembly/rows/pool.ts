@@ -130,7 +130,7 @@ export class Pool {
     this.releaseTimes(row, Head.of(row), 1);
   }
 
-  /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
+  /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse, unless it waits for a journal. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
     if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");

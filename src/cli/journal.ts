@@ -2,22 +2,22 @@
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openJournal } from "../formats/replay/open-journal.ts";
-import { SEGMENT } from "../formats/replay/read-only-directory.ts";
 import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
+import { segmentOf } from "../store/log/segment-head.ts";
 
 /** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {
-  return filesIn(path).some((name) => SEGMENT.test(name));
+  return filesIn(path).some((name) => segmentOf(name) > 0);
 }
 
 /** Whether the folder contains other files. A journal should have a folder of its own. */
 export function hasOtherFiles(path: string): boolean {
-  return filesIn(path).some((name) => !name.startsWith("lock.") && !SEGMENT.test(name));
+  return filesIn(path).some((name) => !name.startsWith("lock.") && segmentOf(name) === 0);
 }
 
 /** Removes a journal that was just made, and its folder where nothing else is in it. */
 export function removeJournal(path: string): void {
-  for (const name of filesIn(path)) if (name.startsWith("lock.") || SEGMENT.test(name)) rmSync(join(path, name));
+  for (const name of filesIn(path)) if (name.startsWith("lock.") || segmentOf(name) > 0) rmSync(join(path, name));
   if (existsSync(path) && filesIn(path).length === 0) rmdirSync(path);
 }
 

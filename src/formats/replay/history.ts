@@ -1,6 +1,6 @@
 /**
  * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/record/row.ts), and how its episode goes on.
- * Each call of the Replay was a group, so each row was written before it was used again.
+ * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
  */
 import type { Engine } from "../../core/engine.ts";
 import { SectionMemory } from "../../core/section-memory.ts";

@@ -2,7 +2,7 @@
 import { type OpenReplay, Replay } from "../../replay.ts";
 import { type Directory, ready } from "../../store/index.ts";
 import { readingOneMoment } from "../../store/log/moment.ts";
-import { ReadOnlyDirectory } from "./read-only-directory.ts";
+import { ReadOnlyDirectory } from "../../store/log/read-only-directory.ts";
 
 export interface JournalReading {
   readonly signal?: AbortSignal | undefined;

@@ -6,13 +6,13 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { TransitionRoles } from "../../spec/transition-roles.ts";
 import { ready } from "../../store/index.ts";
 import { momentOf, readingOneMoment } from "../../store/log/moment.ts";
+import { segmentOf } from "../../store/log/segment-head.ts";
 import type { ReadOptions } from "../reader.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { CopiedFiles } from "./copied-files.ts";
 import { JournalHistory } from "./history.ts";
 import { type OpenedJournal, opened, openJournal } from "./open-journal.ts";
-import { SEGMENT } from "./read-only-directory.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
   /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
@@ -52,7 +52,7 @@ export async function storedReplay(from: Source, asked: Asked): Promise<StoredRe
 }
 
 function ofSnapshot(file: SourceFile, { signal, module }: Asked): Promise<Replay> {
-  if (SEGMENT.test(file.name)) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
+  if (segmentOf(file.name) > 0) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
   return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
 }
 
@@ -95,7 +95,7 @@ async function folderOf(folder: SourceFolder): Promise<string> {
   if (paths === undefined)
     throw new RldsError("UNSUPPORTED", "the files of a journal have no names that can be guessed: give a folder that can be listed", { file: folder.name });
   const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
-  const below = new Set(names.filter(([, name]) => SEGMENT.test(name)).map(([prefix]) => prefix.slice(0, -1)));
+  const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
   const [first, second] = below;
   if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
   if (second !== undefined)

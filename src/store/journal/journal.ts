@@ -78,7 +78,7 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
-    // Where everything is kept, nothing may come and go between two groups.
+    // Where everything is kept, rows that are freed wait for their group: it comes at once, so that they take no room.
     const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
     if (!this.#compacts) changes.keep();

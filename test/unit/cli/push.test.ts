@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
-import { ReadOnlyDirectory } from "../../../src/formats/replay/read-only-directory.ts";
 import { type Leaf, Replay } from "../../../src/index.ts";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
+import { ReadOnlyDirectory } from "../../../src/store/log/read-only-directory.ts";
 import "../../../src/store/index.ts";
 import { root } from "../../support/core.ts";
 import { scaled, some } from "../../support/size.ts";

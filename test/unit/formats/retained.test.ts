@@ -184,12 +184,18 @@ describe("steps that one call both adds and evicts are read back", () => {
     expect(found).toEqual(ends.sort());
   });
 
-  it("more lanes than items", async () => {
+  it("steps of several lanes of which no item is made, and whose episodes end with them", async () => {
     const found = await kept({ tables }, (replay) => {
-      const writer = replay.writer({ items: [...items], keep: 1, lanes: 7 });
-      for (let t = 0; t < 5; t++) writer.append({ x: x(0, 7).map((lane) => 100 * lane + t) } as never);
+      const writer = replay.writer({ items: [], keep: 1, lanes: 7 });
+      for (let t = 0; t < 5; t++)
+        writer.appendColumns({ x: x(0, 7).map((lane) => 100 * lane + t) } as never, { ends: x(0, 7).map((lane) => Number(t === lane)) } as never);
     });
-    expect(found.map(([steps]) => steps)).toEqual(x(0, 7).map((lane) => x(100 * lane, 5).join()).sort());
+    const episodes = x(0, 7).flatMap((lane) => {
+      const steps = x(100 * lane, 5);
+      const [ended, open] = [steps.slice(0, lane + 1), steps.slice(lane + 1)];
+      return [[ended.join(), lane < 5 ? "ended" : "open"], ...(open.length > 0 ? [[open.join(), "open"]] : [])];
+    });
+    expect(found).toEqual(episodes.sort());
   });
 
   it("an episode that ends where nothing else holds its steps", async () => {
