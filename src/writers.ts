@@ -1,9 +1,9 @@
 /** The open writers of a Replay: those of this run, and those that it was restored with, which a run finds again by their names. */
 import type { Engine } from "./core/engine.ts";
 import { CoreStream } from "./core/stream.ts";
-import { mustBe, ReplayError, show } from "./error.ts";
+import { ReplayError, show } from "./error.ts";
 import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWriterOptions, type WriterOptions } from "./rules.ts";
-import type { ColumnSet } from "./spec/columns.ts";
+import { type ColumnSet, showAlike } from "./spec/columns.ts";
 import type { OpenWriters } from "./store/saved.ts";
 import type { AnyTable } from "./table.ts";
 import { type AskedOfWriter, resumed, type SavedWriterOptions, Writer } from "./writer.ts";
@@ -147,18 +147,20 @@ export class Writers {
 
   #mustMatch({ options: there }: Writer, asked: ResolvedWriterOptions): void {
     const run = `the writer ${show(asked.name)} of an earlier run`;
-    const differs = (path: string, rule: string, got: unknown) =>
-      mustBe("SPEC_MISMATCH", path, `${rule} as in ${run} (or close that first, or use another name)`, got);
-    for (const key of ["lanes", "keep", "across", "autoreset"] as const) if (asked[key] !== there[key]) throw differs(key, show(there[key]), asked[key]);
+    const mustBeAs = (path: string, rule: string, got: string) =>
+      new ReplayError("SPEC_MISMATCH", `${path} must be ${rule} as in ${run} (or close that first, or use another name), got ${got}`);
+    const differs = (path: string, before: unknown, now: unknown) => mustBeAs(path, show(before), show(now));
+    for (const key of ["lanes", "keep", "across", "autoreset"] as const) if (asked[key] !== there[key]) throw differs(key, there[key], asked[key]);
     asked.items.forEach((rule, k) => {
       const other = there.items[k];
       if (other === undefined) return;
-      for (const key of RULE) if (rule[key] !== other[key]) throw differs(`items[${k}].${key}`, show(other[key]), rule[key]);
-      const [own, columns] = [asked, there].map(({ layouts }) => this.#engine.columnLayouts.get(layouts[k] as number)?.columns);
-      if (own !== columns) throw differs(`items[${k}].columns`, columns ?? "left out", own && JSON.parse(own));
+      for (const key of RULE) if (rule[key] !== other[key]) throw differs(`items[${k}].${key}`, other[key], rule[key]);
+      const [own, before] = [asked, there].map(({ layouts }) => this.#engine.columnLayouts.get(layouts[k] as number));
+      if (own !== before && (own === undefined || before === undefined || !showAlike(own.selections, before.selections)))
+        throw mustBeAs(`items[${k}].columns`, before?.columns ?? "left out", own?.columns ?? "undefined");
     });
     const { length } = there.items;
-    if (asked.items.length !== length) throw differs("items", `${length} ${length === 1 ? "rule" : "rules"}`, asked.items.length);
+    if (asked.items.length !== length) throw mustBeAs("items", `${length} ${length === 1 ? "rule" : "rules"}`, show(asked.items.length));
   }
 }
 

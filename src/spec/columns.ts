@@ -82,6 +82,17 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
   return selections;
 }
 
+/** Whether two sets of columns show the same steps of the same leaves under the same names, in whatever order. */
+export function showAlike(one: readonly Selection[], other: readonly Selection[]): boolean {
+  const [a, b] = [one, other].map((selections) =>
+    selections
+      .map(({ keys, leaf, steps, start, step, to, squeezed }) => JSON.stringify([keys, leaf.index, steps, start, step, to, squeezed]))
+      .sort()
+      .join(),
+  );
+  return a === b;
+}
+
 /** Columns as JSON, which keeps them as they are now; undefined where they cannot be said so. */
 export function columnsText(columns: unknown): string | undefined {
   try {
