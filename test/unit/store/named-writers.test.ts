@@ -190,7 +190,12 @@ describe("a name", () => {
     [{ items: [{ ...nStep, finite: true }, windows] }, "items\\[0\\]\\.finite", false, true],
     [{ items: [nStep, { ...windows, length: 5 }] }, "items\\[1\\]\\.length", 4, 5],
     [{ items: [nStep, { ...windows, stride: 1 }] }, "items\\[1\\]\\.stride", 2, 1],
-    [{ items: [nStep, { ...windows, columns: { last: { leaf: "reward", at: -2 } } }] }, "items\\[1\\]\\.columns", '\\{"last":\\{"leaf":"reward","at":-1\\}\\}', '\\{"last":\\{"leaf":"reward","at":-2\\}\\}$'],
+    [
+      { items: [nStep, { ...windows, columns: { last: { leaf: "reward", at: -2 } } }] },
+      "items\\[1\\]\\.columns",
+      '\\{"last":\\{"leaf":"reward","at":-1\\}\\}',
+      '\\{"last":\\{"leaf":"reward","at":-2\\}\\}$',
+    ],
     [{ items: [nStep, { table: "windows", length: 4, stride: 2 }] }, "items\\[1\\]\\.columns", ".*", "undefined"],
   ])("with other options is refused, by the first that differs: %j", (other, path, before, now) => {
     const replay = restored();
@@ -203,7 +208,10 @@ describe("a name", () => {
   test("is found by columns that are written otherwise and show the same", () => {
     const columns = { last: { leaf: "reward", at: -1 }, run: { leaf: "action", from: 1 } } as const;
     const asked = (own: object) => ({ name: "one", items: [{ table: "windows", length: 4, columns: own }] });
-    for (const own of [{ last: { at: -1, leaf: "reward" }, run: columns.run }, { run: { step: 1, from: 1, leaf: "action" }, last: columns.last }])
+    for (const own of [
+      { last: { at: -1, leaf: "reward" }, run: columns.run },
+      { run: { step: 1, from: 1, leaf: "action" }, last: columns.last },
+    ])
       expect(restored(asked(columns)).writer(asked(own) as never).episodeSteps).toBe(3);
   });
 
