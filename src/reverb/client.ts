@@ -369,6 +369,8 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   }
 }
 
+const MAX_PORT = 65535;
+
 function addressesOf(given: unknown): readonly string[] {
   const addresses: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", given);
@@ -376,6 +378,8 @@ function addressesOf(given: unknown): readonly string[] {
     const name = Array.isArray(given) ? `address[${i}]` : "address";
     if (typeof one !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", one);
     if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(one)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", one);
+    const port = Number(one.slice(one.lastIndexOf(":") + 1));
+    if (port < 1 || port > MAX_PORT) throw mustBe(RangeError, `the port in ${name}`, `in 1 … ${MAX_PORT}`, port);
     if (addresses.indexOf(one) < i) throw mustBe(RangeError, name, "another server than those before", one);
   });
   return addresses as readonly string[];

@@ -23,6 +23,8 @@ it.each([
   [["a:1", "a:1"], RangeError, "address[1] must be another server than those before"],
   [["a:1", 7], TypeError, "address[1] must be a string"],
   [["a:1", "b"], RangeError, "address[1] must be HOST:PORT"],
+  [["a:1", "a:65536"], RangeError, "the port in address[1] must be in 1 … 65535, got 65536"],
+  [["a:0"], RangeError, "the port in address[0] must be in 1 … 65535, got 0"],
 ])("addresses %j are refused", (addresses, kind, rule) => {
   expect(() => new ReverbClient(addresses as string[])).toThrow(kind);
   expect(() => new ReverbClient(addresses as string[])).toThrow(rule);
