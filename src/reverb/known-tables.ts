@@ -61,7 +61,7 @@ export class KnownTables {
   }
 
   #untold(trouble: RpcError | undefined): string {
-    return `the Reverb server at ${this.#servers.address} has not told of its tables${trouble === undefined ? "" : `: ${trouble.message}; it is tried again`}`;
+    return `the Reverb server at ${this.#servers.address} has not told of its tables${trouble === undefined ? "" : `: ${trouble.message}; it was tried again all the while`}`;
   }
 
   /** A table that is known by now. */
