@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
 import { f32, i32 } from "../../src/spec/constructors.ts";
 import { Between } from "../support/between.ts";
-import { type Peer, python, startServer } from "./peer.ts";
+import { freeze, type Peer, python, startServer } from "./peer.ts";
 
 const spec = { act: i32(), obs: f32(3) };
 const OPEN = { samplesPerInsert: 1, minSize: 1, minDiff: -1e300, maxDiff: 1e300 };
@@ -253,7 +253,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     peer = await startServer(0, TABLES);
     const one = client({ keepAliveMs: 300, keepAliveTimeoutMs: 300, connectTimeoutMs: 500 });
     await one.insert({ act: 0, obs: [0, 1, 2] }, { once: 1 });
-    process.kill(peer.pid, "SIGSTOP");
+    await freeze(peer);
     const inserts = Array.from({ length: 20 }, (_, i) => one.insert({ act: i + 1, obs: [i + 1, 1, 2] }, { once: 1 }));
     await expect(one.serverInfo()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("has not answered a ping within 300 ms") });
     await later(1500);
@@ -267,7 +267,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     const one = client({ keepAliveMs: 100, keepAliveTimeoutMs: 1000, connectTimeoutMs: 500, reconnectTimeoutMs: 300 });
     const sampled = one.sampler("once").next();
     await later(2000);
-    process.kill(peer.pid, "SIGSTOP");
+    await freeze(peer);
     await expect(sampled).rejects.toMatchObject({ code: "IO" });
     process.kill(peer.pid, "SIGCONT");
     await one.insert({ act: 1, obs: [1, 1, 2] }, { free: 1 }, { timeoutMs: 20_000 });
@@ -283,7 +283,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     };
     for (let act = 0; act < 100; act++) await item(act);
     await writer.flush();
-    process.kill(peer.pid, "SIGSTOP");
+    await freeze(peer);
     for (let act = 100; act < 200; act++) await item(act);
     await expect(writer.flush()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("they stay here") });
     process.kill(peer.pid, "SIGCONT");

@@ -1,5 +1,6 @@
 /** A real server of Reverb's in a process of its own, and Python's client. */
 import { spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export const python = process.env.REPRISE_REVERB_PYTHON;
@@ -44,4 +45,20 @@ export function runPython(address: string, table: string, count: number, mode: "
   });
   if (status !== 0) throw new Error(stderr);
   return stdout;
+}
+
+/** Stops a server, so that its machine answers and it does not. A signal arrives later on a busy machine: it has stopped when each of its threads has. */
+export async function freeze({ pid }: Peer): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  const tasks = `/proc/${pid}/task`;
+  const isStopped = () => {
+    try {
+      // The state stands behind the name, which is in brackets and may have brackets in it.
+      return readdirSync(tasks).every((task) => /^.*\) T/s.test(readFileSync(join(tasks, task, "stat"), "utf8")));
+    } catch {
+      // A thread has ended in between.
+      return false;
+    }
+  };
+  while (!isStopped()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
