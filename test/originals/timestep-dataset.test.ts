@@ -213,8 +213,8 @@ test("a table that is not there has no dataset", () => {
 
 test("a server that is not there has no dataset", async () => {
   const client = new ReverbClient(await nowhere());
-  const made = TimestepDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 1 });
-  await expect(made).rejects.toMatchObject({ code: "IO", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
+  const made = TimestepDataset.fromTableSignature(client, "not_found", { getSignatureTimeoutSecs: 0.1 });
+  await expect(made).rejects.toMatchObject({ code: "TIMEOUT", message: expect.stringContaining(`the Reverb server at ${client.address}`) });
 });
 
 test("a table without a signature needs a spec", () => {
