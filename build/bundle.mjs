@@ -11,8 +11,8 @@ const SUBPATHS = subpaths();
 /** What a program imports, by the page that it is made of. */
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
-/** Entries that only entries of ours import. */
-const INNER = { provide: "src/provide.ts" };
+/** Entries that only entries of ours and the command line import. */
+const INNER = { provide: "src/provide.ts", "open-journal": "src/formats/replay/open-journal.ts" };
 
 /** What package.json's `#builtins` leads to: each stands alone. */
 const BUILTINS = { "builtins/node": "src/builtins/node.ts", "builtins/none": "src/builtins/none.ts" };
@@ -102,7 +102,7 @@ export async function programs() {
   await step("programs", "dist/.stamp-programs", sources, async () => {
     const { build } = await import("esbuild");
     await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [beside] });
-    const byName = entriesBy((asked) => SUBPATHS.find(({ entry }) => entry === asked).name);
+    const byName = entriesBy(ENTRIES, (asked) => SUBPATHS.find(({ entry }) => entry === asked).name);
     const loader = { ".json": "text", ".parquet": "binary", ".hdf5": "binary", ".wasm": "binary", ".bin": "binary" };
     const embedded = { external: [...COMMON.external, "reprise"], loader };
     await build({ ...COMMON, ...embedded, entryPoints: ["test/everywhere/suite.ts"], outfile: "dist/suite.mjs", plugins: [byName, everySubpath, recorded] });
@@ -125,12 +125,12 @@ const bytes = {
   },
 };
 
-/** A program on top of the package takes its entries as they are, by such names. */
-const entriesBy = (nameOf) => ({
+/** A program on top of the package takes these of its entries as they are, by such names. */
+const entriesBy = (taken, nameOf) => ({
   name: "entries from outside the program",
   setup(build) {
-    const entries = new Map(Object.entries(ENTRIES).map(([name, page]) => [join(root, page), nameOf(name)]));
-    build.onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
+    const entries = new Map(Object.entries(taken).map(([name, page]) => [join(root, page), nameOf(name)]));
+    build.onResolve({ filter: /\.ts$/ }, ({ path, resolveDir, kind }) => {
       const entry = kind === "entry-point" ? undefined : entries.get(join(resolveDir, path));
       return entry === undefined ? undefined : { path: entry, external: true };
     });
@@ -138,7 +138,7 @@ const entriesBy = (nameOf) => ({
 });
 
 /** From beside it. */
-const beside = entriesBy((name) => `./${name}.js`);
+const beside = entriesBy({ ...ENTRIES, ...INNER }, (name) => `./${name}.js`);
 
 /** A module of no file: an object of what some imports give, by names. */
 const gathered = (path, clause, imports) => ({
