@@ -62,6 +62,10 @@ describe("the check", () => {
     [String.raw`/^[a-m]*[k-z]*!/`, "quadratic"],
     [String.raw`/^\s*[A-Z]*[^a]*$/i`, "quadratic"],
     [String.raw`/"(?:[^"\\]|\\.)*"/g`, "quadratic"],
+    [String.raw`/[\p{Cc}\u2028]+$/u`, "quadratic"],
+    [String.raw`/^[^\P{L}a]*[a-z]*!/u`, "quadratic"],
+    [String.raw`/^[^\p{L}\d]*é*!/u`, "quadratic"],
+    [String.raw`/^[^é]*ä*!/`, "quadratic"],
   ])("%s is found to be %s", (text, what) => {
     expect(slowness(...split(text))).toBe(what);
   });
@@ -77,11 +81,14 @@ describe("the check", () => {
     String.raw`/^(?:ab|ac)*$/`,
     String.raw`/^\d{2,5}-\d{3,}$/`,
     String.raw`/^[^\x00-\x1f]*$/`,
+    String.raw`/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu`,
+    String.raw`/^\P{L}*[a-z]*!/u`,
+    String.raw`/^[^\P{Cc}\n]*\n*!/u`,
   ])("%s is found to be linear", (text) => {
     expect(slowness(...split(text))).toBe(undefined);
   });
 
   it("says what it cannot read", () => {
-    for (const source of ["a(?=b)", "(?<!a)b", "a\\1", "(a", "a)"]) expect(() => slowness(source, "")).toThrow(/does not know/);
+    for (const source of ["a(?=b)", "(?<!a)b", "a\\1", "\\p{L}", "(a", "a)"]) expect(() => slowness(source, "")).toThrow(/does not know/);
   });
 });

@@ -26,14 +26,23 @@ interface Part {
   readonly empty: boolean;
 }
 
+/** A class of characters, as bits: the kinds of which it takes some, and those of which it takes every one. */
+interface Taken {
+  readonly some: bigint;
+  readonly every: bigint;
+}
+
 const NOTHING: Part = { first: [], last: [], empty: true };
 /** Every character of ASCII is a kind of its own; above it letters, and blanks. */
 const LETTER = 128;
 const BLANK = 129;
 const ANY = (1n << 130n) - 1n;
+const ASCII = (1n << 128n) - 1n;
 const MOST_COPIES = 128;
 
 const bit = (code: number) => 1n << BigInt(code < LETTER ? code : /\s/.test(String.fromCharCode(code)) ? BLANK : LETTER);
+/** Above ASCII a character is one of its kind. */
+const one = (code: number): Taken => ({ some: bit(code), every: bit(code) & ASCII });
 const range = (from: number, to: number): bigint => {
   let bits = 0n;
   for (let code = from; code <= Math.min(to, 127); code++) bits |= 1n << BigInt(code);
@@ -168,49 +177,60 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     }
     if (eat("[")) return state(characters());
     if (eat(".")) return state(flags.includes("s") ? ANY : ANY & ~(bit(10) | bit(13)));
-    // A kind of Unicode's: no more than every character.
-    if (flags.includes("u") && /^\\p\{\w+\}/.test(source.slice(at))) {
-      at = source.indexOf("}", at) + 1;
-      return state(ANY);
-    }
-    if (eat("\\")) return state(escaped());
+    if (eat("\\")) return state(escaped().some);
     const code = source.charCodeAt(at++);
     return state(bit(code));
   };
 
   const closed = (part: Part): Part => (eat(")") ? part : fail("a bracket that is open"));
 
-  const escaped = (): bigint => {
+  const escaped = (): Taken => {
     const letter = source[at++] as string;
-    if (letter in CLASSES) return CLASSES[letter] as bigint;
-    if (letter in CONTROLS) return bit(CONTROLS[letter] as number);
+    if (letter in CLASSES) return { some: CLASSES[letter] as bigint, every: CLASSES[letter] as bigint };
+    if (letter in CONTROLS) return one(CONTROLS[letter] as number);
+    if ((letter === "p" || letter === "P") && flags.includes("u")) return property(letter);
     if (letter === "x" || letter === "u") {
       const digits = letter === "x" ? 2 : 4;
       const code = Number.parseInt(source.slice(at, at + digits), 16);
       if (Number.isNaN(code)) fail("an escape");
       at += digits;
-      return bit(code);
+      return one(code);
     }
-    return /[a-zA-Z0-9]/.test(letter) ? fail("an escape") : bit(letter.charCodeAt(0));
+    return /[a-zA-Z0-9]/.test(letter) ? fail("an escape") : one(letter.charCodeAt(0));
+  };
+
+  /** A property of Unicode's: known for each character of ASCII; above it some have it, and some have not. */
+  const property = (letter: string): Taken => {
+    const end = source.indexOf("}", at) + 1;
+    const pattern = new RegExp(`\\${letter}${source.slice(at, end)}`, "u");
+    at = end;
+    let every = 0n;
+    for (let code = 0; code < LETTER; code++) if (pattern.test(String.fromCharCode(code))) every |= bit(code);
+    return { some: every | (ANY & ~ASCII), every };
   };
 
   const characters = (): bigint => {
     const negative = eat("^");
-    let takes = 0n;
+    let [some, every] = [0n, 0n];
+    const add = (taken: Taken) => {
+      some |= taken.some;
+      every |= taken.every;
+    };
     while (!eat("]")) {
       if (at >= source.length) fail("a class that is open");
       const begin = at;
-      const one = eat("\\") ? escaped() : bit(source.charCodeAt(at++));
+      const taken = eat("\\") ? escaped() : one(source.charCodeAt(at++));
       if (peek() === "-" && source[at + 1] !== "]") {
         const from = source[begin] === "\\" ? codeOf(source.slice(begin, at)) : source.charCodeAt(begin);
         at++;
         const second = at;
         if (eat("\\")) escaped();
         else at++;
-        takes |= range(from, source[second] === "\\" ? codeOf(source.slice(second, at)) : source.charCodeAt(second));
-      } else takes |= one;
+        const between = range(from, source[second] === "\\" ? codeOf(source.slice(second, at)) : source.charCodeAt(second));
+        add({ some: between, every: between & ASCII });
+      } else add(taken);
     }
-    return negative ? ANY & ~takes : takes;
+    return negative ? ANY & ~every : some;
   };
 
   const codeOf = (text: string): number => {
