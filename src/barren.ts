@@ -19,7 +19,8 @@ export class Barren {
   readonly #options: BarrenOptions;
   /** How many `stats` knows of. */
   #told = 0;
-  /** How many had ended before the step before. */
+  /** How many had ended when it looked last, and when it did before. */
+  #seen = 0;
   #before = 0;
 
   constructor(warnings: Warnings, writer: CoreWriter, options: BarrenOptions, createsItems: boolean) {
@@ -33,15 +34,17 @@ export class Barren {
   count(atHand: boolean): void {
     const { barren } = this.#writer;
     if (barren === this.#told) return;
-    if (atHand) this.lacks = true;
-    else this.tell(barren);
+    if (atHand) {
+      this.lacks = true;
+      this.#seen = barren;
+    } else this.tell(barren);
   }
 
-  /** After steps of all lanes: those that had ended before are at hand no more. @param before how many had, without an item */
-  countGone(before: number): void {
+  /** After steps of all lanes: those that had ended before are at hand no more. */
+  countGone(): void {
     // There the next step may have been the value of a final one, which is at hand until one more comes.
-    const gone = this.#options.autoreset === "nextStep" ? this.#before : before;
-    this.#before = before;
+    const gone = this.#options.autoreset === "nextStep" ? this.#before : this.#seen;
+    this.#before = this.#seen;
     this.tell(gone);
   }
 
@@ -49,7 +52,8 @@ export class Barren {
   tell(gone: number): void {
     const more = gone - this.#told;
     this.#told += Math.max(more, 0);
-    this.lacks = this.#writer.barren > this.#told;
+    this.#seen = this.#writer.barren;
+    this.lacks = this.#seen > this.#told;
     if (more <= 0 || this.createsItems || !this.#warnings.first("barrenEpisodes", more)) return;
     const { items } = this.#options;
     const shortest = Math.min(...items.map((rule) => rule.length));

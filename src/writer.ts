@@ -91,6 +91,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #closed = false;
   readonly #isVector: boolean;
   readonly #barren: Barren;
+  /** Whether there may be something to warn of after the next steps: one field, which each append looks at. */
+  #hasNews = false;
+  readonly #sawNaN = (leaf: string): void => {
+    this.#engine.sawNaN(leaf);
+    this.#hasNews = true;
+  };
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
@@ -158,7 +164,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     // A column of one row is that row's value.
     if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
-    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, engine.sawNaN);
+    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, this.#sawNaN);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -198,7 +204,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
-    const before = this.#barren.lacks ? this.#writer.barren : 0;
     if (ends !== undefined) {
       this.#appendEnds(step, ends);
       return;
@@ -216,7 +221,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
-    if (this.#barren.lacks) this.#barren.countGone(before);
+    if (this.#hasNews) this.#tell();
   }
 
   /**
@@ -246,12 +251,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
       return placed;
     });
-    const before = this.#writer.barren;
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
-    if (this.#barren.lacks && block.rows > 0) this.#barren.countGone(before);
-    if (block.ends !== 0) this.#barren.count(block.ended > 0 || this.options.autoreset === "nextStep");
+    this.#tellSeen(block.rows);
+    if (block.ends !== 0) this.#count(block.ended > 0 || this.options.autoreset === "nextStep");
     return block.rows;
   }
 
@@ -308,7 +312,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
-      this.#barren.count(lane !== undefined && this.options.lanes > 1);
+      this.#count(lane !== undefined && this.options.lanes > 1);
       this.#engine.changed();
       return;
     }
@@ -321,7 +325,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
     if (terminated === true && code >= 0) engine.terminated = true;
     this.#done(code, "priority", lane);
-    this.#barren.count(true);
+    this.#tellSeen(0);
+    this.#count(true);
   }
 
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
@@ -423,12 +428,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       placeEnds(engine.core, this.#endsAt, ends, lanes);
       return [all, cut, at];
     });
-    const before = this.#writer.barren;
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
-    if (this.#barren.lacks) this.#barren.countGone(before);
-    this.#barren.count(true);
+    this.#tellSeen(1);
+    this.#count(true);
   }
 
   #refill(step: unknown): void {
@@ -450,10 +454,26 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
+  /** Warns of what the last call has seen. @param rows how many steps it appended */
+  #tell(rows = 1): void {
+    this.#engine.warnings.end();
+    if (this.#barren.lacks && rows > 0) this.#barren.countGone();
+    this.#hasNews = this.#barren.lacks;
+  }
+
+  /** The same after values that are placed without this writer's staging record. */
+  #tellSeen(rows: number): void {
+    if (this.#hasNews || this.#engine.warnings.waiting !== undefined) this.#tell(rows);
+  }
+
+  #count(atHand: boolean): void {
+    this.#barren.count(atHand);
+    if (this.#barren.lacks) this.#hasNews = true;
+  }
+
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
     this.#engine.changed();
-    if (this.#engine.warnings.waiting !== undefined) this.#engine.warnings.end();
     return code;
   }
 }

@@ -107,6 +107,8 @@ export class Engine {
   }
 
   /** Told of a leaf whose value was seen to hold NaN. */
+  /** Blocks that were placed: see placeBlock. */
+  blocks = 0;
   readonly sawNaN = (leaf: string): void => this.warnings.sawNaN(leaf);
 
   /** Says each kind once, and counts it. */

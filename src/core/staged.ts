@@ -1,7 +1,7 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
-import { formOf, hasNaN, type LeafTarget, LOOKED_THROUGH, MOST_LOOKS, put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
+import { formOf, hasNaN, type LeafTarget, MOST_LOOKS, NEVER, put, putter, targetOf, untilNextLook, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
 import { checkNodes, flattener, fold, named, refused, type Visit } from "../spec/nest.ts";
@@ -166,9 +166,6 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
-/** Of what is staged in place, after the first steps, every so many are looked at for NaN. */
-const LOOK_EVERY = 16;
-
 /** In the place of all that a closed writer had. */
 const CLOSED = new Proxy({}, { get: refuse, set: refuse }) as never;
 
@@ -210,7 +207,10 @@ export class Staging {
   /** Leaves of flags, into which anything may be written, and of floats, into which NaN may. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
+  /** Looks for NaN so far, and steps until the next one; then steps until one of either kind: a countdown costs each append least. */
   #looked = 0;
+  #untilNaN = 1;
+  #untilLook = 1;
 
   /**
    * @param at where the record begins
@@ -255,8 +255,7 @@ export class Staging {
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
-    if (this.#flags.length > 0) this.#checkFlags();
-    if (this.#floats.length > 0 && (++this.#looked <= LOOKED_THROUGH || this.#looked % LOOK_EVERY === 0)) this.#lookForNaN();
+    if (--this.#untilLook <= 0) this.#lookAtValues();
     if (this.#checked === this.#moves) return;
     if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
@@ -267,8 +266,15 @@ export class Staging {
     this.#checked = this.#moves;
   }
 
-  #lookForNaN(): void {
-    for (const { view, size, onNaN } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
+  #lookAtValues(): void {
+    // Where flags are refused, the next call looks again.
+    if (this.#flags.length > 0) this.#checkFlags();
+    if (this.#floats.length === 0) this.#untilNaN = NEVER;
+    else if (--this.#untilNaN <= 0 || this.#flags.length === 0) {
+      this.#untilNaN = untilNextLook(++this.#looked);
+      for (const { view, size, onNaN } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
+    }
+    this.#untilLook = this.#flags.length > 0 ? 1 : this.#untilNaN;
   }
 
   #checkFlags(): void {

@@ -193,11 +193,18 @@ export function hasNaN(numbers: Numbered, first: number, n: number, stride = 1):
   return false;
 }
 
-/** So many of a writer's first steps are looked through for NaN; of later ones a few elements of each long typed array, in turn. */
-export const LOOKED_THROUGH = 100;
-const LOOKS = 4;
-/** Elements of a value, or of a column of many, that are looked at together; where it has more, evenly spread. */
+/** Typed arrays are looked through for NaN in so many of a writer's first steps, later in every so many. */
+const LOOKED_THROUGH = 100;
+const LOOK_EVERY = 16;
+/** In the place of steps until the next look, where there is nothing to look for; still a small integer. */
+export const NEVER = 2 ** 30;
+/** Elements of a value that are looked at; of more, evenly spread ones. */
 export const MOST_LOOKS = 256;
+
+/** Steps from one look to the next. */
+export function untilNextLook(looked: number): number {
+  return looked < LOOKED_THROUGH ? 1 : LOOK_EVERY;
+}
 
 /**
  * `mustPut` for text, as it is in rows: from a byte on.
@@ -234,9 +241,15 @@ export function putter(to: ViewTarget, other?: LeafTarget): Visit {
     mustPut(formOf(value, to, other), to.view, 0, value, keys);
     if (onNaN !== undefined && hasNaN(to.view, 0, size)) onNaN();
   };
+  if (shape.length === 0 && dtype === "f32") {
+    return (value) => {
+      if (typeof value === "number" && Math.abs(value) <= MAX_F32) to.view[0] = value;
+      else slow(value);
+    };
+  }
   if (shape.length === 0 && float) {
     return (value) => {
-      if (typeof value === "number" && value <= most && value >= -most) to.view[0] = value;
+      if (typeof value === "number" && !Number.isNaN(value)) to.view[0] = value;
       else slow(value);
     };
   }
@@ -257,27 +270,20 @@ export function putter(to: ViewTarget, other?: LeafTarget): Visit {
   }
   if (dtype === "bool") return slow;
   let looked = 0;
+  let untilLook = onNaN === undefined ? NEVER : 1;
+  const look = () => {
+    untilLook = untilNextLook(++looked);
+    if (hasNaN(to.view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
+  };
   return (value) => {
     const from = value as Numbered;
     const { view } = to;
     // By its elements: a subclass may lie about its length, but not about these.
     if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) slow(value);
-    else if (size > SHORT) {
-      view.set(from);
-      if (onNaN !== undefined && isSeen(view, size, ++looked)) onNaN();
-    } else {
-      let isNumber = true;
-      for (let i = 0; i < size; i++) {
-        const number = from[i] as number;
-        view[i] = number;
-        if (Number.isNaN(number)) isNumber = false;
-      }
-      if (!isNumber && onNaN !== undefined) onNaN();
+    else {
+      if (size > SHORT) view.set(from);
+      else for (let i = 0; i < size; i++) view[i] = from[i] as number;
+      if (--untilLook <= 0) look();
     }
   };
-}
-
-/** Whether NaN is seen in a long array, which is the `step`-th of its leaf. */
-function isSeen(view: Numbered, size: number, step: number): boolean {
-  return step <= LOOKED_THROUGH ? hasNaN(view, 0, size) : hasNaN(view, step % (size - LOOKS + 1), LOOKS);
 }
