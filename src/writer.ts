@@ -91,12 +91,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #closed = false;
   readonly #isVector: boolean;
   readonly #barren: Barren;
-  /** Whether there may be something to warn of after the next steps: one field, which each append looks at. */
-  #hasNews = false;
-  readonly #sawNaN = (leaf: string): void => {
-    this.#engine.sawNaN(leaf);
-    this.#hasNews = true;
-  };
+  /** Steps until one after which there may be something to warn of: one field, since each more costs `append` a tenth of its time. */
+  #untilNews = 1;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
@@ -164,7 +160,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     // A column of one row is that row's value.
     if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
-    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, this.#sawNaN);
+    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, () => {
+      this.#untilNews = 1;
+    });
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -221,7 +219,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
-    if (this.#hasNews) this.#tell();
+    if (--this.#untilNews <= 0) this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
   }
 
   /**
@@ -254,7 +252,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
-    this.#tellSeen(block.rows);
+    this.#tell(this.#untilNews, block.rows);
     if (block.ends !== 0) this.#count(block.ended > 0 || this.options.autoreset === "nextStep");
     return block.rows;
   }
@@ -325,7 +323,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
     if (terminated === true && code >= 0) engine.terminated = true;
     this.#done(code, "priority", lane);
-    this.#tellSeen(0);
+    this.#tell(this.#untilNews, 0);
     this.#count(true);
   }
 
@@ -431,7 +429,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
-    this.#tellSeen(1);
+    this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
     this.#count(true);
   }
 
@@ -454,21 +452,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
-  /** Warns of what the last call has seen. @param rows how many steps it appended */
-  #tell(rows = 1): void {
+  /** Warns of what the last call has seen. @param until steps until the next look at values @param rows how many it appended */
+  #tell(until: number, rows = 1): void {
     this.#engine.warnings.end();
     if (this.#barren.lacks && rows > 0) this.#barren.countGone();
-    this.#hasNews = this.#barren.lacks;
-  }
-
-  /** The same after values that are placed without this writer's staging record. */
-  #tellSeen(rows: number): void {
-    if (this.#hasNews || this.#engine.warnings.waiting !== undefined) this.#tell(rows);
+    this.#untilNews = this.#barren.lacks ? 1 : until;
   }
 
   #count(atHand: boolean): void {
     this.#barren.count(atHand);
-    if (this.#barren.lacks) this.#hasNews = true;
+    if (this.#barren.lacks) this.#untilNews = 1;
   }
 
   #done(code: number, subject?: string, lane?: number): number {

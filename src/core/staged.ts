@@ -1,7 +1,7 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
-import { formOf, hasNaN, type LeafTarget, MOST_LOOKS, NEVER, put, putter, targetOf, untilNextLook, type ViewTarget } from "../spec/fit.ts";
+import { formOf, hasNaN, type LeafTarget, put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
 import { checkNodes, flattener, fold, named, refused, type Visit } from "../spec/nest.ts";
@@ -166,6 +166,14 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
+/** A writer's first steps are all looked through for NaN, later ones every so many. */
+const FIRST_LOOKS = 100;
+const LOOK_EVERY = 16;
+/** Steps until a look that is never; still a small integer. */
+const NEVER = 2 ** 30;
+/** Elements of a value that are looked at; of more, evenly spread ones. */
+const MOST_LOOKS = 256;
+
 /** In the place of all that a closed writer had. */
 const CLOSED = new Proxy({}, { get: refuse, set: refuse }) as never;
 
@@ -207,17 +215,15 @@ export class Staging {
   /** Leaves of flags, into which anything may be written, and of floats, into which NaN may. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
-  /** Looks for NaN so far, and steps until the next one; then steps until one of either kind: a countdown costs each append least. */
-  #looked = 0;
-  #untilNaN = 1;
-  #untilLook = 1;
+  /** Looks for NaN so far. */
+  #looks = 0;
 
   /**
    * @param at where the record begins
    * @param addresses where each leaf begins
    * @param lead the first dimension of values: none where there is one lane
    * @param isVector whether values of one lane may have that dimension, too
-   * @param onNaN told of a leaf whose value was seen to hold NaN
+   * @param onNaN called if a value that is given holds NaN; then `lookForNaN` finds it
    */
   constructor(
     memory: StagedMemory,
@@ -227,18 +233,17 @@ export class Staging {
     addresses: readonly number[],
     lead: readonly number[],
     isVector = false,
-    onNaN?: (leaf: string) => void,
+    onNaN?: () => void,
   ) {
     this.#memory = memory;
     this.#at = at;
     this.#views = leaves.map(({ leaf, shape, keys }, i) => {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
-      const seen = onNaN && (() => onNaN(named(keys)));
       const other = isVector ? targetOf(leaf.dtype, [1, ...shape]) : undefined;
-      return { ...target, other, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined, onNaN: seen };
+      return { ...target, other, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined, onNaN };
     });
     this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
-    this.#floats = this.#views.filter(({ leaf, onNaN }) => onNaN !== undefined && (leaf.dtype === "f32" || leaf.dtype === "f64"));
+    this.#floats = this.#views.filter(({ leaf }) => leaf.dtype === "f32" || leaf.dtype === "f64");
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map((view) => putter(view, view.other));
@@ -255,7 +260,7 @@ export class Staging {
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
-    if (--this.#untilLook <= 0) this.#lookAtValues();
+    if (this.#flags.length > 0) this.#checkFlags();
     if (this.#checked === this.#moves) return;
     if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
@@ -266,15 +271,10 @@ export class Staging {
     this.#checked = this.#moves;
   }
 
-  #lookAtValues(): void {
-    // Where flags are refused, the next call looks again.
-    if (this.#flags.length > 0) this.#checkFlags();
-    if (this.#floats.length === 0) this.#untilNaN = NEVER;
-    else if (--this.#untilNaN <= 0 || this.#flags.length === 0) {
-      this.#untilNaN = untilNextLook(++this.#looked);
-      for (const { view, size, onNaN } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
-    }
-    this.#untilLook = this.#flags.length > 0 ? 1 : this.#untilNaN;
+  /** Looks through the values of floats of the step that was appended last. @returns steps until it should look again */
+  lookForNaN(sawNaN: (leaf: string) => void): number {
+    for (const { view, size, keys } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MOST_LOOKS))) sawNaN(named(keys));
+    return this.#floats.length === 0 ? NEVER : ++this.#looks < FIRST_LOOKS ? 1 : LOOK_EVERY;
   }
 
   #checkFlags(): void {

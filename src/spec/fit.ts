@@ -21,7 +21,7 @@ export interface ViewTarget extends LeafTarget {
   readonly keys: readonly string[];
   /** Its elements, or the bytes of its text; another array after memory has moved. */
   view: Numbered;
-  /** Told where a value of floats was seen to hold NaN. */
+  /** Called if a value of floats holds NaN, where each number is read anyway. */
   readonly onNaN?: (() => void) | undefined;
 }
 
@@ -193,19 +193,6 @@ export function hasNaN(numbers: Numbered, first: number, n: number, stride = 1):
   return false;
 }
 
-/** Typed arrays are looked through for NaN in so many of a writer's first steps, later in every so many. */
-const LOOKED_THROUGH = 100;
-const LOOK_EVERY = 16;
-/** In the place of steps until the next look, where there is nothing to look for; still a small integer. */
-export const NEVER = 2 ** 30;
-/** Elements of a value that are looked at; of more, evenly spread ones. */
-export const MOST_LOOKS = 256;
-
-/** Steps from one look to the next. */
-export function untilNextLook(looked: number): number {
-  return looked < LOOKED_THROUGH ? 1 : LOOK_EVERY;
-}
-
 /**
  * `mustPut` for text, as it is in rows: from a byte on.
  * @throws ReplayError SPEC_MISMATCH, INVALID_DATA where one is too long; both name the leaf
@@ -269,21 +256,12 @@ export function putter(to: ViewTarget, other?: LeafTarget): Visit {
     };
   }
   if (dtype === "bool") return slow;
-  let looked = 0;
-  let untilLook = onNaN === undefined ? NEVER : 1;
-  const look = () => {
-    untilLook = untilNextLook(++looked);
-    if (hasNaN(to.view, 0, size, Math.ceil(size / MOST_LOOKS))) onNaN?.();
-  };
   return (value) => {
     const from = value as Numbered;
     const { view } = to;
     // By its elements: a subclass may lie about its length, but not about these.
     if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) slow(value);
-    else {
-      if (size > SHORT) view.set(from);
-      else for (let i = 0; i < size; i++) view[i] = from[i] as number;
-      if (--untilLook <= 0) look();
-    }
+    else if (size > SHORT) view.set(from);
+    else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };
 }
