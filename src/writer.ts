@@ -219,7 +219,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
-    if (--this.#untilNews <= 0) this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
+    if (--this.#untilNews <= 0) this.#look();
   }
 
   /**
@@ -429,7 +429,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
     if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
-    this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
+    this.#look();
     this.#count(true);
   }
 
@@ -452,6 +452,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
+  /** Looks at the step that was appended. */
+  #look(): void {
+    this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
+  }
+
   /** Warns of what the last call has seen. @param until steps until the next look at values @param rows how many it appended */
   #tell(until: number, rows = 1): void {
     this.#engine.warnings.end();

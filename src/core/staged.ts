@@ -168,7 +168,7 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
 
 /** A writer's first steps are all looked through for NaN, later ones every so many. */
 const FIRST_LOOKS = 100;
-const LOOK_EVERY = 16;
+const LOOK_EVERY = 256;
 /** Steps until a look that is never; still a small integer. */
 const NEVER = 2 ** 30;
 /** Elements of a value that are looked at; of more, evenly spread ones. */
@@ -260,15 +260,19 @@ export class Staging {
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
+    if (this.#checked !== this.#moves) this.#checkAll();
+  }
+
+  #checkAll(): void {
     if (this.#flags.length > 0) this.#checkFlags();
-    if (this.#checked === this.#moves) return;
     if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
     for (const { lent = this.#moves, keys } of this.#views) {
       if (lent < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
-    this.#checked = this.#moves;
+    // What is written to flags is looked at in each step.
+    if (this.#flags.length === 0) this.#checked = this.#moves;
   }
 
   /** Looks through the values of floats of the step that was appended last. @returns steps until it should look again */
