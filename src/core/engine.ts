@@ -106,9 +106,9 @@ export class Engine {
     this.waiters.rejectAll(disposed);
   }
 
-  /** Told of a leaf whose value was seen to hold NaN. */
-  /** Blocks that were placed: see placeBlock. */
+  /** Blocks that were placed: each is looked at for NaN at other places (core/block.ts). */
   blocks = 0;
+  /** Told of a leaf whose value was seen to hold NaN. */
   readonly sawNaN = (leaf: string): void => this.warnings.sawNaN(leaf);
 
   /** Says each kind once, and counts it. */
