@@ -218,7 +218,7 @@ describe("NaN", () => {
     expect(said).toEqual([]);
   });
 
-  test("in a long array that stays is found within as many steps as it has elements", () => {
+  test("in a typed array that stays is found within 256 steps", () => {
     for (const place of [0, 1, 17, 39]) {
       const said: string[] = [];
       const replay = new Replay({ spec: { image: f32(40) }, tables: { t: { maxSize: 9 } }, logger: (message) => said.push(message) });
@@ -227,7 +227,7 @@ describe("NaN", () => {
       for (let t = 0; t < 200; t++) writer.append({ image });
       expect(said).toEqual([]);
       image[place] = Number.NaN;
-      for (let t = 0; t < 40; t++) writer.append({ image });
+      for (let t = 0; t < 256; t++) writer.append({ image });
       expect(said.length).toBe(1);
     }
   });
