@@ -32,7 +32,7 @@ const verbs = {
     await buildC();
   },
   async "test:c"() {
-    await core(["embed"]);
+    await core(["release", "embed"]);
     await bundle();
     await operations();
     await madeC();
@@ -71,6 +71,8 @@ const verbs = {
   async docs() {
     await core();
     await bundle();
+    // TypeDoc reads the tests too (tsconfig.json), which take the package by its name.
+    await declarations();
     const { docs } = await import("./docs.mjs");
     await docs();
   },
