@@ -36,39 +36,38 @@ class Column(NamedTuple):
         if self.dtype != object:
             return values
         must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of it")
-        # How long a text may be, and whether it is UTF-8, embed.wasm checks.
-        room, texts = self.raw.itemsize - COUNT, [text.encode(errors="surrogatepass") for text in values.flat]
+        room, texts = self.raw.itemsize - COUNT, [text.encode(errors="surrogatepass") for text in values.flat]  # embed.wasm checks length, UTF-8
         packed = [len(utf8).to_bytes(COUNT, "little") + utf8[:room].ljust(room, b"\0") for utf8 in texts]
         return np.array(packed, self.raw).reshape(values.shape)
 
-    def put(self, values, memory, steps, step_bytes):
-        """Writes them into packed steps."""
-        strides = np.empty(self.shape, self.raw).strides
-        np.ndarray(values.shape, self.raw, memory, steps + self.at, (step_bytes, *strides))[...] = values
+
+def put(taken, memory, steps, step_bytes):
+    """Writes values, each beside its Column, into packed steps."""
+    for column, values in taken:
+        np.ndarray(values.shape, column.raw, memory, steps + column.at, (step_bytes, *np.empty(column.shape, column.raw).strides))[...] = values
 
 
 def array(given, dtype, what):
-    """Values as an array of a dtype. Floats are rounded; what the dtype cannot hold is refused."""
+    """Values as an array of a dtype. Floats are rounded; what it cannot hold is refused, as finite numbers that would become infinite."""
     values = np.asarray(given, object if dtype == object else None)
     if values.dtype == dtype:
         return values
     must(values.dtype.kind in "biuf", f"INVALID_DATA: {what} must be numbers, got {values.dtype}")
     with np.errstate(all="ignore"):
         cast = values.astype(dtype)
-        # A finite number that would become infinite is refused, too.
         wrong = values[cast != values if cast.dtype.kind != "f" else np.isinf(cast) & np.isfinite(values)]
     must(wrong.size == 0, f"INVALID_DATA: {what} must be values that {cast.dtype} holds, got {wrong[:1]}")
     return cast
 
 
 def columns(instance, handle, view):
-    """What COLUMNS tells: entries, bytes of a step, why there are fewer, columns."""
+    """What COLUMNS tells: entries, bytes of a step, why there are fewer, columns by their names."""
     at, memory = instance.call("columns", handle, view), instance.memory
-    count = int(memory[at : at + 4].view(np.uint32)[0])
-    words, found = memory[at : at + 4 * (HEAD + EACH * count)].view(np.uint32).tolist(), []
-    for k in range(HEAD, len(words), EACH):
-        name, name_bytes, number, max_bytes, dims, rank, steps, _, where, size = words[k : k + EACH]
+    words, found = memory[at:].view(np.uint32), {}
+    count, entries, _, step_bytes, blocked, _ = words[:HEAD].tolist()
+    for start, length, number, max_bytes, dims, rank, steps, _, where, size in words[HEAD:][: EACH * count].reshape(-1, EACH).tolist():
+        name = memory[start : start + length].tobytes().decode()
         shape = (steps,) * (steps > 0) + tuple(memory[dims : dims + 4 * rank].view(np.uint32).tolist())
         raw = np.dtype(f"V{COUNT + max_bytes + -max_bytes % 4}") if DTYPES[number] == object else DTYPES[number]
-        found.append(Column(memory[name : name + name_bytes].tobytes().decode(), DTYPES[number], raw, shape, where, size))
-    return words[1], words[3], words[4], found
+        found[name] = Column(name, DTYPES[number], raw, shape, where, size)
+    return entries, step_bytes, blocked, found

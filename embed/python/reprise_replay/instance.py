@@ -8,6 +8,7 @@ import numpy as np
 import wasmtime
 
 ADDRESSES = {"input", "create", "load", "columns", "stats", "save"}  # these give addresses and handles: no sign, and 0 is a refusal
+ENGINE = wasmtime.Engine()
 
 
 class ReplayError(Exception):
@@ -27,8 +28,7 @@ class Instance:
     """One embed.wasm, which has one Replay at a time, and is for one thread at a time: its calls, without knowledge of layouts."""
 
     def __init__(self, wasm=None):
-        engine, module = _compiled(Path(wasm or Path(__file__).with_name("embed.wasm")))
-        self._store = wasmtime.Store(engine)
+        self._store, module = wasmtime.Store(ENGINE), _compiled(Path(wasm or Path(__file__).with_name("embed.wasm")))
         self._exports = dict(wasmtime.Instance(self._store, module, []).exports(self._store))
         self._bytes, self._input = np.empty(0, np.uint8), (0, -1)
 
@@ -76,5 +76,4 @@ class Instance:
 @functools.cache
 def _compiled(path):
     must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, which `npm run build` makes, got {path}")
-    engine = wasmtime.Engine()
-    return engine, wasmtime.Module.from_file(engine, str(path))
+    return wasmtime.Module.from_file(ENGINE, str(path))

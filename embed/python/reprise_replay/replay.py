@@ -9,11 +9,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .columns import Column, array, columns
+from .columns import Column, array, columns, put
 from .instance import Instance, must
 
 ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: without a final step, or with one
-#: What `stats` tells; the last three are a key, and steps and bytes of all tables.
 STATS = "size steps pending inserts samples deletes uniqueSamples episodes deletedEpisodes retiredSlots newestKey heldSteps bytes".split()
 BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # why a batch has fewer entries than were asked for
 U1, F8 = np.dtype("u1"), np.dtype("f8")
@@ -39,8 +38,7 @@ class Replay(contextlib.AbstractContextManager):
         runs = [np.frombuffer(run, U1) for run in runs]
         places = self._instance.give(*runs)
         self._handle = self._instance.call(call, *(number for at, run in zip(places, runs) for number in (at, len(run))))
-        _, self.step_bytes, _, leaves = columns(self._instance, self._handle, -1)
-        self.leaves = {leaf.name: leaf for leaf in leaves}
+        _, self.step_bytes, _, self.leaves = columns(self._instance, self._handle, -1)
 
     def append(self, writer, steps, ends=(), finals=None):
         """Appends steps that follow each other; with lanes, step i belongs to lane i mod lanes. How many items wait.
@@ -51,8 +49,8 @@ class Replay(contextlib.AbstractContextManager):
         must(last in (0, np.count_nonzero(ends > ENDED)), f"SPEC_MISMATCH: finals must be a step for each end with one, got {last}")
         with self._lock:
             at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(ends))
-            self._put(steps, at)
-            self._put(finals, behind)
+            put(steps, self._instance.memory, at, self.step_bytes)
+            put(finals, self._instance.memory, behind, self.step_bytes)
             self._instance.memory[flags : flags + len(ends)] = ends
             return self._call("append", _whole(writer), at, n, flags if len(ends) else 0, behind if last else 0)
 
@@ -62,7 +60,7 @@ class Replay(contextlib.AbstractContextManager):
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
         with self._lock:
             (at,) = self._instance.room(self.step_bytes)
-            self._put(final, at)
+            put(final, self._instance.memory, at, self.step_bytes)
             return self._call("end", _whole(writer), _whole(lane), _whole(how), at if n else 0)
 
     def item(self, writer, table, length, priority=1.0, *, lane=0):
@@ -76,7 +74,7 @@ class Replay(contextlib.AbstractContextManager):
             self._call("sample", _whole(view), _whole(n), float(beta))
             entries, _, blocked, found = columns(self._instance, self._handle, view)
             self.blocked = BLOCKED[blocked]
-            return {column.name: column.array(self._instance.memory, entries, copy) for column in found}
+            return {name: column.array(self._instance.memory, entries, copy) for name, column in found.items()}
 
     def update(self, table, keys, priorities):
         """New priorities of items by their keys; those that are gone are skipped. How many were there."""
@@ -92,7 +90,7 @@ class Replay(contextlib.AbstractContextManager):
             return self._call("delete", _whole(table), *self._instance.give(keys.view(U1)), len(keys))
 
     def stats(self, table=0):
-        """The counters of a table, by the names in STATS."""
+        """The counters of a table, by the names in STATS; the last three are a key, and steps and bytes of all tables."""
         with self._lock:
             at = self._call("stats", _whole(table))
             return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8))))
@@ -130,16 +128,12 @@ class Replay(contextlib.AbstractContextManager):
         must(len(set(lengths.values())) == 1, f"SPEC_MISMATCH: {what} must have as many values of each leaf, got {lengths}")
         return len(taken[0][1]), taken
 
-    def _put(self, taken, at):
-        for column, values in taken:
-            column.put(values, self._instance.memory, at, self.step_bytes)
-
 
 def _keys(given):
     """Keys as f64. Narrower arrays have lost bits of large ones, which then name other items. What can be no key embed.wasm refuses."""
-    keys = np.asarray(given)
-    must(keys.dtype.itemsize >= 8, f"INVALID: keys must be float64, as batches have them, or whole numbers of 64 bits, got {keys.dtype}")
-    return np.ravel(array(keys, F8, "keys"))
+    keys, dtype = np.ravel(array(given, F8, "keys")), np.asarray(given).dtype
+    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as batches have them, or whole numbers of 64 bits, got {dtype}")
+    return keys
 
 
 def _whole(value):

@@ -68,7 +68,7 @@ class Player:
     def columns(self, view):
         """The bytes of each column of a batch, where they lie."""
         entries, _, _, found = columns(self.instance, self.handle, view)
-        return [self.instance.memory[column.at : column.at + entries * column.bytes] for column in found]
+        return [self.instance.memory[column.at : column.at + entries * column.bytes] for column in found.values()]
 
 
 def digest(path):

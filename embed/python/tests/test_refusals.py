@@ -77,12 +77,14 @@ def test_numbers():
     refused("SPEC_MISMATCH", lambda: replay.update(0, keys, [1]))
     assert "priorities[1]" in refused("INVALID", lambda: replay.update(0, keys, [1, -1, 1, 1]))
     refused("INVALID", lambda: replay.update(0, keys, [1, np.nan, 1, 1]))
-    refused("INVALID_DATA", lambda: replay.update(0, ["a"], [1]))
+    for wrong in (["a"], [b"a"], ["as long as 8 bytes"], [None], [1j], np.zeros(1, "M8[s]")):
+        assert "keys must be numbers" in refused("INVALID_DATA", lambda wrong=wrong: replay.update(0, wrong, [1]))
+        assert "keys must be numbers" in refused("INVALID_DATA", lambda wrong=wrong: replay.delete(0, wrong))
     assert replay.update(0, [0, 2**53 - 1, 7000], np.ones(3)) == 0
     assert replay.delete(0, [0.0, 12345]) == 0
     assert "4 are not, the first is keys[1], got -1" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
     assert "1 is not, the first is keys[0], got 0.5" in refused("INVALID", lambda: replay.delete(0, [0.5]))
-    for narrow in (np.float32, np.float16, np.int32, np.uint8):
+    for narrow in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
         assert f"got {np.dtype(narrow)}" in refused("INVALID", lambda narrow=narrow: replay.update(0, keys.astype(narrow), np.ones(4)))
         refused("INVALID", lambda narrow=narrow: replay.delete(0, keys.astype(narrow)))
     assert replay.update(0, keys.astype(np.int64), np.ones(4)) == 4

@@ -43,13 +43,28 @@ def test_limits_of_integers(name):
 
 def test_floats_are_rounded():
     replay = replay_of("x f32")
-    replay.append(0, {"x": np.array([0.1, 1e300, np.nan, -0.0])})
-    with np.errstate(over="ignore"):
-        wanted = np.array([0.1, 1e300, np.nan, -0.0]).astype("f4")
-    assert drawn(replay, 4).tobytes() == wanted.tobytes()
+    most = float(np.finfo("f4").max)
+    # The last one lies above what f32 can hold, and rounds to it.
+    given = np.array([0.1, np.nan, -0.0, np.inf, -np.inf, 1e-300, most * (1 + 2**-26)])
+    replay.append(0, {"x": given})
+    got = drawn(replay, 7)
+    assert got.tobytes() == given.astype("f4").tobytes() and got[-1] == most < given[-1]
     for values in ([True], np.array([2**63], np.uint64), np.array([0.5], np.float16)):
         replay.append(0, {"x": values})
-    assert drawn(replay, 7).tolist()[4:] == [1, 2.0**63, 0.5]
+    assert drawn(replay, 10).tolist()[7:] == [1, 2.0**63, 0.5]
+
+
+def test_floats_that_would_become_infinite():
+    replay = replay_of("x f32")
+    replay.append(0, {"x": [1.0]})
+    before = replay.save()
+    # The third is the least that f32 rounds to infinity.
+    for far in (1e300, -1e39, 2.0**128 - 2.0**103, [1.0, np.inf, 1e39]):
+        assert "values that float32 holds" in refused("INVALID_DATA", lambda far=far: replay.append(0, {"x": far}))
+    assert replay.save() == before
+    wide = replay_of("x f64")
+    wide.append(0, {"x": 1e300})
+    assert drawn(wide, 1).tolist() == [1e300]
 
 
 def test_bool_takes_0_and_1():
