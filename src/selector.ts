@@ -15,11 +15,6 @@ export interface Selector {
   readonly withMin?: boolean;
 }
 
-/** Whether its choice depends on priorities. */
-export function looksAtPriorities({ kind }: Selector): boolean {
-  return kind === "prioritized" || kind === "minHeap" || kind === "maxHeap";
-}
-
 /** The oldest item. O(1) */
 export const fifo = (): Selector => ({ kind: "fifo" });
 /** The youngest item. O(1) */

@@ -1,7 +1,7 @@
 /** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
 import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
-import { looksAtPriorities, SELECTORS, type Selector } from "../selector.ts";
+import { SELECTORS, type Selector } from "../selector.ts";
 import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
 import { type Exports, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
@@ -42,6 +42,11 @@ export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sam
 export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
   const kinds = kindsOf(x, sampler, remover);
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+}
+
+/** Whether its choice depends on priorities. */
+function looksAtPriorities({ kind }: Selector): boolean {
+  return kind === "prioritized" || kind === "minHeap" || kind === "maxHeap";
 }
 
 export class CoreTable {
