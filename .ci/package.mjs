@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { INNER } from "../build/bundle.mjs";
 import { manifestIn } from "../build/manifest.mjs";
 import { report } from "../build/sizes.mjs";
 import { printed, root } from "../build/step.mjs";
@@ -46,7 +47,7 @@ try {
       console.log(`${await report()}\nnpm pack: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
       packed = files.map(({ path }) => path);
       writeFileSync(join(folder, "name"), filename);
-      const inner = [...targets(manifest.imports), "dist/provide.js", "dist/third-party.txt"];
+      const inner = [...targets(manifest.imports), ...Object.keys(INNER).flatMap((name) => [`dist/${name}.js`, `dist/${name}.js.map`]), "dist/third-party.txt"];
       const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), ...inner]);
       const strangers = packed.filter(
         (path) =>
