@@ -209,14 +209,15 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (step === undefined) this.#staging.check();
     else {
       // Here, and not in a method of its own: V8 compiles that to slower code.
-      this.#engine.barred = true;
+      const engine = this.#engine;
+      engine.barred = true;
       try {
         this.#fill(step);
       } catch (error) {
-        this.#engine.barred = false;
-        throw this.#staging.misfit(this.#engine.spec, step, error);
+        engine.barred = false;
+        throw this.#staging.misfit(engine.spec, step, error);
       }
-      this.#engine.barred = false;
+      engine.barred = false;
     }
     this.#done(this.#writer.append(this.#record));
     if (--this.#untilNews <= 0) this.#look();
@@ -451,7 +452,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return at;
   }
 
-  /** Ends a call to the core. Returns its result, or throws the error for its code. */
   /** Looks at the step that was appended. */
   #look(): void {
     this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
@@ -469,6 +469,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#barren.lacks) this.#untilNews = 1;
   }
 
+  /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
     this.#engine.changed();
