@@ -1,5 +1,5 @@
 /**
- * The ABI page: every export of the core, nothing else, by noun; src/core/abi.ts mirrors it. Numbers only: i32, u32, f64; a handle is an offset, 0 = none.
+ * The ABI page: every export of the core, nothing else, by noun; src/base/abi.ts mirrors it. Numbers only: i32, u32, f64; a handle is an offset, 0 = none.
  * The module imports nothing and holds no data: all it knows stands in its memory.
  */
 // biome-ignore-all assist/source/organizeImports: nouns have an order of their own

@@ -12,10 +12,10 @@ const SUBPATHS = subpaths();
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
 /** Entries that only entries of ours and the command line import. */
-export const INNER = { provide: "src/provide.ts", "open-journal": "src/formats/replay/open-journal.ts" };
+export const INNER = { provide: "src/replay/provide.ts", "open-journal": "src/datasets/formats/replay/open-journal.ts" };
 
 /** What package.json's `#builtins` leads to: each stands alone. */
-const BUILTINS = { "builtins/node": "src/builtins/node.ts", "builtins/none": "src/builtins/none.ts" };
+const BUILTINS = { "builtins/node": "src/files/builtins/node.ts", "builtins/none": "src/files/builtins/none.ts" };
 
 export const COMMON = {
   bundle: true,

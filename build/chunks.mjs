@@ -4,8 +4,8 @@ import { root } from "./step.mjs";
 
 /** The entry that has to be loaded fast; a source of all entries with a Replay, and one of all with WebAssembly. */
 const MAIN = "src/index.ts";
-const REPLAY = "src/replay.ts";
-const CORE = "src/core/module.ts";
+const REPLAY = "src/replay/replay.ts";
+const CORE = "src/memory/module.ts";
 
 /** The virtual pages that entries are made of. */
 const NAMESPACE = "entry";

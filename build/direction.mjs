@@ -14,29 +14,27 @@ export function direction(root, layers = LAYERS) {
   }
   const rank = new Map();
   for (const [folder, order] of Object.entries(layers)) {
-    const entries = order.flatMap((names, layer) => names.map((name) => ({ path: `${folder}/${name.endsWith("/") ? name : `${name}.ts`}`, layer })));
+    const entries = order.flatMap((names, layer) => names.map((name) => ({ path: posix.join(folder, name), layer })));
     for (const { path } of entries) {
-      if (![...modules.keys()].some((file) => file.startsWith(path))) faults.push(`build/layers.mjs: names ${path}, which is not there: take it out`);
+      if (![...modules.keys()].some((file) => stands(file, path))) faults.push(`build/layers.mjs: names ${path}, which is not there: take it out`);
     }
-    // The longest name is the nearest.
-    entries.sort((a, b) => b.path.length - a.path.length);
     for (const file of modules.keys()) {
-      const entry = entries.find(({ path }) => file.startsWith(path));
+      const entry = entries.find(({ path }) => stands(file, path));
       if (entry !== undefined) rank.set(file, entry);
     }
   }
   const exported = exportsOf(root);
   for (const [file, { imports, names, members, outside }] of modules) {
     const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
-    if (!rank.has(file) && !isOuter(file)) fault(1, "has no layer: give it one in build/layers.mjs, above all that it imports");
+    if (!rank.has(file)) fault(1, "its folder has no layer: give it one in build/layers.mjs, above all that it imports");
     for (const { to, line } of imports) {
       const wrong = judge(file, to, modules, rank);
       if (wrong !== undefined) fault(line, wrong);
     }
     for (const { of, name, line } of file.startsWith("src/") && !RAW.some((raw) => file.startsWith(raw)) ? members : []) {
-      if (exported.has(name)) fault(line, `calls the core's ${name}: only src/core/ does; call a facade there, or give it one`);
+      if (exported.has(name)) fault(line, `calls the core's ${name}: only ${RAW.join(" and ")} do; call a facade there, or give it one`);
       if (of === "core" && VIEWS.test(name))
-        fault(line, `looks at the core's memory, or its exports, by ${name}: only src/core/ does; call a facade there, or give it one`);
+        fault(line, `looks at the core's memory, or its exports, by ${name}: only ${RAW.join(" and ")} do; call a facade there, or give it one`);
     }
     if (file.startsWith("assembly/")) {
       for (const { name, line } of outside) fault(line, `${name} asks the host for something: the core has no imports; pass it in as an argument`);
@@ -51,12 +49,12 @@ export function direction(root, layers = LAYERS) {
   return { files: modules.size, faults };
 }
 
-/** What a core has that is src/core's alone: its exports, and its views. */
+/** What a core has that is for RAW alone: its exports, and its views. */
 const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
 
 /** Names of the core's exports. */
 function exportsOf(root) {
-  const page = join(root, "src/core/abi.ts");
+  const page = join(root, "src/base/abi.ts");
   const text = existsSync(page) ? readFileSync(page, "utf8") : "";
   return new Set([...text.matchAll(/^ {2}(\w+_\w+): Fn</gm)].map(([, name]) => name));
 }
@@ -84,6 +82,12 @@ function judge(file, to, modules, rank) {
 function resolved(file, to) {
   const path = posix.join(posix.dirname(file), to);
   return /\.[a-z]+$/.test(path) ? path : `${path}.ts`;
+}
+
+/** Whether a file stands in a folder of a tree. In the tree's own folder ("src/") only the files beside the other folders do. */
+function stands(file, folder) {
+  const isTree = folder.indexOf("/") === folder.length - 1;
+  return isTree ? posix.dirname(file) === folder.slice(0, -1) : file.startsWith(folder);
 }
 
 function isOuter(file) {

@@ -67,7 +67,7 @@ export function stageJsr(folder, address) {
   rmSync(folder, { recursive: true, force: true });
   const cli = join(root, "src/cli");
   for (const path of jsr.publish.include) cpSync(join(root, path), join(folder, path), { recursive: true, filter: (file) => file !== cli });
-  writeFileSync(join(folder, "src/host.ts"), hostOfDeno(readFileSync(join(root, "src/host.ts"), "utf8")));
+  writeFileSync(join(folder, "src/base/host.ts"), hostOfDeno(readFileSync(join(root, "src/base/host.ts"), "utf8")));
   for (const page of ["README.md", "CHANGELOG.md"]) writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, version));
   const imports = { ...jsr.imports };
   for (const name of PACKAGES) {
@@ -85,7 +85,7 @@ const PACKAGES = [...PEERS, "@bufbuild/protobuf", "fast-png", "fflate", "jpeg-js
 /** JSR takes no types that are declared for all. */
 function hostOfDeno(text) {
   const without = text.replace(/^\/\/\/.*\n/m, "").replace(/declare global \{[\s\S]*?\n\}\n/, "");
-  if (without === text) throw new Error("src/host.ts declares no globals any more: take this step out of build/release.mjs");
+  if (without === text) throw new Error("src/base/host.ts declares no globals any more: take this step out of build/release.mjs");
   return without;
 }
 

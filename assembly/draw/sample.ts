@@ -19,7 +19,7 @@ export const SIZED: u32 = 16;
 /** Of a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Of a table without maxTimesSampled, in which nothing waits. */
 export const AHEAD: u32 = 32;
 
-/** A number of a column layout: the form above, which steps below (src/core/column-layouts.ts). */
+/** A number of a column layout: the form above, which steps below (src/memory/column-layouts.ts). */
 const FORM_BITS: u32 = 16;
 
 /** Why a draw is shorter than asked. */

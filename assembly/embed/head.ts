@@ -1,4 +1,4 @@
-/** What a Replay is of, as snapshots have it (src/store/format/head.ts): its options, where a row has what, its writers. */
+/** What a Replay is of, as snapshots have it (src/storage/format/head.ts): its options, where a row has what, its writers. */
 
 import { TEXT } from "../rows/leaf";
 import { PRIORITIZED, WITH_MIN } from "../selectors/selector";
@@ -11,7 +11,7 @@ import { selectorName, TableOptions } from "./table-options";
 import { Put, TEXT as TEXT_TAG } from "./tags";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
-/** Of the records (src/store/format/head.ts). */
+/** Of the records (src/storage/format/head.ts). */
 export const STATE_VERSION: f64 = 4;
 
 export function putHead(put: Put): void {

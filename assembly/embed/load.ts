@@ -1,4 +1,4 @@
-/** A Replay out of a snapshot, in the form of src/store/snapshot: its head becomes a text, then records take their places. Nothing is believed before it is checked. */
+/** A Replay out of a snapshot, in the form of src/storage/snapshot: its head becomes a text, then records take their places. Nothing is believed before it is checked. */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../record/check";
 import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../record/row";

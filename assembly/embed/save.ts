@@ -1,5 +1,5 @@
 /**
- * A snapshot, chunk by chunk, in the form of src/store/snapshot: "REPRISE1", then sections, the same records as there.
+ * A snapshot, chunk by chunk, in the form of src/storage/snapshot: "REPRISE1", then sections, the same records as there.
  *
  * SAVING, 32 bytes: │ stage u32 │ id u32 │ cursor u32 │ sections u32 │ changes u32 │ handle u32 │ chunk u32 │ bytes u32 │
  *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told

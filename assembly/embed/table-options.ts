@@ -21,7 +21,7 @@ import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
 import { sameWord, Words } from "./words";
 
-/** Items of a table, as in src/limits.ts. */
+/** Items of a table, as in src/base/limits.ts. */
 const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 

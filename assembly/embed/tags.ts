@@ -1,5 +1,5 @@
 /**
- * Values as bytes, as src/store/tags.ts has them: one byte that says what follows, then that. Here are those that the head of a snapshot and its list of writers have.
+ * Values as bytes, as src/storage/tags.ts has them: one byte that says what follows, then that. Here are those that the head of a snapshot and its list of writers have.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
  *   at, end: what is left to read · broken: it is cut, or something else than was asked for · odd: it has what only TypeScript knows · word, bytes: the last text · value: the last number

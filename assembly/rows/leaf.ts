@@ -15,7 +15,7 @@ export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
 
-/** Element types, numbered as in src/spec/dtype.ts. */
+/** Element types, numbered as in src/schema/dtype.ts. */
 export const BOOL: u32 = 0;
 const I8: u32 = 1;
 export const U8: u32 = 2;
@@ -27,7 +27,7 @@ const I64: u32 = 7;
 const U64: u32 = 8;
 export const F32: u32 = 9;
 export const F64: u32 = 10;
-/** Bytes here: a length, UTF-8, zeros (src/spec/text.ts). */
+/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). */
 export const TEXT: u32 = 11;
 
 export const LEAF_BYTES: u32 = 32;

@@ -2,7 +2,7 @@
 import { DISTINCT } from "../selectors/selector";
 import { admitPending, removeItem, Table } from "./table";
 
-/** The counters, numbered as in src/core/abi.ts. */
+/** The counters, numbered as in src/base/abi.ts. */
 const SIZE: u32 = 0;
 const STEPS: u32 = 1;
 const PENDING: u32 = 2;

@@ -118,7 +118,7 @@ export function table_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
 
-/** What can be told of a slot, numbered as in src/core/abi.ts. */
+/** What can be told of a slot, numbered as in src/base/abi.ts. */
 const ABOUT_PRIORITY: u32 = 0;
 const ABOUT_KEY: u32 = 1;
 const ABOUT_LENGTH: u32 = 2;

@@ -1,7 +1,8 @@
 /** What the adapters share: a batch with something else in place of each of its arrays of numbers. */
-import { type ColumnLike, isColumn } from "../column.ts";
-import { mustBe } from "../error.ts";
-import { type AnyArray, dtypeOf } from "../spec/dtype.ts";
+
+import { mustBe } from "../base/error.ts";
+import { type ColumnLike, isColumn } from "../schema/column.ts";
+import { type AnyArray, dtypeOf } from "../schema/dtype.ts";
 
 /** A batch, or a nest of columns, with a `T` in place of each array of numbers. Text, keys, counts and methods are left out. */
 export type Handed<V, T> = unknown extends V

@@ -1,7 +1,7 @@
 /** reprise/adapters/jax: batches as arrays of jax-js. The library is an argument, so that there is never a second copy of it. */
-import "../host.ts";
-import { mustBe } from "../error.ts";
-import type { AnyArray } from "../spec/dtype.ts";
+import "../base/host.ts";
+import { mustBe } from "../base/error.ts";
+import type { AnyArray } from "../schema/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 
 /** What is needed of `@jax-js/jax`: its `numpy`. */

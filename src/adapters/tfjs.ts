@@ -1,7 +1,7 @@
 /** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is an argument, so that any build of it will do. */
-import "../host.ts";
-import { mustBe } from "../error.ts";
-import type { AnyArray } from "../spec/dtype.ts";
+import "../base/host.ts";
+import { mustBe } from "../base/error.ts";
+import type { AnyArray } from "../schema/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 
 /** What is needed of `@tensorflow/tfjs`, `@tensorflow/tfjs-core`, `@tensorflow/tfjs-node` …: `import * as tf`. */

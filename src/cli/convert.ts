@@ -13,7 +13,7 @@ import {
   writeMinari,
   writeParquet,
   writeTfds,
-} from "../rlds/index.ts";
+} from "../datasets/rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { positive, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";

@@ -1,6 +1,6 @@
 /** How every command opens a dataset, and the options for that. */
 import { type Command, Option } from "commander";
-import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../rlds/index.ts";
+import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import type { Host } from "./answer.ts";
 import { several } from "./arguments.ts";
 import { breathing } from "./breath.ts";

@@ -1,6 +1,6 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
-import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../rlds/index.ts";
+import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../datasets/rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { breathing } from "./breath.ts";
 import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";

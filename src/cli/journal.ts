@@ -1,9 +1,9 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openJournal } from "../formats/replay/open-journal.ts";
+import { openJournal } from "../datasets/formats/replay/open-journal.ts";
 import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
-import { segmentOf } from "../store/log/segment-head.ts";
+import { segmentOf } from "../storage/log/segment-head.ts";
 
 /** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {

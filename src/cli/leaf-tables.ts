@@ -1,6 +1,6 @@
 /** Leaves as tables: of a spec, and their statistics. */
-import type { LeafStatistics, StepSpec } from "../rlds/index.ts";
-import { leaves } from "../spec/nest.ts";
+import type { LeafStatistics, StepSpec } from "../datasets/rlds/index.ts";
+import { leaves } from "../schema/nest.ts";
 import { shapeText, table } from "./text.ts";
 
 export interface NamedLeaf {

@@ -1,7 +1,8 @@
 /** `reprise push --server`: trajectories into the tables of a Reverb server. */
-import type { StepClient } from "../agents/index.ts";
+
+import { createTrajectoryDataSpec, type RldsDataset } from "../datasets/rlds/index.ts";
 import { ReplayError, type Spec } from "../index.ts";
-import { createTrajectoryDataSpec, type RldsDataset } from "../rlds/index.ts";
+import type { StepClient } from "../tf-agents/index.ts";
 import type { Host } from "./answer.ts";
 import { UsageError } from "./failure.ts";
 import { counted } from "./text.ts";

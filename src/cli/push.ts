@@ -1,7 +1,6 @@
 /** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`, or of a Reverb server. */
 import type { Command } from "commander";
-import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
-import { MAX_LENGTH } from "../limits.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
@@ -11,7 +10,8 @@ import {
   type PushedEpisodes,
   type RldsDataset,
   type StepSpec,
-} from "../rlds/index.ts";
+} from "../datasets/rlds/index.ts";
+import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { notNegative, seed as seedOf, selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";

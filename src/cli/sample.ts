@@ -1,9 +1,9 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
-import { isColumn } from "../column.ts";
 import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
-import { sizeOf } from "../spec/leaf.ts";
-import { zip } from "../spec/nest.ts";
+import { isColumn } from "../schema/column.ts";
+import { sizeOf } from "../schema/leaf.ts";
+import { zip } from "../schema/nest.ts";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { UsageError } from "./failure.ts";

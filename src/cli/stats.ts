@@ -1,8 +1,8 @@
 /** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
+import { MAX_LENGTH } from "../base/limits.ts";
+import { statistics } from "../datasets/rlds/index.ts";
 import type { Spec, Table } from "../index.ts";
-import { MAX_LENGTH } from "../limits.ts";
-import { statistics } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";

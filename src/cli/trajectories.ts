@@ -1,7 +1,8 @@
 /** `reprise push`: trajectories by an observer, whatever tables they go to. */
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type StepClient } from "../agents/index.ts";
+
+import { pushRldsToReverb, type RldsDataset } from "../datasets/rlds/index.ts";
 import { Replay, type Spec } from "../index.ts";
-import { pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type StepClient } from "../tf-agents/index.ts";
 import type { Host } from "./answer.ts";
 import { Interrupted } from "./failure.ts";
 import { PUSHING } from "./journal.ts";

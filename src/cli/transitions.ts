@@ -1,6 +1,7 @@
 /** `reprise push --n-step`: what a rule of `nStep` makes of the episodes of a dataset. */
+
+import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
 import type { OpenReplay } from "../index.ts";
-import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../rlds/index.ts";
 import type { Host } from "./answer.ts";
 import { Interrupted } from "./failure.ts";
 import { PUSHING } from "./journal.ts";

@@ -1,5 +1,5 @@
 /** The forms of answers that come over a port: panels and plots believe them. */
-import { COUNTERS } from "../core/abi.ts";
+import { COUNTERS } from "../base/abi.ts";
 import { type Form, fieldsOf, isCount, isFlag, isNumber, isText, listOf, maybe } from "../remote/form.ts";
 import type { Kind } from "./survey.ts";
 

@@ -2,9 +2,9 @@
  * The element `<replay-inspector>`: looks at a Replay in this page (`replay`), or at the other end of a port (`port`). In a frame it either takes a survey or draws one
  * plot, whatever the Replay holds. Without a page, as in Node or a worker, there is a class of nothing.
  */
-import { mustBe, type ReplayError } from "../error.ts";
+import { mustBe, type ReplayError } from "../base/error.ts";
 import { isPort, type PortLike } from "../remote/port.ts";
-import type { Replay } from "../replay.ts";
+import type { Replay } from "../replay/replay.ts";
 import { button, make, say } from "./dom.ts";
 import { Model } from "./model.ts";
 import { FillPanel, LimiterPanel } from "./panels/counters.ts";

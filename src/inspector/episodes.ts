@@ -1,5 +1,5 @@
 /** Whole episodes out of the items of a table, which come in the order in which they were made. */
-import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../core/abi.ts";
+import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./survey.ts";
 
 /** What there is to tell of a row. */

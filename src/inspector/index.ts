@@ -15,12 +15,12 @@
  *
  * Imported elsewhere, as in Node, no element is defined, and `serveInspector` works all the same.
  */
-import "../host.ts";
+import "../base/host.ts";
 import type { PortLike } from "../remote/port.ts";
-import type { Replay } from "../replay.ts";
+import type { Replay } from "../replay/replay.ts";
 import { InspectorElement } from "./element.ts";
 
-export { ReplayError, type ReplayErrorCode } from "../error.ts";
+export { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 export type { PortLike } from "../remote/port.ts";
 export { type InspectedReplay, serveInspector } from "./serve.ts";
 

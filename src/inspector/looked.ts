@@ -1,11 +1,11 @@
 /** What an inspector looks at in one table: a sample of its items, their ages, its episodes; one item; what a draw would give. O(sample) each. */
-import type { Blocked } from "../batch.ts";
-import { MOST, Probe, type Seen } from "../core/probe.ts";
-import { CoreStream } from "../core/stream.ts";
-import { engineOf, type Replay } from "../replay.ts";
-import { BLOCKED_BY } from "../sample.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
-import type { Table } from "../table.ts";
+import type { Blocked } from "../batch/batch.ts";
+import { MOST, Probe, type Seen } from "../batch/probe.ts";
+import { BLOCKED_BY } from "../batch/sample.ts";
+import { CoreStream } from "../memory/stream.ts";
+import { engineOf, type Replay } from "../replay/replay.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import type { Table } from "../tables/table.ts";
 import { agesOf, turnBefore } from "./ages.ts";
 import type { Chance } from "./chance.ts";
 import type { Drawn, DrawnItem, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";

@@ -1,8 +1,8 @@
 /** The Replay's end of a port at whose other end an inspector looks. */
-import { mustBe, ReplayError } from "../error.ts";
+import { mustBe, ReplayError } from "../base/error.ts";
 import { kindIn, malformed } from "../remote/form.ts";
 import { checkPort, listen, type PortLike, sent } from "../remote/port.ts";
-import type { Replay } from "../replay.ts";
+import type { Replay } from "../replay/replay.ts";
 import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./messages.ts";
 import type { Surveyor } from "./surveyor.ts";
 import { Turns } from "./turns.ts";

@@ -1,8 +1,8 @@
 /** Where an inspector's answers come from: a Replay in this page, or the other end of a port. */
-import { ReplayError } from "../error.ts";
+import { ReplayError } from "../base/error.ts";
 import { malformed } from "../remote/form.ts";
 import { checkPort, listen, type PortLike, received } from "../remote/port.ts";
-import type { Replay } from "../replay.ts";
+import type { Replay } from "../replay/replay.ts";
 import { isAnswer } from "./answer-form.ts";
 import { type AskMessage, type CommandMessage, type ToInspector, VERSION } from "./messages.ts";
 import type { Answer, Answers, Asked, Command, Kind } from "./survey.ts";

@@ -1,8 +1,8 @@
 /** What an inspector is told of a Replay: plain values, which go over ports as they are. */
-import type { Blocked } from "../batch.ts";
-import type { RateLimiter } from "../rate-limiter.ts";
-import type { Selector } from "../selector.ts";
-import type { TableStats } from "../table.ts";
+import type { Blocked } from "../batch/batch.ts";
+import type { RateLimiter } from "../schema/rate-limiter.ts";
+import type { Selector } from "../schema/selector.ts";
+import type { TableStats } from "../tables/table.ts";
 
 export interface LeafAbout {
   readonly path: string;

@@ -1,6 +1,6 @@
 /** Answers what an inspector asks of one Replay. Changes nothing that a program could notice: its chance is its own, and of the Replay's memory it takes reserved scratch. */
-import { integer, mustBe } from "../error.ts";
-import type { Replay } from "../replay.ts";
+import { integer, mustBe } from "../base/error.ts";
+import type { Replay } from "../replay/replay.ts";
 import { Chance } from "./chance.ts";
 import { LookedAt, rewardOf } from "./looked.ts";
 import type { About, Answer, Question, Survey } from "./survey.ts";

@@ -1,8 +1,8 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
-import { integer, mustBe, onlyKeys } from "../error.ts";
-import { MAX_ITEMS } from "../limits.ts";
-import { checkSeed } from "../seed.ts";
-import { isPlain } from "../spec/infer.ts";
+import { integer, mustBe, onlyKeys } from "../base/error.ts";
+import { MAX_ITEMS } from "../base/limits.ts";
+import { checkSeed } from "../base/seed.ts";
+import { isPlain } from "../schema/infer.ts";
 
 /** Options of the engine, of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, module";

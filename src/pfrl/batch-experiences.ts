@@ -1,8 +1,9 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
-import { Column } from "../column.ts";
-import { finite, mustBe, onlyKeys } from "../error.ts";
-import { type Dtype, isDtype } from "../spec/dtype.ts";
-import { elementsIn } from "../spec/numbers.ts";
+
+import { finite, mustBe, onlyKeys } from "../base/error.ts";
+import { Column } from "../schema/column.ts";
+import { type Dtype, isDtype } from "../schema/dtype.ts";
+import { elementsIn } from "../schema/numbers.ts";
 import { columnsOf, elementsOf, type PlainDtype, stackOf } from "./rows/stack.ts";
 import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";

@@ -1,9 +1,10 @@
 /** PFRL's batch_recurrent_experiences: episodes, stacked for the update of a recurrent model; and random_subseq, which cuts them. */
-import { Column } from "../column.ts";
-import { integer, mustBe } from "../error.ts";
-import { type AnyArray, zeros } from "../spec/dtype.ts";
-import { isLeaf, isObject, shapeOf, sizeOf } from "../spec/leaf.ts";
-import { nested } from "../spec/nest.ts";
+
+import { integer, mustBe } from "../base/error.ts";
+import { Column } from "../schema/column.ts";
+import { type AnyArray, zeros } from "../schema/dtype.ts";
+import { isLeaf, isObject, shapeOf, sizeOf } from "../schema/leaf.ts";
+import { nested } from "../schema/nest.ts";
 import { type BatchExperiencesOptions, floats, howOf, listsOf, type Stacked } from "./batch-experiences.ts";
 import type { PartLeaf } from "./rows/leaf.ts";
 import { type PlainDtype, stackOf } from "./rows/stack.ts";

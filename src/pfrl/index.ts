@@ -1,7 +1,7 @@
 /** reprise/pfrl: PFRL's replay buffers, as views on the one engine. Exports only. */
-import "../host.ts";
+import "../base/host.ts";
 
-export { type ObjectLeaf, object } from "../spec/leaf.ts";
+export { type ObjectLeaf, object } from "../schema/leaf.ts";
 export { type BatchExperiencesOptions, batchExperiences, type Experiences, type Stacked } from "./batch-experiences.ts";
 export { batchRecurrentExperiences, type RecurrentExperiences, randomSubseq } from "./batch-recurrent-experiences.ts";
 export { type EpisodeOptions, EpisodicReplayBuffer, type EpisodicReplayBufferOptions } from "./buffers/episodic-replay-buffer.ts";

@@ -1,5 +1,5 @@
 /** A transition, as it is appended and as it is given back. */
-import { mustBe } from "../error.ts";
+import { mustBe } from "../base/error.ts";
 
 export interface Transition {
   readonly state: unknown;

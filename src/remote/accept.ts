@@ -1,16 +1,16 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
-import { ENDS, TERMINATES, TRUNCATES } from "../core/abi.ts";
-import { disposed, type Engine } from "../core/engine.ts";
-import { type BlockOptions, endRulesOf } from "../ends.ts";
-import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
-import { printsAs } from "../prints.ts";
-import { finiteReward, type ResolvedWriterOptions, type WriterOptions } from "../rules.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
-import { packer } from "../spec/nest.ts";
-import type { ColumnsOf, Spec } from "../spec/spec.ts";
-import type { AnyTable } from "../table.ts";
-import type { WaitOptions } from "../wait.ts";
-import type { Writer } from "../writer.ts";
+import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
+import { codeOf, integer, onlyKeys, ReplayError } from "../base/error.ts";
+import { printsAs } from "../base/prints.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import { disposed, type Engine } from "../memory/engine.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { packer } from "../schema/nest.ts";
+import type { ColumnsOf, Spec } from "../schema/spec.ts";
+import { type BlockOptions, endRulesOf } from "../tables/ends.ts";
+import { finiteReward, type ResolvedWriterOptions, type WriterOptions } from "../tables/rules.ts";
+import type { AnyTable } from "../tables/table.ts";
+import type { Writer } from "../tables/writer.ts";
 import { type BlockForm, blockForm, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
 import { fieldsOf, isBuffer, isCount, isNumber, kindIn, listOf, malformed } from "./form.ts";
 import { admit, gone, type Met } from "./handshake.ts";

@@ -1,7 +1,7 @@
 /** A block: many steps on their way, a column a leaf, in one buffer that goes there and comes back. Behind the columns is a byte a row for what ends. */
-import { DTYPES } from "../spec/dtype.ts";
-import { type PlacedLeaf, up } from "../spec/layout.ts";
-import { readTexts } from "../spec/text.ts";
+import { DTYPES } from "../schema/dtype.ts";
+import { type PlacedLeaf, up } from "../schema/layout.ts";
+import { readTexts } from "../schema/text.ts";
 
 /** What happens between two steps: numbers in the message, so many each; the first is the number of the slot that comes next. */
 export const CALL = 7;

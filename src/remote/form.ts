@@ -1,5 +1,5 @@
 /** The form of what comes over a port: anybody may have sent it, so it is looked at before it is believed. */
-import { ReplayError } from "../error.ts";
+import { ReplayError } from "../base/error.ts";
 
 /** Whether a value is of a form. */
 export type Form = (value: unknown) => boolean;

@@ -1,10 +1,11 @@
 /** How the two ends of a port meet: either may come first, both compare their specs, and from then on they speak over a channel of their own. */
-import type { EndRules } from "../ends.ts";
-import { finite, ReplayError } from "../error.ts";
-import { MAX_TIMEOUT_MS } from "../limits.ts";
-import { leafText } from "../spec/leaf.ts";
-import type { FoundLeaf } from "../spec/spec.ts";
-import { type WaitOptions, within } from "../wait.ts";
+
+import { finite, ReplayError } from "../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../base/limits.ts";
+import { type WaitOptions, within } from "../base/wait.ts";
+import { leafText } from "../schema/leaf.ts";
+import type { FoundLeaf } from "../schema/spec.ts";
+import type { EndRules } from "../tables/ends.ts";
 import { fieldsOf, isCount, isFlag, isText, kindIn, listOf, type Form as MessageForm, malformed, maybe } from "./form.ts";
 import type { RefusedMessage } from "./messages.ts";
 import { Channel, checkPort, isPort, listen, type PortLike, received, sent } from "./port.ts";

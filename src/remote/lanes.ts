@@ -1,7 +1,7 @@
 /** What an actor's end knows of its lanes: where each will stand when the writer at the other end has taken all. */
 
-import type { Ends } from "../core/block.ts";
-import { endsAlready } from "../ends.ts";
+import type { Ends } from "../memory/block.ts";
+import { endsAlready } from "../tables/ends.ts";
 import type { Welcome } from "./handshake.ts";
 
 /** Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one, it is the newest one and the next step is its value. */

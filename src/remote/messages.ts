@@ -1,5 +1,5 @@
 /** What goes over the channel between an actor and the memory. */
-import type { Block } from "../core/block.ts";
+import type { Block } from "../memory/block.ts";
 import type { SentError } from "./port.ts";
 
 /** Steps and calls; the memory's side gives the buffer back when it has appended them. */

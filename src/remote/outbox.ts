@@ -1,10 +1,11 @@
 /** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
-import { type Block, type Ends, placeColumn, placeEnds } from "../core/block.ts";
-import { reentered } from "../core/reentry.ts";
-import { ReplayError } from "../error.ts";
-import { DTYPES } from "../spec/dtype.ts";
-import { type PlacedLeaf, up } from "../spec/layout.ts";
-import { type WaitOptions, within } from "../wait.ts";
+
+import { ReplayError } from "../base/error.ts";
+import { type WaitOptions, within } from "../base/wait.ts";
+import { type Block, type Ends, placeColumn, placeEnds } from "../memory/block.ts";
+import { reentered } from "../memory/reentry.ts";
+import { DTYPES } from "../schema/dtype.ts";
+import { type PlacedLeaf, up } from "../schema/layout.ts";
 import { type BlockForm, blockForm } from "./block.ts";
 import { fieldsOf, isBuffer, isCount, listOf, malformed } from "./form.ts";
 import { gone, type Met } from "./handshake.ts";

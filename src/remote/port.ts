@@ -1,5 +1,5 @@
 /** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
-import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../error.ts";
+import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../base/error.ts";
 import { malformed } from "./form.ts";
 
 /** A method, so that each port's own listeners fit. */

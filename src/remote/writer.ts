@@ -1,8 +1,18 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
-import { pointAtCallersOf } from "../caller.ts";
-import { type Block, blockOffsets, countEnds, type Ends, placeBlock, settled } from "../core/block.ts";
-import { whileBarred } from "../core/reentry.ts";
-import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
+import { pointAtCallersOf } from "../base/caller.ts";
+import { finite, integer, onlyKeys } from "../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../base/limits.ts";
+import { printsAs } from "../base/prints.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import { type Block, blockOffsets, countEnds, type Ends, placeBlock, settled } from "../memory/block.ts";
+import { whileBarred } from "../memory/reentry.ts";
+import { type StagedOf, Staging, stepMaker } from "../memory/staged.ts";
+import { type ColumnSet, checkSteps, columnsText, textSelections } from "../schema/columns.ts";
+import { DTYPES, type Numbered } from "../schema/dtype.ts";
+import { measured, NARROW, type PlacedLeaf, up } from "../schema/layout.ts";
+import { flattener, flattenSome, type Visit, visitor } from "../schema/nest.ts";
+import { priorityError } from "../schema/numbers.ts";
+import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../schema/spec.ts";
 import {
   type BlockOptions,
   beginsWithFinal,
@@ -17,19 +27,9 @@ import {
   mustShow,
   noEpisode,
   notFinite,
-} from "../ends.ts";
-import { finite, integer, onlyKeys } from "../error.ts";
-import { MAX_TIMEOUT_MS } from "../limits.ts";
-import { printsAs } from "../prints.ts";
-import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
-import { type ColumnSet, checkSteps, columnsText, textSelections } from "../spec/columns.ts";
-import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { measured, NARROW, type PlacedLeaf, up } from "../spec/layout.ts";
-import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
-import { priorityError } from "../spec/numbers.ts";
-import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
-import type { WaitOptions } from "../wait.ts";
-import type { HasLanes, OneLane } from "../writer.ts";
+} from "../tables/ends.ts";
+import { type ItemOptions, onlyItemOptions, unknownTable } from "../tables/rules.ts";
+import type { HasLanes, OneLane } from "../tables/writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
 import { knock, type Met, type Welcome } from "./handshake.ts";
 import { LaneStates } from "./lanes.ts";

@@ -1,7 +1,8 @@
 /** A sample of a server's as the item that it is: unpacked, its columns in the order of the table's signature. */
-import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
-import { ReplayError } from "../error.ts";
-import { leaves } from "../spec/nest.ts";
+
+import { ReplayError } from "../base/error.ts";
+import { leaves } from "../schema/nest.ts";
+import type { DrawnColumn, DrawnItem } from "../tf-agents/sampling/sample.ts";
 import { Chunks } from "./tensors/columns.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 import type { SampleInfoMessage } from "./wire/item.ts";

@@ -1,5 +1,5 @@
 /** The steps that a writer has at hand, leaf by leaf, and the chunks that they are in by now. */
-import type { PlacedLeaf } from "../spec/layout.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
 import { randomKey } from "./keys.ts";
 import { chunkOf, type StepValue } from "./step-values.ts";
 import type { StepPlace } from "./tensors/runs.ts";

@@ -1,5 +1,5 @@
 /** reprise/reverb: tables on a server of Reverb's, for Node, Deno and Bun. Exports only. */
-import "../host.ts";
+import "../base/host.ts";
 
 export { ReverbClient, type ReverbClientOptions } from "./client.ts";
 export type { LegacyStreamWriter } from "./legacy-stream-writer.ts";

@@ -1,6 +1,6 @@
 /** Items on their way to a server: sent in batches, confirmed one by one, and sent again with all their chunks where the connection was lost before that. */
-import { integer, ReplayError } from "../error.ts";
-import { Waiters, type WaitOptions } from "../wait.ts";
+import { integer, ReplayError } from "../base/error.ts";
+import { Waiters, type WaitOptions } from "../base/wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import type { Call } from "./grpc/call.ts";
 import type { Way } from "./grpc/channel.ts";

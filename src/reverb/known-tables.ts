@@ -1,8 +1,9 @@
 /** What a client knows of its servers' tables: asked once, and again for a table that was not there. Where no server is there yet, for as long as a lost connection is tried again. */
-import type { Shaped } from "../agents/signature.ts";
-import { mustFit } from "../agents/signature.ts";
-import { codeOf, mustBe, ReplayError } from "../error.ts";
-import { type WaitOptions, within } from "../wait.ts";
+
+import { codeOf, mustBe, ReplayError } from "../base/error.ts";
+import { type WaitOptions, within } from "../base/wait.ts";
+import type { Shaped } from "../tf-agents/signature.ts";
+import { mustFit } from "../tf-agents/signature.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { RpcError } from "./grpc/status.ts";

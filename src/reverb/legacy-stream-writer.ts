@@ -1,12 +1,13 @@
 /** Items of the last steps, sent to a server in chunks of all fields. Reverb's older `Writer`, as reprise/agents has it for tables of this process. */
-import type { PartOf, Values } from "../agents/writers/fields.ts";
-import { alike, type checkLegacy } from "../agents/writers/legacy-options.ts";
-import { mustBeTableName } from "../agents/writers/step-client.ts";
-import { finite, integer, mustBe } from "../error.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
-import { isList } from "../spec/numbers.ts";
-import type { ColumnsOf, Spec, StepOf } from "../spec/spec.ts";
-import type { WaitOptions } from "../wait.ts";
+
+import { finite, integer, mustBe } from "../base/error.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { isList } from "../schema/numbers.ts";
+import type { ColumnsOf, Spec, StepOf } from "../schema/spec.ts";
+import type { PartOf, Values } from "../tf-agents/writers/fields.ts";
+import { alike, type checkLegacy } from "../tf-agents/writers/legacy-options.ts";
+import { mustBeTableName } from "../tf-agents/writers/step-client.ts";
 import { type StepValue, stepValue } from "./step-values.ts";
 import { type HeldColumn, type Inside, insideOf, type StreamWriter, shapeOf } from "./stream-writer.ts";
 

@@ -1,5 +1,5 @@
 /** One stream of samples: asks for some, then for more as they are given on. A lost connection is made anew. */
-import { ReplayError } from "../error.ts";
+import { ReplayError } from "../base/error.ts";
 import { BackOff } from "./back-off.ts";
 import type { PackedItem } from "./drawn-item.ts";
 import type { Call } from "./grpc/call.ts";

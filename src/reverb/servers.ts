@@ -1,7 +1,7 @@
 /** The servers behind one client: one, or several that do not know of each other. A server that is gone is reported, and the others go on. */
 
-import type { WaitOptions } from "../wait.ts";
-import type { FullLogger } from "../warnings.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { FullLogger } from "../base/warnings.ts";
 import type { Call, CallHandlers } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";

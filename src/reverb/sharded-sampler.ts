@@ -1,8 +1,9 @@
 /** Draws items of the same table on several servers, from each in turn. A server that is gone or has none to give does not hold up the others. */
-import type { DrawnItem } from "../agents/sampling/sample.ts";
-import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
-import { codeOf, ReplayError } from "../error.ts";
-import { Waiters, type WaitOptions } from "../wait.ts";
+
+import { codeOf, ReplayError } from "../base/error.ts";
+import { Waiters, type WaitOptions } from "../base/wait.ts";
+import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
+import { checkSampler, type Sampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
 import { BackOff } from "./back-off.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { isGone, type Servers } from "./servers.ts";

@@ -1,9 +1,9 @@
 /** The values of single steps: checked, copied, and put into chunks. */
-import { mustBe } from "../error.ts";
-import { type AnyArray, type Numbered, zeros } from "../spec/dtype.ts";
-import { mustPut } from "../spec/fit.ts";
-import type { MeasuredLeaf } from "../spec/layout.ts";
-import { utf8Bytes } from "../spec/text.ts";
+import { mustBe } from "../base/error.ts";
+import { type AnyArray, type Numbered, zeros } from "../schema/dtype.ts";
+import { mustPut } from "../schema/fit.ts";
+import type { MeasuredLeaf } from "../schema/layout.ts";
+import { utf8Bytes } from "../schema/text.ts";
 import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
 import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
 

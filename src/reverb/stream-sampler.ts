@@ -1,8 +1,9 @@
 /** Draws items of a server's table, over one stream or several. */
-import type { DrawnItem } from "../agents/sampling/sample.ts";
-import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
-import { ReplayError } from "../error.ts";
-import type { WaitOptions } from "../wait.ts";
+
+import { ReplayError } from "../base/error.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
+import { checkSampler, type Sampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
 import { drawnItem } from "./drawn-item.ts";
 import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";

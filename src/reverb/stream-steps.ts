@@ -1,10 +1,11 @@
 /** What observers write to a server with: whole steps, items of the last ones, made by rules or when they are asked for. */
-import { mustBeTableName, type StepWriter, type StepWriterOptions } from "../agents/writers/step-client.ts";
-import { finite, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
-import { MAX_LENGTH } from "../limits.ts";
-import type { ItemOptions } from "../rules.ts";
-import type { Spec, StepOf } from "../spec/spec.ts";
-import type { WaitOptions } from "../wait.ts";
+
+import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { Spec, StepOf } from "../schema/spec.ts";
+import type { ItemOptions } from "../tables/rules.ts";
+import { mustBeTableName, type StepWriter, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
 import { allOf, type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
 
 /** An item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */

@@ -1,17 +1,18 @@
 /** Items of any steps at hand, sent to a server. Reverb's `TrajectoryWriter`, as reprise/agents has it for tables of this process. */
-import type { Shaped } from "../agents/signature.ts";
-import { type Fields, isPartial, type KeepOptions, type PartOf, type Values } from "../agents/writers/fields.ts";
-import { History, type HistoryOf } from "../agents/writers/history.ts";
-import { mustBeTableName } from "../agents/writers/step-client.ts";
-import { leafOf, TrajectoryColumn } from "../agents/writers/trajectory-column.ts";
-import type { ItemColumns, TrajectoryWriterOptions } from "../agents/writers/trajectory-writer.ts";
-import type { Column } from "../column.ts";
-import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
-import { MAX_LENGTH } from "../limits.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
-import { leaves, type Nest } from "../spec/nest.ts";
-import type { Spec, StepOf } from "../spec/spec.ts";
-import { type WaitOptions, within } from "../wait.ts";
+
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import { type WaitOptions, within } from "../base/wait.ts";
+import type { Column } from "../schema/column.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { leaves, type Nest } from "../schema/nest.ts";
+import type { Spec, StepOf } from "../schema/spec.ts";
+import type { Shaped } from "../tf-agents/signature.ts";
+import { type Fields, isPartial, type KeepOptions, type PartOf, type Values } from "../tf-agents/writers/fields.ts";
+import { History, type HistoryOf } from "../tf-agents/writers/history.ts";
+import { mustBeTableName } from "../tf-agents/writers/step-client.ts";
+import { leafOf, TrajectoryColumn } from "../tf-agents/writers/trajectory-column.ts";
+import type { ItemColumns, TrajectoryWriterOptions } from "../tf-agents/writers/trajectory-writer.ts";
 import { type ChunkOptions, HeldSteps } from "./held-steps.ts";
 import type { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";

@@ -1,13 +1,14 @@
 /** Items of patterns, sent to a server. Reverb's `StructuredWriter`, as reprise/agents has it for tables of this process. */
-import { type Compiled, compiled } from "../agents/patterns/compiled.ts";
-import { type Config, mustBeConfigs } from "../agents/patterns/config.ts";
-import { isPartial, type PartOf } from "../agents/writers/fields.ts";
-import { Structure, shapesOf } from "../agents/writers/structure.ts";
-import type { EndEpisodeOptions } from "../agents/writers/structured-writer.ts";
-import { flag, onlyKeys, ReplayError } from "../error.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
-import type { Spec, StepOf } from "../spec/spec.ts";
-import type { WaitOptions } from "../wait.ts";
+
+import { flag, onlyKeys, ReplayError } from "../base/error.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import type { Spec, StepOf } from "../schema/spec.ts";
+import { type Compiled, compiled } from "../tf-agents/patterns/compiled.ts";
+import { type Config, mustBeConfigs } from "../tf-agents/patterns/config.ts";
+import { isPartial, type PartOf } from "../tf-agents/writers/fields.ts";
+import { Structure, shapesOf } from "../tf-agents/writers/structure.ts";
+import type { EndEpisodeOptions } from "../tf-agents/writers/structured-writer.ts";
 import { allOf, type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
 
 /** What configs make of such steps. @throws TypeError, RangeError · ReplayError SPEC_MISMATCH */

@@ -1,5 +1,5 @@
 /** What a server tells of its tables, as clients of this process tell of theirs. */
-import type { TableInfo, TableSelector } from "../agents/sampling/table-info.ts";
+import type { TableInfo, TableSelector } from "../tf-agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
 import type { SelectorMessage, TableMessage } from "./wire/server-info.ts";
 

@@ -1,6 +1,7 @@
 /** Columns of a writer's history as a case names them. */
-import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/agents/index.ts";
+
 import { ReplayError } from "../../src/index.ts";
+import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/tf-agents/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
 /** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested as the item is to be. */

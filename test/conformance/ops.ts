@@ -1,5 +1,5 @@
 /** The ops of the tables' family, each a call of the public API. */
-import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/agents/index.ts";
+import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/tf-agents/index.ts";
 import { Malformed, numberOf, type Op, type Result, type TableArgs } from "./case.ts";
 import { plainTableInfo } from "./client/values.ts";
 import { map, pick, shapeText } from "./history.ts";

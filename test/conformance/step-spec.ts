@@ -1,7 +1,7 @@
 /** The steps of a case: which spec its Replay has, and values of its JSON as typed arrays. */
 
 import { f64, type Leaf, type Spec } from "../../src/index.ts";
-import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
+import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
 
 /** One Replay serves all that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */

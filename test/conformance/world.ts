@@ -1,4 +1,6 @@
 /** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
+
+import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import {
   type Client,
   type ItemColumns,
@@ -9,9 +11,8 @@ import {
   type Public,
   type Signature,
   type TrajectoryWriter,
-} from "../../src/agents/index.ts";
-import type { Awaitable } from "../../src/agents/writers/step-client.ts";
-import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
+} from "../../src/tf-agents/index.ts";
+import type { Awaitable } from "../../src/tf-agents/writers/step-client.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";

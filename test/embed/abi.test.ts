@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ABI_VERSION } from "../../src/core/abi.ts";
+import { ABI_VERSION } from "../../src/base/abi.ts";
 import { root } from "../support/core.ts";
 import { type Build, embedModule, embedOf } from "./host.ts";
 

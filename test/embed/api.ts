@@ -1,10 +1,11 @@
 /** Calls on the public TypeScript API, with results as the façade has them. */
-import { checkNormalize } from "../../src/asked.ts";
-import { COUNTERS } from "../../src/core/abi.ts";
+
+import { COUNTERS } from "../../src/base/abi.ts";
+import { checkNormalize } from "../../src/batch/asked.ts";
+import type { AnyTransitions } from "../../src/batch/transitions/filler.ts";
 import { type Batch, Replay } from "../../src/index.ts";
-import type { Table } from "../../src/table.ts";
-import type { AnyTransitions } from "../../src/transitions/filler.ts";
-import type { Writer } from "../../src/writer.ts";
+import type { Table } from "../../src/tables/table.ts";
+import type { Writer } from "../../src/tables/writer.ts";
 import type { Append, Call, End } from "./calls.ts";
 import { itemColumns, type OwnColumns, transitionColumns } from "./columns.ts";
 import { join, type Values } from "./values.ts";

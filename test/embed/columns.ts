@@ -1,10 +1,11 @@
 /** The columns of a batch on both sides, and where they differ. */
-import { type ColumnLike, isColumn } from "../../src/column.ts";
+
+import type { AnyTransitions } from "../../src/batch/transitions/filler.ts";
 import type { Batch } from "../../src/index.ts";
-import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
-import { valueAt } from "../../src/spec/nest.ts";
-import type { FoundLeaf } from "../../src/spec/spec.ts";
-import type { AnyTransitions } from "../../src/transitions/filler.ts";
+import { type ColumnLike, isColumn } from "../../src/schema/column.ts";
+import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import { valueAt } from "../../src/schema/nest.ts";
+import type { FoundLeaf } from "../../src/schema/spec.ts";
 import { type ToldColumn, type ToldColumns, textBytes } from "./host.ts";
 import { bytesIn, join } from "./values.ts";
 

@@ -1,7 +1,7 @@
 /** reprise.h is made of the page of embed.wasm, and of what it names: it has all of it. What C makes of it, `npm run test:c` runs. */
 import { expect, test } from "vitest";
 import { header } from "../../embed/c/header.mjs";
-import { DTYPES } from "../../src/spec/dtype.ts";
+import { DTYPES } from "../../src/schema/dtype.ts";
 import { embedModule } from "./host.ts";
 import { CODES } from "./operation.ts";
 

@@ -1,8 +1,8 @@
 /** Random steps: each value as TypeScript is given it, and as the bytes of a packed step. */
-import { DTYPES } from "../../src/spec/dtype.ts";
-import type { RowLeaf } from "../../src/spec/leaf.ts";
-import { pack } from "../../src/spec/nest.ts";
-import { type FoundLeaf, leavesOf, type Spec } from "../../src/spec/spec.ts";
+import { DTYPES } from "../../src/schema/dtype.ts";
+import type { RowLeaf } from "../../src/schema/leaf.ts";
+import { pack } from "../../src/schema/nest.ts";
+import { type FoundLeaf, leavesOf, type Spec } from "../../src/schema/spec.ts";
 import type { TestRandom } from "../support/random.ts";
 import { textBytes } from "./host.ts";
 

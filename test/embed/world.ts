@@ -1,12 +1,12 @@
 /** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
 import { type ItemRule, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
-import { checkRateLimiter } from "../../src/rate-limiter.ts";
-import { SELECTORS, type Selector } from "../../src/selector.ts";
-import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
-import { isLeaf, type RowLeaf } from "../../src/spec/leaf.ts";
-import { type FoundLeaf, leavesOf } from "../../src/spec/spec.ts";
-import type { TransitionRole } from "../../src/spec/transition-roles.ts";
-import type { TableOptions } from "../../src/table.ts";
+import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import { isLeaf, type RowLeaf } from "../../src/schema/leaf.ts";
+import { checkRateLimiter } from "../../src/schema/rate-limiter.ts";
+import { SELECTORS, type Selector } from "../../src/schema/selector.ts";
+import { type FoundLeaf, leavesOf } from "../../src/schema/spec.ts";
+import type { TransitionRole } from "../../src/schema/transition-roles.ts";
+import type { TableOptions } from "../../src/tables/table.ts";
 import type { TestRandom } from "../support/random.ts";
 
 /** What is undefined is left out on both sides: defaults are compared, too. */

@@ -1,7 +1,8 @@
 /** What a host keeps: a journal that is opened again; and where there are files, datasets that are read and written by their paths. */
+
+import { openRlds, type Source, writeJsonl } from "../../src/datasets/rlds/index.ts";
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";
-import { openRlds, type Source, writeJsonl } from "../../src/rlds/index.ts";
-import type { Directory } from "../../src/store/index.ts";
+import type { Directory } from "../../src/storage/index.ts";
 
 /** A Replay that is left after each hundred steps, and opened again by its directory alone: what it holds then, and draws; or why it cannot be kept. */
 export async function journal(dir: string | Directory): Promise<string> {

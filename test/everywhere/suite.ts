@@ -7,7 +7,7 @@ import { subpaths } from "subpaths";
 import operations from "../../dist/embed/operations.bin";
 import embedBytes from "../../dist/embed.wasm";
 import { f32, Replay } from "../../src/index.ts";
-import { memory } from "../../src/store/index.ts";
+import { memory } from "../../src/storage/index.ts";
 import hdf5 from "../data/extra/d4rl/tail.hdf5";
 import parquet from "../data/extra/plain.parquet";
 import { play } from "../embed/player.mjs";

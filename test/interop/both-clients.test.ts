@@ -1,5 +1,6 @@
 /** What programs may rely on with tables of this process and with those of a real server. The half with a server runs by `npm run interop`. */
 import { describe, expect, it, vi } from "vitest";
+import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
 import {
   createConfig,
   type ItemColumns,
@@ -8,9 +9,8 @@ import {
   type ReferenceStep,
   ReverbAddEpisodeObserver,
   ReverbAddTrajectoryObserver,
-} from "../../src/agents/index.ts";
-import { signatureOf } from "../../src/agents/signature.ts";
-import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
+} from "../../src/tf-agents/index.ts";
+import { signatureOf } from "../../src/tf-agents/signature.ts";
 import { ourSpec } from "../conformance/step-spec.ts";
 import { configOf } from "../conformance/structured/configs.ts";
 import { leavesOfCase } from "../conformance/structured/departures.ts";

@@ -1,8 +1,8 @@
 /** The same tables behind both kinds of client: in this process, and on a real server. For tests that hold for either. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { type Client, LocalClient, type NamedTable, type ReplaySample, type Signature } from "../../src/agents/index.ts";
 import { type Column, type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
+import { type Client, LocalClient, type NamedTable, type ReplaySample, type Signature } from "../../src/tf-agents/index.ts";
 import { python, startServer } from "./peer.ts";
 
 /** Inside of a `describe`: what its tests have, begun before them, with empty tables before each. */

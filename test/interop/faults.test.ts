@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
-import { f32, i32 } from "../../src/spec/constructors.ts";
+import { f32, i32 } from "../../src/schema/constructors.ts";
 import { Between } from "../support/between.ts";
 import { freeze, type Peer, python, startServer } from "./peer.ts";
 

@@ -1,8 +1,8 @@
 /** A real server's tables of data types that JavaScript has no arrays for, and an episode of thousands of chunks, both written by Python. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TrajectoryDataset } from "../../src/agents/index.ts";
 import { f32, i32 } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { TrajectoryDataset } from "../../src/tf-agents/index.ts";
 import { type Peer, python, serving } from "./peer.ts";
 
 const spec = { obs: f32(3), act: i32() };

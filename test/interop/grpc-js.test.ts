@@ -10,9 +10,9 @@ import type { ColumnMessage, SampleInfoMessage } from "../../src/reverb/wire/ite
 import { emptyRequest, insertRequest, mutateRequest, resetRequest, sampleRequest } from "../../src/reverb/wire/requests.ts";
 import { readInsertResponse, readSampleResponse } from "../../src/reverb/wire/responses.ts";
 import { readServerInfo } from "../../src/reverb/wire/server-info.ts";
-import { u8 } from "../../src/spec/constructors.ts";
-import { measured, type PlacedLeaf } from "../../src/spec/layout.ts";
-import { leavesOf } from "../../src/spec/spec.ts";
+import { u8 } from "../../src/schema/constructors.ts";
+import { measured, type PlacedLeaf } from "../../src/schema/layout.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
 import { type Ended, GrpcJsClient } from "../support/grpc-js.ts";
 import { type Peer, python, startServer } from "./peer.ts";
 

@@ -1,8 +1,8 @@
 /** Our client and a real server, beside Python's client. `npm run interop` makes the environment; without one these tests are skipped. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { DrawnItem } from "../../src/agents/sampling/sample.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
-import { f32, i32, text } from "../../src/spec/constructors.ts";
+import { f32, i32, text } from "../../src/schema/constructors.ts";
+import type { DrawnItem } from "../../src/tf-agents/sampling/sample.ts";
 import { type Peer, python, runPython, startServer } from "./peer.ts";
 
 const spec = { obs: f32(3), act: i32(), name: text({ maxBytes: 20 }) };

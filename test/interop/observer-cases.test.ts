@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LocalClient } from "../../src/agents/index.ts";
 import { fifo, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
-import { leavesOf } from "../../src/spec/spec.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
+import { LocalClient } from "../../src/tf-agents/index.ts";
 import { valueDifference } from "../conformance/compare.ts";
 import { kindOf } from "../conformance/meaning.ts";
 import { act, type Observer, type ObserverCase, observerOf } from "../conformance/observers/cases.ts";

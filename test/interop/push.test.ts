@@ -1,10 +1,10 @@
 /** `reprise push --server`, and what Python's client then finds in the tables. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LocalClient, ReverbAddTrajectoryObserver } from "../../src/agents/index.ts";
-import { signatureOf } from "../../src/agents/signature.ts";
+import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../src/datasets/rlds/index.ts";
 import { f32, fifo, i32, queueLimiter, type Spec } from "../../src/index.ts";
-import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../src/rlds/index.ts";
+import { LocalClient, ReverbAddTrajectoryObserver } from "../../src/tf-agents/index.ts";
+import { signatureOf } from "../../src/tf-agents/signature.ts";
 import { DATA, document, failure, reprise, started } from "../unit/cli/support.ts";
 import { begun, type Kind, kinds, taken } from "./clients.ts";
 import { runPython } from "./peer.ts";

@@ -1,7 +1,7 @@
 /** What datasets and buffers draw, the same from tables of this process and from those of a real server. The half with a server runs by `npm run interop`. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Client, type ReplaySample, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../src/agents/index.ts";
 import { f32, fifo, i32, maxHeap, prioritized, queueLimiter, uniform } from "../../src/index.ts";
+import { type Client, type ReplaySample, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../src/tf-agents/index.ts";
 import { type Clients, kinds } from "./clients.ts";
 
 const spec = { act: i32(), obs: f32(2) };

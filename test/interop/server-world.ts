@@ -1,6 +1,7 @@
 /** The tables of a case on a real server, which our client speaks to. */
-import type { Client, TableInfo } from "../../src/agents/index.ts";
+
 import { ReverbClient } from "../../src/reverb/index.ts";
+import type { Client, TableInfo } from "../../src/tf-agents/index.ts";
 import type { TableArgs, TableCase } from "../conformance/case.ts";
 import { nestedColumn } from "../conformance/nested.ts";
 import { type Sampled, TableWorld } from "../conformance/world.ts";

@@ -1,7 +1,7 @@
 /** Several real servers behind one client: who gets what, and what happens when one is killed in the middle of it and comes back. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
-import { i32 } from "../../src/spec/constructors.ts";
+import { i32 } from "../../src/schema/constructors.ts";
 import { type Peer, python, startServer } from "./peer.ts";
 
 const spec = { act: i32() };

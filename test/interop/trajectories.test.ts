@@ -1,8 +1,8 @@
 /** A learner in JavaScript on what Python wrote: batches of TF-Agents' trajectories, and priorities back. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asTransition, ReverbReplayBuffer, TrajectoryDataset, trajectorySpec } from "../../src/agents/index.ts";
 import { f32, i64 } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { asTransition, ReverbReplayBuffer, TrajectoryDataset, trajectorySpec } from "../../src/tf-agents/index.ts";
 import { type Peer, python, serving } from "./peer.ts";
 
 const COUNT = 1000;

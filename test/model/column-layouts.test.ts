@@ -1,9 +1,9 @@
 /** More column layouts than any word has bits, beside a twin that keeps what each item shows. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, minHeap, prioritized, queueLimiter, Replay, uniform } from "../../src/index.ts";
-import { engineOf } from "../../src/replay.ts";
-import { memory } from "../../src/store/directory/memory.ts";
-import type { Writer } from "../../src/writer.ts";
+import { engineOf } from "../../src/replay/replay.ts";
+import type { Writer } from "../../src/tables/writer.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";

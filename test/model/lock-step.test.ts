@@ -1,7 +1,7 @@
 /** Every remover under every sampler, at sizes around the widths of the core's structures. */
 import { describe, test } from "vitest";
-import { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "../../src/rate-limiter.ts";
-import { prioritized, SELECTORS, type Selector, type SelectorName } from "../../src/selector.ts";
+import { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "../../src/schema/rate-limiter.ts";
+import { prioritized, SELECTORS, type Selector, type SelectorName } from "../../src/schema/selector.ts";
 import { TestRandom } from "../support/random.ts";
 import { each, scaled } from "../support/size.ts";
 import { LockStep } from "./lock-step.ts";

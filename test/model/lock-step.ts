@@ -1,7 +1,7 @@
 /** The core and its twin side by side: the same random operations on both, and everything that can be seen compared after each. */
 import { expect } from "vitest";
-import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/core/abi.ts";
-import { waitsForDraws } from "../../src/rate-limiter.ts";
+import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/base/abi.ts";
+import { waitsForDraws } from "../../src/schema/rate-limiter.ts";
 import { TestRandom } from "../support/random.ts";
 import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";

@@ -1,8 +1,8 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
-import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
-import { kindsOf } from "../../src/core/table.ts";
-import type { RateLimiter } from "../../src/rate-limiter.ts";
-import type { Selector } from "../../src/selector.ts";
+import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/base/abi.ts";
+import { kindsOf } from "../../src/memory/table.ts";
+import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
+import type { Selector } from "../../src/schema/selector.ts";
 import { type CoreExports, coreOf, type Target } from "../support/core.ts";
 
 export interface RigOptions {

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Column, fifo, flatten, lifo, pack, Replay, type Spec } from "../../src/index.ts";
-import { blank } from "../../src/spec/leaf.ts";
-import { leavesOf } from "../../src/spec/spec.ts";
+import { blank } from "../../src/schema/leaf.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
 import { expectAlike } from "../support/alike.ts";
 import { given, type LeafValue, spec, stepsOf } from "../support/arbitrary-spec.ts";
 import { broken } from "../support/health.ts";

@@ -1,7 +1,7 @@
 /** Structured writers and pattern datasets beside a naive one that was written from the documents: random configs and steps, every item compared after each call. */
 import { expect, test } from "vitest";
-import { type Config, LocalClient, PatternDataset, type StructuredWriter } from "../../src/agents/index.ts";
 import { type Column, fifo, type Spec } from "../../src/index.ts";
+import { type Config, LocalClient, PatternDataset, type StructuredWriter } from "../../src/tf-agents/index.ts";
 import { nestedColumn } from "../conformance/nested.ts";
 import { ourSpec } from "../conformance/step-spec.ts";
 import { configOf } from "../conformance/structured/configs.ts";

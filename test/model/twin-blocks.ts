@@ -1,11 +1,11 @@
 /** Two replays that get the same steps: one in blocks with rules, one a step at a time, each item made by hand as the rules say. */
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
-import type { WriterOptions } from "../../src/rules.ts";
-import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
-import { flatten, pack } from "../../src/spec/nest.ts";
-import { leavesOf } from "../../src/spec/spec.ts";
-import type { Writer } from "../../src/writer.ts";
+import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import { flatten, pack } from "../../src/schema/nest.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
+import type { WriterOptions } from "../../src/tables/rules.ts";
+import type { Writer } from "../../src/tables/writer.ts";
 import { expectAlike } from "../support/alike.ts";
 import { broken } from "../support/health.ts";
 import type { TestRandom } from "../support/random.ts";

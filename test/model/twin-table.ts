@@ -5,8 +5,8 @@
  * - fifo the oldest, lifo the youngest; heaps the least or greatest priority, of equals the least recently inserted or updated.
  * - The limiter's cursor is inserts × samplesPerInsert - samples. What it refuses waits, and comes in in order.
  */
-import type { RateLimiter } from "../../src/rate-limiter.ts";
-import type { Selector } from "../../src/selector.ts";
+import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
+import type { Selector } from "../../src/schema/selector.ts";
 
 export interface TwinItem {
   readonly key: number;

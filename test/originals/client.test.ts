@@ -1,8 +1,8 @@
 /** What Reverb's client_test.py asserts, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, Table } from "../../src/agents/index.ts";
 import { f32, f64, fifo, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { LocalClient, Table } from "../../src/tf-agents/index.ts";
 import { GrpcServer } from "../support/grpc-server.ts";
 import { contents, frequencies, plain, type Sampled, samples } from "./support.ts";
 

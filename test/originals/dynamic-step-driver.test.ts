@@ -1,7 +1,16 @@
 /** What TF-Agents' dynamic_step_driver_test.py asserts, of ours. */
 import { expect, test } from "vitest";
-import { DynamicStepDriver, isBoundary, isFirst, restart, TFUniformReplayBuffer, type TimeStep, termination, trajectorySpec } from "../../src/agents/index.ts";
 import { type ColumnLike, f32, i32 } from "../../src/index.ts";
+import {
+  DynamicStepDriver,
+  isBoundary,
+  isFirst,
+  restart,
+  TFUniformReplayBuffer,
+  type TimeStep,
+  termination,
+  trajectorySpec,
+} from "../../src/tf-agents/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
 /** How many rows of a batch have a flag. */

@@ -1,6 +1,7 @@
 /** The environment and the policy of TF-Agents' tests of drivers: a count that the actions 1 and 2, in turn, bring from 0 to 3, again and again. A batch of one. */
-import { type PolicyStep, restart, type TimeStep, termination, trajectorySpec, transition } from "../../src/agents/index.ts";
+
 import { i32 } from "../../src/index.ts";
+import { type PolicyStep, restart, type TimeStep, termination, trajectorySpec, transition } from "../../src/tf-agents/index.ts";
 
 export const SPEC = trajectorySpec({ observation: i32(), action: i32(), policyInfo: i32() });
 

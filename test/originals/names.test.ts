@@ -32,7 +32,7 @@ function rows(page: string): Row[] {
 /** Each exported name of the entries, with its members: a class's own and static ones, an interface's, an object's. */
 function exported(): Map<string, ReadonlySet<string>> {
   const program = ts.createProgram(
-    ["src/index.ts", "src/reverb/index.ts", "src/agents/index.ts", "src/rlds/index.ts"].map((file) => join(root, file)),
+    ["src/index.ts", "src/reverb/index.ts", "src/tf-agents/index.ts", "src/datasets/rlds/index.ts"].map((file) => join(root, file)),
     { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, allowImportingTsExtensions: true, noEmit: true, strict: true, types: [] },
   );
   const checker = program.getTypeChecker();

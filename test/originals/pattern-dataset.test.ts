@@ -1,7 +1,7 @@
 /** What Reverb's pattern_dataset_test.py asserts, of ours. */
 import { expect, test } from "vitest";
-import { Condition, createConfig, createReferenceStep, PatternDataset, patternDatasetWithInfo, patternFromTransform } from "../../src/agents/index.ts";
 import { bool, i32, i64 } from "../../src/index.ts";
+import { Condition, createConfig, createReferenceStep, PatternDataset, patternDatasetWithInfo, patternFromTransform } from "../../src/tf-agents/index.ts";
 import { plain } from "./support.ts";
 
 const EPISODES = { data: i64(), is_last: bool() };

@@ -1,7 +1,7 @@
 /** What TF-Agents' py_replay_buffers_test.py asserts, of ours. */
 import { expect, test } from "vitest";
-import { fromTransition, PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec, transition } from "../../src/agents/index.ts";
 import { type ColumnLike, i32, u8 } from "../../src/index.ts";
+import { fromTransition, PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec, transition } from "../../src/tf-agents/index.ts";
 import { code } from "./support.ts";
 
 const STACK = 4;

@@ -1,5 +1,6 @@
 /** What Reverb's structured_writer_test.py asserts, of ours. */
 import { expect, test } from "vitest";
+import { bool, f32, f64, i8, i32, i64, type Spec } from "../../src/index.ts";
 import {
   Condition,
   createConfig,
@@ -11,8 +12,7 @@ import {
   Table,
   tdError,
   unpackPattern,
-} from "../../src/agents/index.ts";
-import { bool, f32, f64, i8, i32, i64, type Spec } from "../../src/index.ts";
+} from "../../src/tf-agents/index.ts";
 import { code, contents, samples } from "./support.ts";
 
 const TABLES = [0, 1, 2, 3, 4].map((i) => `queue_${i}`);

@@ -1,7 +1,7 @@
 /** What the translations share: the items of tables, as plain values. */
 import { expect } from "vitest";
-import type { ReplaySample } from "../../src/agents/index.ts";
 import type { Column } from "../../src/index.ts";
+import type { ReplaySample } from "../../src/tf-agents/index.ts";
 import { GrpcServer } from "../support/grpc-server.ts";
 
 /** Columns as plain arrays, in whatever they are nested. */

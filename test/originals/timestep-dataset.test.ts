@@ -1,8 +1,8 @@
 /** What Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type SampleBatch, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { LocalClient, type SampleBatch, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/tf-agents/index.ts";
 import { code, INFO, nowhere, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
 
 const SIGNED: Signature = { dtype: "f32", shape: [null, null] };

@@ -1,8 +1,8 @@
 /** What Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type ReplaySample, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { LocalClient, type ReplaySample, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/tf-agents/index.ts";
 import { code, INFO, nowhere, REFUSED, TAKEN, taken } from "./support.ts";
 
 const TABLE = "prioritized";

@@ -1,5 +1,6 @@
 /** What TF-Agents' trajectory_test.py asserts, of ours. */
 import { expect, test } from "vitest";
+import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import {
   DynamicEpisodeDriver,
   first,
@@ -12,8 +13,7 @@ import {
   toNStepTransition,
   toTransition,
   toTransitionSpec,
-} from "../../src/agents/index.ts";
-import { type ColumnLike, f32, i32 } from "../../src/index.ts";
+} from "../../src/tf-agents/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
 const { FIRST, MID, LAST } = StepType;

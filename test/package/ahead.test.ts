@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import * as agents from "../../src/agents/index.ts";
 import * as main from "../../src/index.ts";
 import * as pfrl from "../../src/pfrl/index.ts";
-import type { Directory } from "../../src/store/index.ts";
-import * as storage from "../../src/store/index.ts";
+import type { Directory } from "../../src/storage/index.ts";
+import * as storage from "../../src/storage/index.ts";
+import * as agents from "../../src/tf-agents/index.ts";
 import { moduleOf, root } from "../support/core.ts";
 
 const { Module } = WebAssembly;

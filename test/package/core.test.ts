@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import * as abi from "../../src/core/abi.ts";
-import { Core } from "../../src/core/core.ts";
-import { instance } from "../../src/core/module.ts";
+import * as abi from "../../src/base/abi.ts";
 import { Replay, type Spec, u8 } from "../../src/index.ts";
-import { SELECTORS } from "../../src/selector.ts";
-import { DTYPES } from "../../src/spec/dtype.ts";
-import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/spec/layout.ts";
+import { Core } from "../../src/memory/core.ts";
+import { instance } from "../../src/memory/module.ts";
+import { DTYPES } from "../../src/schema/dtype.ts";
+import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/schema/layout.ts";
+import { SELECTORS } from "../../src/schema/selector.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
@@ -30,7 +30,7 @@ const PAGE = nouns(read("assembly/index.ts"), (part) =>
     .map((name) => name.trim())
     .filter((name) => name !== ""),
 );
-const [INTERFACE] = /export interface Exports \{[\s\S]*?\n\}/.exec(read("src/core/abi.ts")) as RegExpExecArray;
+const [INTERFACE] = /export interface Exports \{[\s\S]*?\n\}/.exec(read("src/base/abi.ts")) as RegExpExecArray;
 const MIRROR = nouns(INTERFACE, (part) =>
   [...part.matchAll(/^ {2}(?:readonly )?(\w+): /gm)].map((match) => match[1] as string).filter((name) => name !== "memory"),
 );

@@ -1,6 +1,6 @@
 /** The dependency direction: the repository keeps it, and a copy that does not is told where, which rule, and what to do. */
 import { spawnSync } from "node:child_process";
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -38,27 +38,28 @@ describe("the dependency direction", () => {
   });
 
   test.runIf(whole)("is not broken by comments, strings, or members that are called like a runtime's", () => {
-    add("src/spec/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
-    add("src/spec/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
+    add("src/schema/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
+    add("src/schema/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
     expect(direction(tree).faults).toEqual([]);
   });
 
   test.runIf(whole)("is told file by file where it is broken", () => {
     const up = add("assembly/memory/ring.ts", `import { Pool } from "../rows/pool";`);
     const host = add("assembly/memory/bytes.ts", `@external("env", "now")\ndeclare function now(): f64;`);
-    const tests = add("src/spec/layout.ts", `import { root } from "../../test/support/core.ts";`);
-    const names = add("src/spec/spec.ts", "export const where = process.cwd();\nexport const page = globalThis.document;");
-    const node = add("src/wait.ts", `export type { Stats } from "node:fs";`);
-    const same = add("src/rate-limiter.ts", `export type { Selector } from "./selector.ts";`);
-    const round = add("src/error.ts", `export const limiters = () => import("./rate-limiter.ts");`);
-    const gone = add("src/spec/columns.ts", `import type { Gone } from "./gone.ts";`);
+    const tests = add("src/schema/layout.ts", `import { root } from "../../test/support/core.ts";`);
+    const names = add("src/schema/spec.ts", "export const where = process.cwd();\nexport const page = globalThis.document;");
+    const node = add("src/base/wait.ts", `export type { Stats } from "node:fs";`);
+    const same = add("src/schema/rate-limiter.ts", `export type { Files } from "../files/directory.ts";`);
+    const round = add("src/base/error.ts", `export const limiters = () => import("../schema/rate-limiter.ts");`);
+    const gone = add("src/schema/columns.ts", `import type { Gone } from "./gone.ts";`);
     const raw = add(
-      "src/plan.ts",
+      "src/replay/plan.ts",
       "export const raw = (engine: any) => [engine.core.u8, engine.core.x, engine.calls.stream_length(0)];\nexport const { f64 } = ({} as any).core;",
     );
-    writeFileSync(join(tree, "src", "placeless.ts"), "export const one = 1;\n");
+    mkdirSync(join(tree, "src/placeless"));
+    writeFileSync(join(tree, "src/placeless/one.ts"), "export const one = 1;\n");
     rmSync(join(tree, "assembly", "selectors", "heap.ts"));
-    rmSync(join(tree, "assembly", "kernels.ts"));
+    rmSync(join(tree, "src/adapters"), { recursive: true });
     const heap =
       readFileSync(join(tree, "assembly/selectors/selector.ts"), "utf8")
         .split("\n")
@@ -68,21 +69,21 @@ describe("the dependency direction", () => {
       `assembly/memory/ring.ts:${up}: imports assembly/rows/pool.ts, which is not below it`,
       `assembly/memory/bytes.ts:${host}: @external asks the host`,
       `assembly/memory/bytes.ts:${host + 1}: declare asks the host`,
-      `src/spec/layout.ts:${tests}: imports test/support/core.ts: src knows nothing outside src; move`,
-      `src/spec/spec.ts:${names}: names process, which only some runtimes have: take it as an option`,
-      `src/spec/spec.ts:${names + 1}: names document, which only some runtimes have`,
-      `src/wait.ts:${node}: imports node:fs: the engine depends on nothing`,
-      `src/rate-limiter.ts:${same}: imports src/selector.ts, which is not below it`,
-      `src/error.ts:${round}: imports src/rate-limiter.ts, which is not below it`,
-      `src/plan.ts:${raw}: looks at the core's memory, or its exports, by u8: only src/core/ does`,
-      `src/plan.ts:${raw}: looks at the core's memory, or its exports, by x: only src/core/ does`,
-      `src/plan.ts:${raw}: calls the core's stream_length: only src/core/ does; call a facade there`,
-      `src/plan.ts:${raw + 1}: looks at the core's memory, or its exports, by f64: only src/core/ does`,
-      `src/spec/columns.ts:${gone}: imports src/spec/gone.ts, which is not there: correct the path`,
-      "src/placeless.ts:1: has no layer: give it one in build/layers.mjs",
-      "build/layers.mjs: names assembly/kernels.ts, which is not there: take it out",
+      `src/schema/layout.ts:${tests}: imports test/support/core.ts: src knows nothing outside src; move`,
+      `src/schema/spec.ts:${names}: names process, which only some runtimes have: take it as an option`,
+      `src/schema/spec.ts:${names + 1}: names document, which only some runtimes have`,
+      `src/base/wait.ts:${node}: imports node:fs: the engine depends on nothing`,
+      `src/schema/rate-limiter.ts:${same}: imports src/files/directory.ts, which is not below it`,
+      `src/base/error.ts:${round}: imports src/schema/rate-limiter.ts, which is not below it`,
+      `src/replay/plan.ts:${raw}: looks at the core's memory, or its exports, by u8: only src/memory/ and src/batch/ do`,
+      `src/replay/plan.ts:${raw}: looks at the core's memory, or its exports, by x: only src/memory/ and src/batch/ do`,
+      `src/replay/plan.ts:${raw}: calls the core's stream_length: only src/memory/ and src/batch/ do; call a facade there`,
+      `src/replay/plan.ts:${raw + 1}: looks at the core's memory, or its exports, by f64: only src/memory/ and src/batch/ do`,
+      `src/schema/columns.ts:${gone}: imports src/schema/gone.ts, which is not there: correct the path`,
+      "src/placeless/one.ts:1: its folder has no layer: give it one in build/layers.mjs",
+      "build/layers.mjs: names src/adapters/, which is not there: take it out",
       `assembly/selectors/selector.ts:${heap}: imports assembly/selectors/heap.ts, which is not there`,
-      "imports itself, by src/error.ts → src/rate-limiter.ts → src/error.ts: move what they share",
+      "imports itself, by src/base/error.ts → src/schema/rate-limiter.ts → src/base/error.ts: move what they share",
     ];
     for (const want of wanted) expect(faults.filter((fault) => fault.includes(want))).toEqual([expect.any(String)]);
     expect(faults.length).toBe(wanted.length);

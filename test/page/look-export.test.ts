@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { openRlds } from "../../src/rlds/index.ts";
+import { openRlds } from "../../src/datasets/rlds/index.ts";
 import { choose, data, player, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
 

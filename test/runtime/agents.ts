@@ -1,4 +1,6 @@
 /** One number for what observers and replay buffers give: a fixed script of random episodes, every item, window, id and probability hashed. */
+
+import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
 import {
   EpisodicReplayBuffer,
   isFirst,
@@ -9,8 +11,7 @@ import {
   TFUniformReplayBuffer,
   type Trajectory,
   trajectorySpec,
-} from "../../src/agents/index.ts";
-import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
+} from "../../src/tf-agents/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytes } from "./scenes.ts";
 import { Sink } from "./sink.ts";

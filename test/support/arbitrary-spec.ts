@@ -1,10 +1,10 @@
 /** Random specs, and steps that fit them: for fast-check. */
 import fc from "fast-check";
 import type { Spec } from "../../src/index.ts";
-import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
-import type { RowLeaf } from "../../src/spec/leaf.ts";
-import { leavesOf } from "../../src/spec/spec.ts";
-import { isWellFormed, utf8Bytes } from "../../src/spec/text.ts";
+import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import type { RowLeaf } from "../../src/schema/leaf.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
+import { isWellFormed, utf8Bytes } from "../../src/schema/text.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
 /** Of awkward order: by text, not by number; and words that a leaf has. */

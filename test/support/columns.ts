@@ -1,9 +1,9 @@
 /** What a dataset comes to: of each column of its steps dtype, shape, and the checksum of its bytes over all steps. */
 
-import { crc32 } from "../../src/formats/npz/zip.ts";
-import type { ReadEpisode } from "../../src/formats/reader.ts";
-import { leavesOf } from "../../src/rlds/dataset/leaves.ts";
-import type { ColumnData } from "../../src/rlds/dataset/step-columns.ts";
+import { crc32 } from "../../src/datasets/formats/npz/zip.ts";
+import type { ReadEpisode } from "../../src/datasets/formats/reader.ts";
+import { leavesOf } from "../../src/datasets/model/leaves.ts";
+import type { ColumnData } from "../../src/datasets/model/step-columns.ts";
 
 export interface Told {
   readonly dtype: string;

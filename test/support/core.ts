@@ -1,7 +1,7 @@
 /** The core's builds, as tests load them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { A, Exports, Fn } from "../../src/core/abi.ts";
+import type { A, Exports, Fn } from "../../src/base/abi.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 

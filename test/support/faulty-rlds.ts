@@ -1,6 +1,6 @@
 /** RLDS episodes that are right, and faults put into them. */
-import type { RldsEpisode, RldsStep, StepSpec } from "../../src/rlds/index.ts";
-import { StepColumns } from "../../src/rlds/index.ts";
+import type { RldsEpisode, RldsStep, StepSpec } from "../../src/datasets/rlds/index.ts";
+import { StepColumns } from "../../src/datasets/rlds/index.ts";
 import type { TestRandom } from "./random.ts";
 
 export interface TestStep extends RldsStep {

@@ -1,7 +1,7 @@
 /** Every invariant that the core can check of itself. */
 
 import type { Replay, Spec, Table } from "../../src/index.ts";
-import { engineOf } from "../../src/replay.ts";
+import { engineOf } from "../../src/replay/replay.ts";
 
 /** What is broken, by name and number; empty where all is well. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {

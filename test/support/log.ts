@@ -1,5 +1,5 @@
 /** Logs, as tests write and read them. */
-import { type Directory, Log, type LogOptions, type MemoryDirectory, memory } from "../../src/store/index.ts";
+import { type Directory, Log, type LogOptions, type MemoryDirectory, memory } from "../../src/storage/index.ts";
 import { TestRandom } from "./random.ts";
 
 /** Nothing is written but by `flush`, or when much waits. */

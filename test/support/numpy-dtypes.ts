@@ -1,5 +1,5 @@
 /** What NumPy calls the dtypes of numbers. */
-import type { Dtype } from "../../src/spec/dtype.ts";
+import type { Dtype } from "../../src/schema/dtype.ts";
 
 export const NUMPY: { readonly [D in Dtype]: string } = {
   bool: "bool",

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import type { ReplayBuffer } from "../../src/pfrl/index.ts";
-import { memory } from "../../src/store/index.ts";
+import { memory } from "../../src/storage/index.ts";
 
 /** A buffer of any class. */
 type AnyBuffer = Pick<ReplayBuffer, "save" | "running"> & { readonly beta?: number; readonly waitingKeys?: Float64Array };

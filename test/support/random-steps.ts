@@ -1,7 +1,7 @@
 /** Episodes of any spec, the same each time: numbers over the whole range of their dtypes. */
-import type { RldsDataset, StepLeaf, StepSpec } from "../../src/rlds/dataset/dataset.ts";
-import { zeros } from "../../src/spec/dtype.ts";
-import { isLeaf, sizeOf } from "../../src/spec/leaf.ts";
+import type { RldsDataset, StepLeaf, StepSpec } from "../../src/datasets/model/dataset.ts";
+import { zeros } from "../../src/schema/dtype.ts";
+import { isLeaf, sizeOf } from "../../src/schema/leaf.ts";
 
 export const leaf = (dtype: string, shape: readonly number[] = []) => ({ dtype, shape }) as StepLeaf;
 

@@ -1,8 +1,8 @@
 /** What a reader finds in a dataset, in the terms of test/data/tfds/expected.json. */
 
-import { leavesOf } from "../../src/rlds/dataset/leaves.ts";
-import type { RldsReader } from "../../src/rlds/index.ts";
-import { isText } from "../../src/spec/leaf.ts";
+import { leavesOf } from "../../src/datasets/model/leaves.ts";
+import type { RldsReader } from "../../src/datasets/rlds/index.ts";
+import { isText } from "../../src/schema/leaf.ts";
 import { crc32 } from "./crc32.ts";
 import { NUMPY } from "./numpy-dtypes.ts";
 

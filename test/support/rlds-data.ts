@@ -1,7 +1,7 @@
 /** Datasets that have everything a file may have. */
 import { expect } from "vitest";
-import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../src/rlds/index.ts";
-import { StepColumns } from "../../src/rlds/index.ts";
+import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../src/datasets/rlds/index.ts";
+import { StepColumns } from "../../src/datasets/rlds/index.ts";
 
 const leaf = (dtype: string, shape: readonly number[] = []) => ({ dtype, shape }) as StepSpec;
 

@@ -18,7 +18,7 @@ import {
   u8,
   uniform,
 } from "../../src/index.ts";
-import type { Writer } from "../../src/writer.ts";
+import type { Writer } from "../../src/tables/writer.ts";
 import type { TestRandom } from "./random.ts";
 import { each } from "./size.ts";
 

@@ -1,8 +1,8 @@
 /** What an owner does to its files, call by call, so that a reader can be shown any moment between two of them. */
-import type { SourceFolder } from "../../src/formats/sources/source.ts";
-import { RldsError } from "../../src/rlds/dataset/rlds-error.ts";
-import type { Directory, StorageFile } from "../../src/store/directory/directory.ts";
-import { type MemoryDirectory, memory } from "../../src/store/directory/memory.ts";
+import type { SourceFolder } from "../../src/datasets/formats/sources/source.ts";
+import { RldsError } from "../../src/datasets/model/rlds-error.ts";
+import type { Directory, StorageFile } from "../../src/files/directory.ts";
+import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
 
 type Change = (files: MemoryDirectory) => void;
 type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;

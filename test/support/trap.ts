@@ -1,6 +1,6 @@
 /** What a trapped debug core left behind: where an assertion failed, and its message (assembly/memory/trap.ts). */
 import { type ASUtil, instantiateSync } from "@assemblyscript/loader";
-import type { Exports } from "../../src/core/abi.ts";
+import type { Exports } from "../../src/base/abi.ts";
 import { moduleOf } from "./core.ts";
 
 const TRAP_AT = 256;

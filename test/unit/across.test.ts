@@ -1,8 +1,8 @@
 /** Writers that are `across`: items from the lane's continuous stream of steps, by rules and by calls, in every way that steps come. */
 import { describe, expect, test, vi } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
-import { memory } from "../../src/store/directory/memory.ts";
 import { broken } from "../support/health.ts";
 import { ends } from "./remote/support.ts";
 

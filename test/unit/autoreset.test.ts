@@ -1,8 +1,8 @@
 /** The end of an episode that terminated, of lanes that begin anew by the next step: nothing that is still to come is worth anything. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
-import { memory } from "../../src/store/directory/memory.ts";
 import { broken } from "../support/health.ts";
 import { ends } from "./remote/support.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Exports } from "../../src/core/abi.ts";
+import type { Exports } from "../../src/base/abi.ts";
 import { f32, i32, lifo, maxHeap, prioritized, Replay, sampleToInsertRatio, shared, uniform } from "../../src/index.ts";
 import { coreOf, moduleOf, root } from "../support/core.ts";
 import { broken } from "../support/health.ts";

@@ -1,9 +1,9 @@
 /** Floats at the edge: what f32 would make infinite is refused, infinite numbers are values, NaN is allowed with one warning. */
 import { describe, expect, test } from "vitest";
-import { LocalClient, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { f32, f64, Replay, shared } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
+import { LocalClient, TFUniformReplayBuffer } from "../../src/tf-agents/index.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { one: f32(), line: f32(3), square: f32(2, 2), wide: f64(2), stack: shared("s", f32(2), 2) } as const;

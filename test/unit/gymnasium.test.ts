@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import * as reprise from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
-import { memory } from "../../src/store/directory/memory.ts";
 import { root } from "../support/core.ts";
 import { cartPole, type Episode, type VectorRun } from "../support/gymnasium.ts";
 import { broken } from "../support/health.ts";

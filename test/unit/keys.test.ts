@@ -1,9 +1,9 @@
 /** What is a key: arrays that would lose its bits are refused, and so are values that no item ever had; stale keys are skipped. */
 import { describe, expect, test } from "vitest";
-import { type DrawnItem, LocalClient, ReverbReplayBuffer, type TableClient } from "../../src/agents/index.ts";
 import { i32, prioritized, Replay } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { type DrawnItem, LocalClient, ReverbReplayBuffer, type TableClient } from "../../src/tf-agents/index.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { x: i32() };

@@ -1,9 +1,9 @@
 /** What a first program may get wrong is answered by name: the argument, the rule, the value, the remedy. */
 import { afterEach, expect, test, vi } from "vitest";
-import { unopened } from "../../src/formats/sources/node-source.ts";
+import { unopened } from "../../src/datasets/formats/sources/node-source.ts";
+import { attempt } from "../../src/files/attempt.ts";
 import { f32, i32, prioritized, Replay, u8 } from "../../src/index.ts";
-import { attempt } from "../../src/store/directory/attempt.ts";
-import { memory } from "../../src/store/index.ts";
+import { memory } from "../../src/storage/index.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
 const spec = { observation: f32(4), action: i32(), reward: f32() };
@@ -173,7 +173,7 @@ test("Replay.open without dir says what it takes", async () => {
 });
 
 test("a host that forbids compiling is told of module, and of wasm-unsafe-eval", async () => {
-  const { moduleOf } = await import("../../src/core/module.ts?forbidden" as string);
+  const { moduleOf } = await import("../../src/memory/module.ts?forbidden" as string);
   vi.spyOn(WebAssembly, "Module").mockImplementation(
     class {
       constructor() {

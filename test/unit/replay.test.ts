@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { EpisodicReplayBuffer, LocalClient, PyUniformReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
 import {
   PersistentReplayBuffer,
@@ -8,7 +7,8 @@ import {
   PrioritizedReplayBuffer,
   ReplayBuffer,
 } from "../../src/pfrl/index.ts";
-import { memory } from "../../src/store/index.ts";
+import { memory } from "../../src/storage/index.ts";
+import { EpisodicReplayBuffer, LocalClient, PyUniformReplayBuffer, TFUniformReplayBuffer } from "../../src/tf-agents/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 

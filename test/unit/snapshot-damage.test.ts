@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { crc32c } from "../../src/formats/tfds/crc32c.ts";
+import { TABLE, WRITERS } from "../../src/base/kinds.ts";
+import { crc32c } from "../../src/datasets/formats/tfds/crc32c.ts";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
-import { TABLE, WRITERS } from "../../src/store/format/kinds.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { type Column, f32, fifo, i32, Replay, shared, text } from "../../src/index.ts";
-import { memory } from "../../src/store/directory/memory.ts";
 import { broken } from "../support/health.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 

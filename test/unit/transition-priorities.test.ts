@@ -1,8 +1,8 @@
 /** `priorities` of appendColumns with rules of `nStep`: one for each transition, by its first step. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, Replay, type Writer } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
-import { memory } from "../../src/store/directory/memory.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { ends } from "./remote/support.ts";

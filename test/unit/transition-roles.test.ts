@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { memory } from "../../src/files/memory.ts";
 import { bool, f32, i32, Replay, shared, text } from "../../src/index.ts";
-import { engineOf } from "../../src/replay.ts";
-import { memory } from "../../src/store/directory/memory.ts";
+import { engineOf } from "../../src/replay/replay.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 
 const spec = {

@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
-import type { ColumnLike } from "../../src/column.ts";
 import { bool, f32, f64, fifo, i32, minSize, prioritized, Replay, sampleToInsertRatio, type Table, text, u8 } from "../../src/index.ts";
+import type { ColumnLike } from "../../src/schema/column.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { observation: { x: f32(2) }, action: i32(), reward: f32(), mask: u8(3), note: text({ maxBytes: 8 }) } as const;

@@ -1,7 +1,7 @@
 /** What is allowed and hardly meant is said once, counted, and refused where it could only be a mistake. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { LocalClient, ReverbReplayBuffer } from "../../src/agents/index.ts";
 import { bool, type ColumnSet, f32, fifo, i32, lifo, maxHeap, minHeap, prioritized, Replay, type ReplayOptions, uniform } from "../../src/index.ts";
+import { LocalClient, ReverbReplayBuffer } from "../../src/tf-agents/index.ts";
 import { errorOf } from "../support/refused.ts";
 
 const SPEC = { observation: f32(2), action: i32(), reward: f32() };

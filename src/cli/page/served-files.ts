@@ -2,7 +2,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { RldsError, type SourceFile, sourceOf } from "../../rlds/index.ts";
+import { RldsError, type SourceFile, sourceOf } from "../../datasets/rlds/index.ts";
 import { isServable } from "./request.ts";
 
 export interface ServedFile {

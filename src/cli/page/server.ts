@@ -10,7 +10,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { RldsError, type SourceFile } from "../../rlds/index.ts";
+import { RldsError, type SourceFile } from "../../datasets/rlds/index.ts";
 import { byteRange, hostsOf, isServable, segmentsOf } from "./request.ts";
 import { type LeftOut, type ServedFiles, servedFiles } from "./served-files.ts";
 

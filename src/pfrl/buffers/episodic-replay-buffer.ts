@@ -1,6 +1,6 @@
 /** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
-import { pointAtCallersOf } from "../../caller.ts";
-import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";

@@ -1,8 +1,8 @@
 /** What both persistent buffers have: a directory that their items go to as they come. */
-import { mustBe, onlyKeys } from "../../error.ts";
-import { isPlain } from "../../spec/infer.ts";
-import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
-import type { Directory } from "../../store/index.ts";
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { CLEAR, FORM, RANDOM } from "../../base/kinds.ts";
+import { isPlain } from "../../schema/infer.ts";
+import type { Directory } from "../../storage/index.ts";
 import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
 import { BufferLog, directoryOf, type PersistenceOptions } from "../files/log.ts";
 import type { Content } from "../files/sink.ts";

@@ -1,6 +1,6 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
-import { pointAtCallersOf } from "../../caller.ts";
-import type { Directory } from "../../store/index.ts";
+import { pointAtCallersOf } from "../../base/caller.ts";
+import type { Directory } from "../../storage/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";
 import type { WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";

@@ -1,7 +1,7 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
-import { pointAtCallersOf } from "../../caller.ts";
-import { EPISODE_END, SINGLE } from "../../store/format/kinds.ts";
-import type { Directory } from "../../store/index.ts";
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { EPISODE_END, SINGLE } from "../../base/kinds.ts";
+import type { Directory } from "../../storage/index.ts";
 import { contentOfTransitions, writeItems } from "../files/transitions-history.ts";
 import { atOnce, type WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";

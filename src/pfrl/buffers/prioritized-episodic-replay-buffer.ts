@@ -1,6 +1,6 @@
 /** Replay of whole episodes in proportion to their errors: PFRL's PrioritizedEpisodicReplayBuffer. */
-import { pointAtCallersOf } from "../../caller.ts";
-import { mustBe } from "../../error.ts";
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { mustBe } from "../../base/error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";

@@ -1,7 +1,7 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
-import { pointAtCallersOf } from "../../caller.ts";
-import { integer } from "../../error.ts";
-import { MAX_LENGTH } from "../../limits.ts";
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { integer } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfTransitions } from "../files/transitions-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";

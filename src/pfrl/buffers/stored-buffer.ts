@@ -1,5 +1,5 @@
 /** What all of PFRL's buffers have: steps that come in, samples, files. */
-import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { loading, saving } from "../files/saving.ts";
 import type { SaveTarget } from "../files/single-file.ts";
 import type { Content } from "../files/sink.ts";

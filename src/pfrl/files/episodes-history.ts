@@ -1,6 +1,7 @@
 /** Episodes as a history: written from the oldest on, and read again. */
-import { drawable } from "../../core/priorities.ts";
-import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
+
+import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../base/kinds.ts";
+import { drawable } from "../../memory/priorities.ts";
 import type { EndedEpisodes, MadeEpisodes } from "../store/episodes.ts";
 import { formBytes, NOTHING, priorityBytes, stateBytes, type Write, writeNothing } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";

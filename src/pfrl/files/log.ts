@@ -1,9 +1,9 @@
 /** The log of a buffer that lives in a directory: its items as they came, its random state, and what an opening needs of other directories. */
-import { flag, mustBe, ReplayError } from "../../error.ts";
-import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
-import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
-import { type Retain, retainOf } from "../../store/log/durability.ts";
-import { type FullLogger, loggerOf } from "../../warnings.ts";
+import { flag, mustBe, ReplayError } from "../../base/error.ts";
+import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../base/kinds.ts";
+import { type FullLogger, loggerOf } from "../../base/warnings.ts";
+import { type Directory, type Durability, Log, type Logger, node } from "../../storage/index.ts";
+import { type Retain, retainOf } from "../../storage/log/durability.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
 import { ABOUT, checkAbout } from "./saving.ts";
 import type { StoredSink } from "./sink.ts";

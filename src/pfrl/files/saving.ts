@@ -1,7 +1,7 @@
 /** Saving to a file, and loading from one. */
-import { codeOf, mustBe, ReplayError } from "../../error.ts";
-import { attempt, ioError } from "../../store/directory/attempt.ts";
-import { type Directory, Log } from "../../store/index.ts";
+import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
+import { attempt, ioError } from "../../files/attempt.ts";
+import { type Directory, Log } from "../../storage/index.ts";
 import { deliver } from "../store/history.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 import type { Content, StoredSink } from "./sink.ts";

@@ -1,6 +1,6 @@
 /** A log in one file of its own name, as `save` writes it. */
-import { mustBe } from "../../error.ts";
-import { type Directory, node, type StorageFile } from "../../store/index.ts";
+import { mustBe } from "../../base/error.ts";
+import { type Directory, node, type StorageFile } from "../../storage/index.ts";
 
 /** Where a buffer is saved: the path of a file, or a directory of another kind and a name in it. */
 export type SaveTarget = string | { readonly directory: Directory; readonly file: string };

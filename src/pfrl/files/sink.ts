@@ -1,5 +1,5 @@
 /** What files say is put beside what a buffer has; `finish` takes it over. */
-import { mustBe } from "../../error.ts";
+import { mustBe } from "../../base/error.ts";
 import type { HistoryForm, HistoryState, Sink, Write } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
 import type { Made, Stored } from "../store/stored.ts";

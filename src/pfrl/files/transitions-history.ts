@@ -1,6 +1,7 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
-import { drawable } from "../../core/priorities.ts";
-import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
+
+import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../base/kinds.ts";
+import { drawable } from "../../memory/priorities.ts";
 import { formBytes, itemBytes, NOTHING, stateBytes, type Write, writeNothing } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
 import type { Env } from "../store/steps.ts";

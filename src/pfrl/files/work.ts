@@ -1,6 +1,6 @@
 /** Work that goes on piece by piece: at once, or so that others can run and it can be given up. */
-import { mustBe, onlyKeys } from "../../error.ts";
-import { checkSignal } from "../../wait.ts";
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { checkSignal } from "../../base/wait.ts";
 
 export interface Progress {
   readonly done: number;

@@ -1,7 +1,7 @@
 /** The leaves of a transition: which value is kept as what, and how it is given back. */
-import type { Numbered } from "../../spec/dtype.ts";
-import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
-import type { Nest } from "../../spec/nest.ts";
+import type { Numbered } from "../../schema/dtype.ts";
+import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
+import type { Nest } from "../../schema/nest.ts";
 
 /** A leaf as it is kept. */
 export type PartLeaf = RowLeaf & {

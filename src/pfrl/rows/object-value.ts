@@ -1,5 +1,5 @@
 /** What an object column holds: copies of values that can be saved. */
-import { decodeTagged, encodeTagged } from "../../store/index.ts";
+import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 
 /** A copy of such a copy. */
 export function cloneObject(value: unknown): unknown {

@@ -1,9 +1,9 @@
 /** One part of a transition (its state, its action, an extra): taken apart for the row and the objects beside it, and put together again. */
-import { mustBe } from "../../error.ts";
-import type { Numbered } from "../../spec/dtype.ts";
-import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../spec/leaf.ts";
-import { nested, nodeRule } from "../../spec/nest.ts";
-import type { Spec } from "../../spec/spec.ts";
+import { mustBe } from "../../base/error.ts";
+import type { Numbered } from "../../schema/dtype.ts";
+import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../schema/leaf.ts";
+import { nested, nodeRule } from "../../schema/nest.ts";
+import type { Spec } from "../../schema/spec.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 

@@ -1,8 +1,8 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
-import { flag, mustBe, ReplayError } from "../../error.ts";
-import { bool, u32 } from "../../spec/constructors.ts";
-import { isObject } from "../../spec/leaf.ts";
-import type { Spec } from "../../spec/spec.ts";
+import { flag, mustBe, ReplayError } from "../../base/error.ts";
+import { bool, u32 } from "../../schema/constructors.ts";
+import { isObject } from "../../schema/leaf.ts";
+import type { Spec } from "../../schema/spec.ts";
 import { type AppendedTransition, checkEnd, checkExtra, checkGiven, checkTransition, isOwnKey, type Transition } from "../transition.ts";
 import type { PartSpec } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";

@@ -1,11 +1,12 @@
 /** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
-import { Column } from "../../column.ts";
-import { mustBe } from "../../error.ts";
-import { type AnyArray, type Dtype, type Numbered, zeros } from "../../spec/dtype.ts";
-import { put, targetOf } from "../../spec/fit.ts";
-import { isPlain } from "../../spec/infer.ts";
-import { isLeaf, isObject, leafText, shapeOf } from "../../spec/leaf.ts";
-import { nested, nodeRule, zip } from "../../spec/nest.ts";
+
+import { mustBe } from "../../base/error.ts";
+import { Column } from "../../schema/column.ts";
+import { type AnyArray, type Dtype, type Numbered, zeros } from "../../schema/dtype.ts";
+import { put, targetOf } from "../../schema/fit.ts";
+import { isPlain } from "../../schema/infer.ts";
+import { isLeaf, isObject, leafText, shapeOf } from "../../schema/leaf.ts";
+import { nested, nodeRule, zip } from "../../schema/nest.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { alike, infer } from "./step-spec.ts";
 

@@ -1,12 +1,12 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
-import { mustBe, onlyKeys } from "../../error.ts";
-import { MAX_DEPTH } from "../../limits.ts";
-import { bool, f64, i64 } from "../../spec/constructors.ts";
-import { dtypeOf, isDtype } from "../../spec/dtype.ts";
-import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
-import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
-import { nested, same, zip } from "../../spec/nest.ts";
-import { checked } from "../../spec/spec.ts";
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { MAX_DEPTH } from "../../base/limits.ts";
+import { bool, f64, i64 } from "../../schema/constructors.ts";
+import { dtypeOf, isDtype } from "../../schema/dtype.ts";
+import { type InferRules, inferNest, isPlain, placeText } from "../../schema/infer.ts";
+import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
+import { nested, same, zip } from "../../schema/nest.ts";
+import { checked } from "../../schema/spec.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";
 
@@ -70,7 +70,7 @@ const NUMBER: PartLeaf = { ...f64(), plain: true };
 
 /** Plain numbers are f64, so that 1.5 fits where 1 came first; what no typed array can hold is an object. */
 const RULES: InferRules<RowLeaf | ObjectLeaf> = {
-  // What is nested deeper cannot be saved (src/store/tags.ts).
+  // What is nested deeper cannot be saved (src/storage/tags.ts).
   maxDepth: 128,
   refused: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
   leaf(value) {

@@ -1,7 +1,7 @@
 /** What a sample gives: a batch, or a list. */
-import { atCaller } from "../../caller.ts";
-import type { Column } from "../../column.ts";
-import type { BoundedText, Leaf, ObjectLeaf } from "../../spec/leaf.ts";
+import { atCaller } from "../../base/caller.ts";
+import type { Column } from "../../schema/column.ts";
+import type { BoundedText, Leaf, ObjectLeaf } from "../../schema/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";
 

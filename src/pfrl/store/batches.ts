@@ -1,13 +1,14 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
-import { atCaller } from "../../caller.ts";
-import { Column } from "../../column.ts";
-import { CROSS, FROM_START } from "../../core/abi.ts";
-import type { Draw } from "../../core/draw.ts";
-import { Filler, WEIGHTS } from "../../core/filler.ts";
-import type { GrowingTable } from "../../core/growing-table.ts";
-import { mustBe } from "../../error.ts";
-import type { Selection } from "../../spec/columns.ts";
-import type { PlacedLeaf } from "../../spec/layout.ts";
+
+import { CROSS, FROM_START } from "../../base/abi.ts";
+import { atCaller } from "../../base/caller.ts";
+import { mustBe } from "../../base/error.ts";
+import type { Draw } from "../../batch/draw.ts";
+import { Filler, WEIGHTS } from "../../batch/filler.ts";
+import type { GrowingTable } from "../../memory/growing-table.ts";
+import { Column } from "../../schema/column.ts";
+import type { Selection } from "../../schema/columns.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
 import { cloneObject } from "../rows/object-value.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, withoutItems } from "../rows/transition-batch.ts";

@@ -1,5 +1,5 @@
 /** The first calls of a buffer, as long as an extra of its first transition has only been null: with the first value that tells its form they are made again. */
-import { isObject } from "../../spec/leaf.ts";
+import { isObject } from "../../schema/leaf.ts";
 import { copyObject } from "../rows/object-value.ts";
 import { infer, type WholeSpec } from "../rows/step-spec.ts";
 import { type AppendedTransition, asStored, extrasOf } from "../transition.ts";

@@ -1,7 +1,8 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
-import type { Filler } from "../../core/filler.ts";
-import { drawable, MAX_PRIORITY } from "../../core/priorities.ts";
-import { finite, ReplayError } from "../../error.ts";
+
+import { finite, ReplayError } from "../../base/error.ts";
+import type { Filler } from "../../batch/filler.ts";
+import { drawable, MAX_PRIORITY } from "../../memory/priorities.ts";
 import { type AnyBatch, type Listed, listed, withoutItems } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkEnvId, checkTransition, type Transition } from "../transition.ts";
 import { Filling } from "./batches.ts";

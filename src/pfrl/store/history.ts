@@ -1,7 +1,7 @@
 /**
  * What fills a buffer, as the sections of a log: the calls that would make it, not its memory. So the capacity may be another one when it is read.
  *
- * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in store/format/kinds.ts.
+ * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step
  *   STEP        │ RECORD (assembly/record/step.ts), tagged objects  │ a step of the episode
  *   SINGLE      │ the same                                          │ and an item of it alone
@@ -12,9 +12,10 @@
  *   RANDOM      │ 32 bytes                                          │ the random state alone
  *   CLEAR       │                                                   │ everything before it is gone
  */
-import { MAX_LENGTH } from "../../limits.ts";
-import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../store/format/kinds.ts";
-import { decodeTagged, encodeTagged } from "../../store/index.ts";
+
+import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { damaged } from "./step-bytes.ts";
 

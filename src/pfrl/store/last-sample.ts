@@ -1,5 +1,5 @@
 /** Whose errors are awaited: the items of the last sample. */
-import { mustBe, ReplayError } from "../../error.ts";
+import { mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {
   /** Whether sample and update must alternate. */

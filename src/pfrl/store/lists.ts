@@ -1,9 +1,10 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
-import type { Column } from "../../column.ts";
-import { Filler } from "../../core/filler.ts";
-import type { GrowingTable } from "../../core/growing-table.ts";
-import type { Selection } from "../../spec/columns.ts";
-import type { Numbered } from "../../spec/dtype.ts";
+
+import { Filler } from "../../batch/filler.ts";
+import type { GrowingTable } from "../../memory/growing-table.ts";
+import type { Column } from "../../schema/column.ts";
+import type { Selection } from "../../schema/columns.ts";
+import type { Numbered } from "../../schema/dtype.ts";
 import { cloneObject } from "../rows/object-value.ts";
 import type { Transition } from "../transition.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";

@@ -1,6 +1,6 @@
 /** The single transitions of episodes that ended: rows, oldest first. */
-import type { Engine } from "../../core/engine.ts";
-import { OwnStream } from "../../core/stream.ts";
+import type { Engine } from "../../memory/engine.ts";
+import { OwnStream } from "../../memory/stream.ts";
 
 export class Memory extends OwnStream {
   /** How many have left. */

@@ -1,7 +1,8 @@
 /** How a sample picks its items: by the table's random state, or as a test says. */
-import type { Draw } from "../../core/draw.ts";
-import type { GrowingTable } from "../../core/growing-table.ts";
-import { mustBe } from "../../error.ts";
+
+import { mustBe } from "../../base/error.ts";
+import type { Draw } from "../../batch/draw.ts";
+import type { GrowingTable } from "../../memory/growing-table.ts";
 import type { Memory } from "./memory.ts";
 
 export interface Picker {

@@ -1,10 +1,11 @@
 /** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
-import type { Core } from "../../core/core.ts";
-import type { Draw } from "../../core/draw.ts";
-import type { GrowingTable } from "../../core/growing-table.ts";
-import { calculator, powers } from "../../core/priorities.ts";
-import { finite, flag, mustBe, ReplayError } from "../../error.ts";
-import { keysOf, listLength, type Numbers, numbersOf } from "../../spec/numbers.ts";
+
+import { finite, flag, mustBe, ReplayError } from "../../base/error.ts";
+import type { Draw } from "../../batch/draw.ts";
+import type { Core } from "../../memory/core.ts";
+import type { GrowingTable } from "../../memory/growing-table.ts";
+import { calculator, powers } from "../../memory/priorities.ts";
+import { keysOf, listLength, type Numbers, numbersOf } from "../../schema/numbers.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";
 import { type Picker, tooFew } from "./picker.ts";

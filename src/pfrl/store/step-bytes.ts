@@ -1,7 +1,8 @@
 /** Steps as bytes, and what rows cannot hold behind them. */
-import { StepCodec } from "../../core/step-codec.ts";
-import { ReplayError } from "../../error.ts";
-import { decodeTagged, encodeTagged } from "../../store/index.ts";
+
+import { ReplayError } from "../../base/error.ts";
+import { StepCodec } from "../../memory/step-codec.ts";
+import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 import type { RowValues } from "../rows/part.ts";
 import type { Env, Steps } from "./steps.ts";
 

@@ -1,9 +1,10 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
-import type { Engine } from "../../core/engine.ts";
-import { OwnStream } from "../../core/stream.ts";
-import { ReplayError } from "../../error.ts";
-import { engineOf, Replay } from "../../replay.ts";
-import type { Writer } from "../../writer.ts";
+
+import { ReplayError } from "../../base/error.ts";
+import type { Engine } from "../../memory/engine.ts";
+import { OwnStream } from "../../memory/stream.ts";
+import { engineOf, Replay } from "../../replay/replay.ts";
+import type { Writer } from "../../tables/writer.ts";
 import type { RowValues } from "../rows/part.ts";
 import { RowForm } from "../rows/row-form.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";

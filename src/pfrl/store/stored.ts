@@ -1,12 +1,13 @@
 /** What a buffer has stored: its steps, the items that are made of them, and how these are drawn. */
-import type { Draw } from "../../core/draw.ts";
-import { Filler, WEIGHTS } from "../../core/filler.ts";
-import { GrowingTable } from "../../core/growing-table.ts";
-import { reentered } from "../../core/reentry.ts";
-import { integer, mustBe, ReplayError } from "../../error.ts";
-import { MAX_LENGTH } from "../../limits.ts";
-import { Replay } from "../../replay.ts";
-import { prioritized, uniform } from "../../selector.ts";
+
+import { integer, mustBe, ReplayError } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import type { Draw } from "../../batch/draw.ts";
+import { Filler, WEIGHTS } from "../../batch/filler.ts";
+import { GrowingTable } from "../../memory/growing-table.ts";
+import { reentered } from "../../memory/reentry.ts";
+import { Replay } from "../../replay/replay.ts";
+import { prioritized, uniform } from "../../schema/selector.ts";
 import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkGiven, checkTransition, extrasOf, type Transition } from "../transition.ts";

@@ -1,5 +1,5 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
-import { mustBe } from "../../error.ts";
+import { mustBe } from "../../base/error.ts";
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkEnvId, checkTransition, type Transition } from "../transition.ts";
 import type { Env } from "./steps.ts";

@@ -1,6 +1,7 @@
 /** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
-import { ErrorPriorities } from "../../core/priorities.ts";
-import { finite, mustBe } from "../../error.ts";
+
+import { finite, mustBe } from "../../base/error.ts";
+import { ErrorPriorities } from "../../memory/priorities.ts";
 
 /** By what weights are divided: the largest of the batch (true, "batch"), the largest that the memory could give, or nothing (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";

@@ -1,5 +1,5 @@
 /** One call in progress: messages there, messages back, and how it ended. */
-import { ReplayError } from "../../error.ts";
+import { ReplayError } from "../../base/error.ts";
 import { FrameReader, framed } from "./frames.ts";
 import type { Headers, Http2Stream } from "./http2.ts";
 import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UNAVAILABLE } from "./status.ts";

@@ -1,7 +1,7 @@
 /** A connection to a gRPC server, made when a call needs it and anew when it was lost. Calls do not wait for each other. */
-import { codeOf, finite, ReplayError } from "../../error.ts";
-import { MAX_TIMEOUT_MS } from "../../limits.ts";
-import type { WaitOptions } from "../../wait.ts";
+import { codeOf, finite, ReplayError } from "../../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
+import type { WaitOptions } from "../../base/wait.ts";
 import { type Call, type CallHandlers, unreadable } from "./call.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Http2, http2 } from "./http2.ts";

@@ -1,6 +1,7 @@
 /** What is used of `node:http2`, in Node, Deno and Bun. */
-import { builtin, hasBuiltins } from "../../builtins/builtins.ts";
-import { ReplayError } from "../../error.ts";
+
+import { ReplayError } from "../../base/error.ts";
+import { builtin, hasBuiltins } from "../../files/builtins/builtins.ts";
 
 export type Headers = { readonly [name: string]: string | string[] | number | undefined };
 

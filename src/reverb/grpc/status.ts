@@ -1,5 +1,5 @@
 /** How calls end: gRPC's status, as errors that say where, what, and what to do. */
-import { ReplayError, type ReplayErrorCode } from "../../error.ts";
+import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
 export const OK = 0;
 const CANCELLED = 1;

@@ -1,7 +1,8 @@
 /** The columns of an item, put together out of slices of chunks. */
-import { Column } from "../../column.ts";
-import { ReplayError } from "../../error.ts";
-import { zeros } from "../../spec/dtype.ts";
+
+import { ReplayError } from "../../base/error.ts";
+import { Column } from "../../schema/column.ts";
+import { zeros } from "../../schema/dtype.ts";
 import type { ColumnMessage, SliceMessage } from "../wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../wire/tensor.ts";
 import { bytesOf, readTensor, type Tensor } from "./tensors.ts";

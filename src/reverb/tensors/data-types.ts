@@ -1,5 +1,5 @@
 /** TensorFlow's data types beside ours. */
-import type { Dtype } from "../../spec/dtype.ts";
+import type { Dtype } from "../../schema/dtype.ts";
 
 export interface DataType {
   /** TensorFlow's number. */

@@ -1,7 +1,8 @@
 /** What a server says that items of a table look like, in our form. */
-import type { LeafSignature, Signature } from "../../agents/signature.ts";
-import type { Nest } from "../../spec/nest.ts";
-import { leaves } from "../../spec/nest.ts";
+
+import type { Nest } from "../../schema/nest.ts";
+import { leaves } from "../../schema/nest.ts";
+import type { LeafSignature, Signature } from "../../tf-agents/signature.ts";
 import type { Structure } from "../wire/structure.ts";
 import type { ShapeMessage } from "../wire/tensor.ts";
 import { dataType, typeName } from "./data-types.ts";

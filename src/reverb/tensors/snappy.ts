@@ -2,7 +2,7 @@
  * Snappy's blocks: the length as a varint, then literals and copies of what stands before. A tag's lower two bits: 0 a literal, 1 to 3 a copy whose distance has 11, 16,
  * or 32 bits. Source: snappy's format_description.txt.
  */
-import { ReplayError } from "../../error.ts";
+import { ReplayError } from "../../base/error.ts";
 
 /** Copies reach back this far at most, so that a distance has 16 bits. */
 const BLOCK = 1 << 16;

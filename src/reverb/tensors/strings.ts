@@ -1,5 +1,5 @@
 /** Tensors of text: the lengths of all texts as varints, then their bytes. They are not compressed. */
-import { ReplayError } from "../../error.ts";
+import { ReplayError } from "../../base/error.ts";
 
 const INTO = new TextEncoder();
 // A text may begin with the mark that decoders drop.

@@ -1,7 +1,7 @@
 /** Arrays of some steps as tensors on the wire, and back. */
-import { ReplayError } from "../../error.ts";
-import { fromBfloats, fromHalves } from "../../formats/half.ts";
-import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../spec/dtype.ts";
+import { ReplayError } from "../../base/error.ts";
+import { fromBfloats, fromHalves } from "../../datasets/formats/half.ts";
+import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../schema/dtype.ts";
 import type { TensorMessage } from "../wire/tensor.ts";
 import { type DataType, dataType, dataTypeOf, typeName } from "./data-types.ts";
 import { fromDeltas, toDeltas } from "./delta.ts";

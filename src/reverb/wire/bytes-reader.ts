@@ -1,5 +1,5 @@
 /** Reads protobuf messages, field by field. Nothing is believed: every length and every number of bytes is looked at first. */
-import { ReplayError } from "../../error.ts";
+import { ReplayError } from "../../base/error.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -1,5 +1,5 @@
 /** Nested structures of specs, out of bytes: TensorFlow's StructuredValue, of which signatures are made. */
-import { MAX_DEPTH } from "../../limits.ts";
+import { MAX_DEPTH } from "../../base/limits.ts";
 import { type BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readShape, type ShapeMessage } from "./tensor.ts";
 

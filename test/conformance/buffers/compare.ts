@@ -1,5 +1,5 @@
 /** Comparing an answer of a replay buffer with the expected one. */
-import { TFUniformReplayBuffer } from "../../../src/agents/index.ts";
+import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { isObject, type Op, type Result } from "../case.ts";
 import { type Answer, valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";

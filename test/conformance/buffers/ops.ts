@@ -1,5 +1,5 @@
 /** The ops of the replay buffers' cases, by name: what each of them asks of ours, and our answer in the words of the cases. */
-import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { Malformed, type Op, type Result } from "../case.ts";
 import { kindOf } from "../meaning.ts";

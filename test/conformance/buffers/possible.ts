@@ -1,5 +1,5 @@
 /** What random draws of a buffer can give, and how likely each is: worked out from lists, by the rules of the documents alone. */
-import { TFUniformReplayBuffer } from "../../../src/agents/index.ts";
+import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { plain } from "./values.ts";
 import type { Buffer } from "./world.ts";
 

@@ -1,7 +1,8 @@
 /** Values of the replay buffers' cases: theirs as ours on the way in, ours as theirs on the way out. */
-import type { Column } from "../../../src/column.ts";
+
 import type { Leaf, Spec } from "../../../src/index.ts";
-import { DTYPES } from "../../../src/spec/dtype.ts";
+import type { Column } from "../../../src/schema/column.ts";
+import { DTYPES } from "../../../src/schema/dtype.ts";
 import { isObject, numberOf } from "../case.ts";
 import { nestedColumn } from "../nested.ts";
 import { ourSpec } from "../step-spec.ts";

@@ -1,6 +1,7 @@
 /** The replay buffers of a case, its ids, and what it extracted. */
-import { EpisodicReplayBuffer, type ExtractedEpisodes, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
+
 import type { Spec } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, type ExtractedEpisodes, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { isObject, Malformed } from "../case.ts";
 import { bufferSpec, isColumn } from "./values.ts";
 

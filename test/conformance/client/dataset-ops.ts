@@ -1,4 +1,6 @@
 /** The ops of the datasets' family beside those of the clients'. */
+
+import type { Column } from "../../../src/index.ts";
 import {
   PatternDataset,
   patternDatasetWithInfo,
@@ -8,8 +10,7 @@ import {
   type SampleInfo,
   TimestepDataset,
   TrajectoryDataset,
-} from "../../../src/agents/index.ts";
-import type { Column } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { Malformed, type Op, type Result } from "../case.ts";
 import { kindOf } from "../meaning.ts";

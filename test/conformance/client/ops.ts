@@ -1,6 +1,7 @@
 /** The ops of the clients' family beside those of the tables', each a call of the public API. */
-import { type HistoryColumn, type PriorityChanges, type TrajectoryColumn, TrajectoryDataset } from "../../../src/agents/index.ts";
+
 import { f64, ReplayError } from "../../../src/index.ts";
+import { type HistoryColumn, type PriorityChanges, type TrajectoryColumn, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { Malformed, numberOf, type Op, type Result, type TableArgs } from "../case.ts";
 import { nestedColumn } from "../nested.ts";

@@ -1,7 +1,8 @@
 /** What clients give, in the words of the cases. */
-import type { ReplaySample, SampleInfo, Signature, TableInfo } from "../../../src/agents/index.ts";
+
 import type { Column, ColumnLike } from "../../../src/index.ts";
-import { DTYPES, type Dtype, dtypeOf } from "../../../src/spec/dtype.ts";
+import { DTYPES, type Dtype, dtypeOf } from "../../../src/schema/dtype.ts";
+import type { ReplaySample, SampleInfo, Signature, TableInfo } from "../../../src/tf-agents/index.ts";
 import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, type Result } from "../case.ts";
 import { nestedColumn } from "../nested.ts";

@@ -1,5 +1,5 @@
 /** What the ops of a client's case act on: beside writers and tables the definitions of these, kept columns, and the items that samples have shown. */
-import { type ReverbReplayBuffer, Table, type TrajectoryColumn } from "../../../src/agents/index.ts";
+import { type ReverbReplayBuffer, Table, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 import type { TableArgs, TableCase } from "../case.ts";
 import { tableOptions } from "../tables/options.ts";
 import { signatureOf, World } from "../world.ts";

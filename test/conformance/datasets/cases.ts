@@ -1,12 +1,5 @@
 /** Running one case of RLDS: specs, conversions, and what a push leaves in a table. */
-import {
-  ReverbAddEpisodeObserver,
-  ReverbAddTrajectoryObserver,
-  ReverbTrajectorySequenceObserver,
-  type Trajectory,
-  trajectorySpec,
-} from "../../../src/agents/index.ts";
-import { type ColumnLike, f32, fifo, type Leaf, Replay, type Spec } from "../../../src/index.ts";
+
 import {
   convertRldsToTrajectories,
   createTrajectoryDataSpec,
@@ -14,7 +7,15 @@ import {
   pushRldsToReverb,
   type RldsDataset,
   type RldsStep,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
+import { type ColumnLike, f32, fifo, type Leaf, Replay, type Spec } from "../../../src/index.ts";
+import {
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+  ReverbTrajectorySequenceObserver,
+  type Trajectory,
+  trajectorySpec,
+} from "../../../src/tf-agents/index.ts";
 import { camel } from "../arguments.ts";
 import { isObject, Malformed, type Result, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";

@@ -1,5 +1,5 @@
 /** Where our answers to the RLDS cases are not the recorded ones: POLICY.md, departures.md. By rule, so that cases nobody has seen are held to it too. */
-import type { RldsStep } from "../../../src/rlds/index.ts";
+import type { RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject, type Result } from "../case.ts";
 import type { PushArgs, RldsCase } from "./cases.ts";
 import { isLeafOfCase, nests, ofEachStep, POLICY_INFO, sourcesOf } from "./fields.ts";

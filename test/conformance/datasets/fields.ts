@@ -1,5 +1,5 @@
 /** What the fields of a trajectory are made of: of which step of a pair, and what a `policy_info_fn` takes. */
-import type { PolicyInfoFn, RldsStep } from "../../../src/rlds/index.ts";
+import type { PolicyInfoFn, RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject } from "../case.ts";
 
 export const POLICY_INFO: { readonly [name: string]: PolicyInfoFn } = {

@@ -9,7 +9,7 @@ import {
   restart,
   StepType,
   type TimeStep,
-} from "../../../src/agents/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { isObject, Malformed, type Result } from "../case.ts";
 import { plain } from "../trajectories/values.ts";

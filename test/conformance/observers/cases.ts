@@ -1,6 +1,7 @@
 /** Running one case of the observers' families. */
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/agents/index.ts";
+
 import { fifo, Replay, type Spec } from "../../../src/index.ts";
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
 import { camel } from "../arguments.ts";
 import { isObject, Malformed, numberOf, type Result, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";

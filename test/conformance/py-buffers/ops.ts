@@ -1,6 +1,7 @@
 /** The ops of the Python buffers' cases, by name: what each asks of ours, and our answer in the words of the cases. */
-import { PyHashedReplayBuffer, PyUniformReplayBuffer, type trajectorySpec } from "../../../src/agents/index.ts";
+
 import type { Spec } from "../../../src/index.ts";
+import { PyHashedReplayBuffer, PyUniformReplayBuffer, type trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { bufferSpec, double, given, plain, shapes } from "../buffers/values.ts";
 import { isObject, Malformed, type Op, type Result } from "../case.ts";

@@ -1,4 +1,6 @@
 /** Patterns, conditions and configs of a case in our words. */
+
+import type { Spec } from "../../../src/index.ts";
 import {
   type Comparable,
   Condition,
@@ -10,8 +12,7 @@ import {
   patternFromTransform,
   type ReferenceField,
   tdError,
-} from "../../../src/agents/index.ts";
-import type { Spec } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import type { TwinCondition, TwinConfig, TwinNode } from "../../support/structured-twin.ts";
 import { isObject, Malformed } from "../case.ts";
 

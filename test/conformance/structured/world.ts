@@ -1,7 +1,8 @@
 /** What the ops of a structured writer's case act on: a client of the case's tables, and the writers made so far. */
-import { inferSignature, LocalClient, type PatternNode, type Signature, type StructuredWriter, unpackPattern } from "../../../src/agents/index.ts";
+
 import type { Column, Spec } from "../../../src/index.ts";
-import { dtypeOf } from "../../../src/spec/dtype.ts";
+import { dtypeOf } from "../../../src/schema/dtype.ts";
+import { inferSignature, LocalClient, type PatternNode, type Signature, type StructuredWriter, unpackPattern } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { isObject, Malformed, type Op, type Result, type TableArgs } from "../case.ts";
 import { nestedColumn } from "../nested.ts";

@@ -1,6 +1,7 @@
 /** Running one case of the ReverbReplayBuffer's family: an observer writes, the buffer reads what the table has. */
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/agents/index.ts";
+
 import { type Column, Replay, type Spec } from "../../../src/index.ts";
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { double } from "../buffers/values.ts";
 import { isObject, Malformed, type Result, readTables, whyNotRun } from "../case.ts";

@@ -1,6 +1,7 @@
 /** The ops of the trajectories' cases, by name: what each asks of ours, and our answer in the words of the cases. */
-import * as agents from "../../../src/agents/index.ts";
-import type { Column } from "../../../src/column.ts";
+
+import type { Column } from "../../../src/schema/column.ts";
+import * as agents from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { isObject, Malformed, type Op, type Result } from "../case.ts";
 import { ourSpec } from "../step-spec.ts";

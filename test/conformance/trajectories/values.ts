@@ -1,6 +1,6 @@
 /** Values of trajectories: theirs as columns on the way in, ours as nested numbers under their names on the way out. */
-import { Column, type ColumnLike, isColumn } from "../../../src/column.ts";
-import { DTYPES, type Dtype } from "../../../src/spec/dtype.ts";
+import { Column, type ColumnLike, isColumn } from "../../../src/schema/column.ts";
+import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, Malformed, numberOf } from "../case.ts";
 import { nested } from "../nested.ts";

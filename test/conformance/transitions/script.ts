@@ -1,6 +1,6 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
-import type { Draw } from "../../../src/core/draw.ts";
-import type { GrowingTable } from "../../../src/core/growing-table.ts";
+import type { Draw } from "../../../src/batch/draw.ts";
+import type { GrowingTable } from "../../../src/memory/growing-table.ts";
 import type { MadeEpisodes } from "../../../src/pfrl/store/episodes.ts";
 import type { Memory } from "../../../src/pfrl/store/memory.ts";
 import type { Picker } from "../../../src/pfrl/store/picker.ts";

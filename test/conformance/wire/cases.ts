@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { fromHalves } from "../../../src/formats/half.ts";
+import { fromHalves } from "../../../src/datasets/formats/half.ts";
 import { Chunks, type ItemColumn } from "../../../src/reverb/tensors/columns.ts";
 import type { ItemMessage } from "../../../src/reverb/wire/item.ts";
 import type { InsertRequest } from "../../../src/reverb/wire/requests.ts";

@@ -52,7 +52,7 @@ export function numberOf(pool: Pool, row: u32): i32 {
 }
 
 export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): Table {
-  // As src/core/table.ts has it: what keeps the same order is one.
+  // As src/memory/table.ts has it: what keeps the same order is one.
   if (isOrder(sampler) && isOrder(remover)) remover |= TOGETHER;
   const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
   table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);

@@ -14,7 +14,7 @@ import { writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 
-/** The counter, as in src/core/abi.ts. */
+/** The counter, as in src/base/abi.ts. */
 const LAYOUT: u32 = 10;
 
 function address(t: Table): u32 {

@@ -1,6 +1,6 @@
 /** Drivers beside a list of the steps that there will be: which of them a run takes, by the words of TF-Agents' documents alone. */
 import { describe, expect, it } from "vitest";
-import { type DriveState, DynamicEpisodeDriver, DynamicStepDriver, drive, type Environment, PyDriver, type TimeStep } from "../../../src/agents/index.ts";
+import { type DriveState, DynamicEpisodeDriver, DynamicStepDriver, drive, type Environment, PyDriver, type TimeStep } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 

@@ -1,7 +1,7 @@
 /** Python's buffers beside lists of items, by the words of TF-Agents' documents: the same random calls on both. */
 import { describe, expect, it } from "vitest";
-import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/agents/index.ts";
 import { type Column, f32, i32, u8 } from "../../../src/index.ts";
+import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";

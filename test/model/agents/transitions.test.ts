@@ -1,7 +1,7 @@
 /** Transitions beside naive ones: nested lists, by the words of TF-Agents' documents alone. */
 import { describe, expect, it } from "vitest";
-import { discountedReturn, fromEpisode, toNStepTransition, toTransition } from "../../../src/agents/index.ts";
-import { Column } from "../../../src/column.ts";
+import { Column } from "../../../src/schema/column.ts";
+import { discountedReturn, fromEpisode, toNStepTransition, toTransition } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 

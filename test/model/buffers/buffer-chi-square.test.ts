@@ -1,7 +1,7 @@
 /** How often windows and episodes are drawn: by chi-square on fixed seeds, against the probabilities of the rules, which are those that are reported. */
 import { describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { i32 } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
 import { scaled } from "../../support/size.ts";
 

@@ -1,10 +1,10 @@
 /** Replay buffers beside lists: the same random operations on both, all that can be seen compared after each, and the core's own checks. */
 
 import { afterEach, describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
-import { Windows } from "../../../src/agents/windows.ts";
 import { f32, i32, Replay, type Spec, shared, u8 } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
+import { Windows } from "../../../src/tf-agents/windows.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

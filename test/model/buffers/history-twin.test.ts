@@ -1,8 +1,8 @@
 /** A TrajectoryWriter beside a twin that keeps every step in a plain array, under random operations. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type HistoryColumn, LocalClient, type TrajectoryColumn } from "../../../src/agents/index.ts";
 import { f64, fifo, i32 } from "../../../src/index.ts";
+import { type HistoryColumn, LocalClient, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 import { scaled } from "../../support/size.ts";
 
 const NAMES = ["a", "b", "c"] as const;

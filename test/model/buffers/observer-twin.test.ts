@@ -1,7 +1,7 @@
 /** The observers beside twins written from TF-Agents' documents: for any episodes, lengths, strides, padding and tiling the items are the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/agents/index.ts";
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
 import { isRefused } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 import { items, replayOf, type Steps, step } from "../../unit/agents/support.ts";

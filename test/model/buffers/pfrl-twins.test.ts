@@ -9,7 +9,7 @@ import {
   type SaveTarget,
   type Transition,
 } from "../../../src/pfrl/index.ts";
-import { type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { expectAlike } from "../../support/alike.ts";
 import { moduleOf } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -1,7 +1,7 @@
 // Client calls beside naive tables: a hundred sequences of calls, each from its seed.
 import { expect, test } from "vitest";
-import { LocalClient } from "../../../src/agents/index.ts";
 import { Replay } from "../../../src/index.ts";
+import { LocalClient } from "../../../src/tf-agents/index.ts";
 import { type TwinItem, type TwinSample, twinSteps } from "../../support/client-twin.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";

@@ -1,7 +1,7 @@
 // Datasets of a table beside a naive list of its items: a hundred sequences, each from its seed.
 import { expect, test } from "vitest";
-import { LocalClient, type ReplaySample, type SampleBatch, Table, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, lifo } from "../../../src/index.ts";
+import { LocalClient, type ReplaySample, type SampleBatch, Table, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 import { ClientTwin, type TwinSample, twinSteps } from "../../support/client-twin.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";

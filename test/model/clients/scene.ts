@@ -1,6 +1,7 @@
 /** A client and its twins, and what both are told: steps, items, columns of them. */
-import { LocalClient, type ReplaySample, Table, type TrajectoryWriter } from "../../../src/agents/index.ts";
+
 import { type Column, f32, fifo, i32, lifo, maxHeap, minHeap, type RateLimiter } from "../../../src/index.ts";
+import { LocalClient, type ReplaySample, Table, type TrajectoryWriter } from "../../../src/tf-agents/index.ts";
 import { ClientTwin, type Order, type TwinTableOptions } from "../../support/client-twin.ts";
 import type { TestRandom } from "../../support/random.ts";
 

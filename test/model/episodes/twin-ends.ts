@@ -1,7 +1,7 @@
 /** Episodes that end with what was seen last, told naively: which items the rules of a writer make, by the numbers of their steps. */
 import { expect } from "vitest";
 import { f32, i32, Replay, type RestoreOptions, type Spec, type TableOptions } from "../../../src/index.ts";
-import type { Writer } from "../../../src/writer.ts";
+import type { Writer } from "../../../src/tables/writer.ts";
 import { broken } from "../../support/health.ts";
 import type { TestRandom } from "../../support/random.ts";
 

@@ -1,7 +1,7 @@
 /** Hostile values for TF-Agents' buffers that hold their own steps. */
 import { test } from "vitest";
-import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { bool, f32, i32, Replay, text } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";

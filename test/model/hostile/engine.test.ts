@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { bool, f32, fifo, i32, i64, minHeap, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -12,7 +12,7 @@ import {
   ReplayBuffer,
   randomSubseq,
 } from "../../../src/pfrl/index.ts";
-import { type Directory, memory } from "../../../src/store/index.ts";
+import { type Directory, memory } from "../../../src/storage/index.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { brokenBuffer, savedBytes } from "../../support/pfrl.ts";
 import { TestRandom } from "../../support/random.ts";

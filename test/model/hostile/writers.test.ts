@@ -1,5 +1,6 @@
 /** Hostile values for what speaks to tables: observers, Reverb's writers and clients, the buffer over a table, the loop of a drive. */
 import { test } from "vitest";
+import { f32, fifo, i32, Replay, uniform } from "../../../src/index.ts";
 import {
   boundary,
   drive,
@@ -18,8 +19,7 @@ import {
   trajectorySpec,
   transition,
   truncation,
-} from "../../../src/agents/index.ts";
-import { f32, fifo, i32, Replay, uniform } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";

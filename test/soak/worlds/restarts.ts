@@ -1,6 +1,7 @@
 /** What a Replay comes back from: snapshots, and a directory in memory. */
+
+import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { Replay, type Spec } from "../../../src/index.ts";
-import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { same } from "./draws.ts";
 import type { Plan } from "./plan.ts";

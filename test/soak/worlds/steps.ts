@@ -1,6 +1,6 @@
 /** Steps whose every value is known by their number, so that bytes that are not theirs are seen. */
 import type { Leaf, Spec } from "../../../src/index.ts";
-import { leaves, pack } from "../../../src/spec/nest.ts";
+import { leaves, pack } from "../../../src/schema/nest.ts";
 
 /** Of a leaf: which number element k of a step has. */
 export function elementOf(path: string, dtype: string, id: number, k: number): number {

@@ -1,4 +1,6 @@
 import { expectTypeOf, test } from "vitest";
+import { type Column, f32, i64, Replay } from "../../../src/index.ts";
+import { ReverbClient } from "../../../src/reverb/index.ts";
 import {
   type ApartElement,
   type ApartInfo,
@@ -13,9 +15,7 @@ import {
   StatefulEpisodicReplayBuffer,
   type TableInfo,
   TFUniformReplayBuffer,
-} from "../../../src/agents/index.ts";
-import { type Column, f32, i64, Replay } from "../../../src/index.ts";
-import { ReverbClient } from "../../../src/reverb/index.ts";
+} from "../../../src/tf-agents/index.ts";
 
 const spec = { x: f32(2), l: i64() } as const;
 type S = typeof spec;

@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test, vi } from "vitest";
-import { type Client, LocalClient, type ReplaySample, ReverbReplayBuffer, Table } from "../../../src/agents/index.ts";
 import { f32, fifo, i32, maxHeap, minSize, prioritized, queueLimiter, Replay, text, uniform } from "../../../src/index.ts";
+import { type Client, LocalClient, type ReplaySample, ReverbReplayBuffer, Table } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), b: f32(2) } as const;
 const code = (error: string) => expect.objectContaining({ code: error });

@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { type Client, LocalClient, type ReplaySample, Table, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
 import { f32, i32, Replay } from "../../../src/index.ts";
+import { type Client, LocalClient, type ReplaySample, Table, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), b: f32(2) } as const;
 const code = (error: string) => expect.objectContaining({ code: error });

@@ -10,7 +10,7 @@ import {
   type Trajectory,
   termination,
   transition,
-} from "../../../src/agents/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { items, replayOf, type Steps } from "./support.ts";
 

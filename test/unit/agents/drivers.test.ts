@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DynamicEpisodeDriver, DynamicStepDriver, drive, PyDriver, restart, termination, transition } from "../../../src/agents/index.ts";
+import { DynamicEpisodeDriver, DynamicStepDriver, drive, PyDriver, restart, termination, transition } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 /** Counts up; every third step is the last one. */

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "../../../src/agents/index.ts";
+import { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 import { episode, items, ONCE, replayOf, type Steps, step } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer } from "../../../src/agents/index.ts";
 import { bool, f32, type Leaf, type Spec, shared } from "../../../src/index.ts";
+import { EpisodicReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, stride } from "../../support/size.ts";
 

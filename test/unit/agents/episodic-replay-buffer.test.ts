@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer, list, StatefulEpisodicReplayBuffer, trajectorySpec } from "../../../src/agents/index.ts";
 import { f32, i32, u8 } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, list, StatefulEpisodicReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const plain = (column: unknown) => [...(column as { data: Iterable<number> }).data].map(Number);

@@ -1,8 +1,8 @@
 /** Items that show the same leaves of other steps, as hindsight replay makes them: any number of them, drawn together. */
 import { describe, expect, test } from "vitest";
-import { LocalClient } from "../../../src/agents/index.ts";
 import { bool, f32, fifo, i32, prioritized, Replay, type Table, text, uniform } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
+import { LocalClient } from "../../../src/tf-agents/index.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { bytesOf } from "../../support/refused.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type HistoryColumn, LocalClient } from "../../../src/agents/index.ts";
 import { f32, i32, Replay, shared, u8 } from "../../../src/index.ts";
+import { type HistoryColumn, LocalClient } from "../../../src/tf-agents/index.ts";
 import { broken } from "../../support/health.ts";
 
 const spec = { a: i32(), b: { c: f32(2), d: i32() } } as const;

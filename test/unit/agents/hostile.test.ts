@@ -1,5 +1,6 @@
 /** Values that are not what they look like, given to observers, buffers and the functions around them. */
 import { expect, test } from "vitest";
+import { f32, Replay, text } from "../../../src/index.ts";
 import {
   drive,
   EpisodicReplayBuffer,
@@ -12,8 +13,7 @@ import {
   restart,
   StepType,
   transition,
-} from "../../../src/agents/index.ts";
-import { f32, Replay, text } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 import { ONCE, replayOf, SPEC, step } from "./support.ts";
 

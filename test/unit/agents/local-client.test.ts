@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { LocalClient } from "../../../src/agents/index.ts";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
+import { LocalClient } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), b: f32(2) } as const;
 const code = (error: string) => expect.objectContaining({ code: error });

@@ -1,5 +1,8 @@
 /** Observers and clients over a restart: those with names go on, and nothing is left behind each time. */
 import { describe, expect, test } from "vitest";
+import { f32, fifo, i32, Replay } from "../../../src/index.ts";
+import { ReverbClient } from "../../../src/reverb/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import {
   LocalClient,
   ReverbAddEpisodeObserver,
@@ -7,10 +10,7 @@ import {
   ReverbTrajectorySequenceObserver,
   StepType,
   trajectorySpec,
-} from "../../../src/agents/index.ts";
-import { f32, fifo, i32, Replay } from "../../../src/index.ts";
-import { ReverbClient } from "../../../src/reverb/index.ts";
-import { memory } from "../../../src/store/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
 import { pair } from "../remote/support.ts";
 

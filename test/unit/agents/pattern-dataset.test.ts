@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Condition, type Config, createConfig, PatternDataset, patternDatasetWithInfo, patternFromTransform } from "../../../src/agents/index.ts";
 import { bool, f32, i32, text } from "../../../src/index.ts";
+import { Condition, type Config, createConfig, PatternDataset, patternDatasetWithInfo, patternFromTransform } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), deep: { pair: f32(2), name: text({ maxBytes: 5 }) }, end: bool() } as const;
 const pattern = patternFromTransform(spec, (step) => ({ as: step.a.slice(-2), deep: [step.deep.pair.at(-2), step.deep.name.slice(-2)] as const }));

@@ -1,4 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
+import { bool, f32, i32, i64, text } from "../../../src/index.ts";
 import {
   type Comparable,
   Condition,
@@ -10,8 +11,7 @@ import {
   type ReferenceField,
   tdError,
   unpackPattern,
-} from "../../../src/agents/index.ts";
-import { bool, f32, i32, i64, text } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 
 const spec = { obs: { image: f32(2, 2), speed: f32() }, action: i32(), done: bool(), name: text({ maxBytes: 9 }) } as const;
 const step = createReferenceStep(spec);

@@ -1,6 +1,6 @@
 /** The pictures of TF-Agents' document: which items an episode F, M, L gives, with its boundary step P. */
 import { expect, test } from "vitest";
-import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, replayOf, type Steps } from "./support.ts";
 
 const NAMES = ["F", "M", "L", "P"];

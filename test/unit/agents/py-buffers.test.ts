@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/agents/index.ts";
 import { type Column, f32, i32, u8 } from "../../../src/index.ts";
+import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const SPEC = trajectorySpec({ observation: u8(84, 84, 4), action: i32() });

@@ -1,5 +1,7 @@
 /** Observers write across a port what they write to a Replay beside them; and go on with writers that `Replay.open` brought back. */
 import { describe, expect, test } from "vitest";
+import { f32, fifo, i32, Replay } from "../../../src/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import {
   drive,
   first,
@@ -8,9 +10,7 @@ import {
   ReverbTrajectorySequenceObserver,
   StepType,
   trajectorySpec,
-} from "../../../src/agents/index.ts";
-import { f32, fifo, i32, Replay } from "../../../src/index.ts";
-import { memory } from "../../../src/store/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { pair } from "../remote/support.ts";
 

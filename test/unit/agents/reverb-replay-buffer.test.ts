@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
 import {
-  type AsDatasetOptions,
-  LocalClient,
-  ReverbAddEpisodeObserver,
-  ReverbAddTrajectoryObserver,
-  ReverbReplayBuffer,
-  type SampleClient,
-} from "../../../src/agents/index.ts";
-import {
   type Column,
   f32,
   fifo,
@@ -20,6 +12,14 @@ import {
   type TableOptions,
   uniform,
 } from "../../../src/index.ts";
+import {
+  type AsDatasetOptions,
+  LocalClient,
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+  ReverbReplayBuffer,
+  type SampleClient,
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 

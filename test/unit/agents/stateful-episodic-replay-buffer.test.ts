@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer } from "../../../src/agents/index.ts";
 import { f32 } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer } from "../../../src/tf-agents/index.ts";
 
 function statefulOf(numEpisodes?: number) {
   const buffer = new EpisodicReplayBuffer({ x: f32() }, { capacity: 4, beginEpisodeFn: () => false, endEpisodeFn: () => false });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { Condition, type Config, constantPriorityFn, createConfig, LocalClient, patternFromTransform, tdError } from "../../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, prioritized, queueLimiter, text, u8 } from "../../../src/index.ts";
-import { engineOf, Replay } from "../../../src/replay.ts";
+import { engineOf, Replay } from "../../../src/replay/replay.ts";
+import { Condition, type Config, constantPriorityFn, createConfig, LocalClient, patternFromTransform, tdError } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), b: f32() } as const;
 const code = (error: string) => expect.objectContaining({ code: error });

@@ -1,6 +1,7 @@
 /** What tests of observers share: a Replay of trajectories, steps that tell themselves apart, and the items of a table as text. */
-import { type Trajectory, trajectorySpec } from "../../../src/agents/index.ts";
+
 import { f32, fifo, i32, Replay, type TableOptions } from "../../../src/index.ts";
+import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts";
 
 export const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
 export type Steps = typeof SPEC;

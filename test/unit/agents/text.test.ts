@@ -1,5 +1,6 @@
 /** Text goes where numbers go: through clients, writers, observers and buffers. */
 import { expect, test } from "vitest";
+import { fifo, i32, Replay, text } from "../../../src/index.ts";
 import {
   boundary,
   EpisodicReplayBuffer,
@@ -11,8 +12,7 @@ import {
   ReverbReplayBuffer,
   TFUniformReplayBuffer,
   trajectorySpec,
-} from "../../../src/agents/index.ts";
-import { fifo, i32, Replay, text } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const spec = { said: text({ maxBytes: 4 }), words: text({ maxBytes: 2 }, 2), n: i32() } as const;

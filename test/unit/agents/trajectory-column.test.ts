@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { LocalClient, type TrajectoryColumn } from "../../../src/agents/index.ts";
 import { i32, Replay } from "../../../src/index.ts";
+import { LocalClient, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 
 function column() {
   const client = new LocalClient(new Replay({ spec: { a: i32(), b: i32() }, tables: { t: { maxSize: 9 } } }));

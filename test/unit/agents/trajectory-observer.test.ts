@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { LocalClient, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "../../../src/agents/index.ts";
 import { f32, Replay } from "../../../src/index.ts";
+import { LocalClient, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 import { episode, items, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type HistoryColumn, type ItemColumns, LocalClient } from "../../../src/agents/index.ts";
 import { f32, fifo, i32, queueLimiter, Replay, shared, u8 } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
+import { type HistoryColumn, type ItemColumns, LocalClient } from "../../../src/tf-agents/index.ts";
 
 const spec = { a: i32(), b: f32(2) } as const;
 const QUEUE = { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 };

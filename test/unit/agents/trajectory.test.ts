@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { f32, i32, Replay } from "../../../src/index.ts";
 import {
   boundary,
   first,
@@ -16,8 +17,7 @@ import {
   trajectorySpec,
   transition,
   truncation,
-} from "../../../src/agents/index.ts";
-import { f32, i32, Replay } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 
 const { FIRST, MID, LAST } = StepType;
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { f32, i32, u8 } from "../../../src/index.ts";
 import {
   asHalfTransition,
   asNStepTransition,
@@ -15,8 +16,7 @@ import {
   toTransitionSpec,
   trajectorySpec,
   transition,
-} from "../../../src/agents/index.ts";
-import { f32, i32, u8 } from "../../../src/index.ts";
+} from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const column = (data: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>, ...shape: number[]) => ({ data, shape });

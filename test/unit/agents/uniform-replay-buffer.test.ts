@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { list, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { bool, f32, i32, i64, u8 } from "../../../src/index.ts";
+import { list, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const spec = { o: f32(2), n: i32() };

@@ -1,7 +1,7 @@
 /** Observers over a table whose rate limiter lets nothing more in: calls give promises, in order, and nothing is lost. */
 import { expect, test } from "vitest";
-import { drive, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
 import { fifo, queueLimiter, type TableOptions } from "../../../src/index.ts";
+import { drive, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, items, replayOf, type Steps, step } from "./support.ts";
 
 /** A queue of one item, with one more that waits. */

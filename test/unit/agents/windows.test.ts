@@ -1,12 +1,12 @@
 /** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
 
 import { describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
-import { Windows } from "../../../src/agents/windows.ts";
-import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/core/abi.ts";
-import { StreamSet } from "../../../src/core/streams.ts";
+import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/base/abi.ts";
 import { f32, Replay } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { StreamSet } from "../../../src/memory/streams.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
+import { Windows } from "../../../src/tf-agents/windows.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const ITEMS = 2;

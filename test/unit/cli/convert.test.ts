@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { open } from "../../../src/record/index.ts";
-import { type ColumnData, openRlds } from "../../../src/rlds/index.ts";
-import { f32, text } from "../../../src/spec/constructors.ts";
+import { type ColumnData, openRlds } from "../../../src/datasets/rlds/index.ts";
+import { open } from "../../../src/recorder/index.ts";
+import { f32, text } from "../../../src/schema/constructors.ts";
 import { some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 

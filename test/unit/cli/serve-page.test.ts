@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
 import { hostsOf } from "../../../src/cli/page/request.ts";
 import { type PageServer, pageServer } from "../../../src/cli/page/server.ts";
 import { run } from "../../../src/cli/program.ts";
-import { openRlds, sourceOf } from "../../../src/rlds/index.ts";
+import { openRlds, sourceOf } from "../../../src/datasets/rlds/index.ts";
 import { root } from "../../support/core.ts";
 import { whole } from "../../support/size.ts";
 import { DATA, failure, reprise, temporary } from "./support.ts";

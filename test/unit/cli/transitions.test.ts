@@ -2,9 +2,9 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createTransitionSpec, openRlds, pushEpisodes } from "../../../src/datasets/rlds/index.ts";
 import { f32, i64, prioritized, Replay, type Spec } from "../../../src/index.ts";
-import { createTransitionSpec, openRlds, pushEpisodes } from "../../../src/rlds/index.ts";
-import "../../../src/store/index.ts";
+import "../../../src/storage/index.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, reprise, serve, started, temporary } from "./support.ts";
 
 const temp = temporary();

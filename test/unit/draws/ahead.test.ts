@@ -1,9 +1,9 @@
 /** Batches that a loop draws ahead: those that it never gets have changed no item, and nothing is drawn ahead where that cannot be. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { LocalClient, ReverbReplayBuffer } from "../../../src/agents/index.ts";
-import { sampleClientOf } from "../../../src/agents/writers/local-client.ts";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, sampleToInsertRatio, type Table, type TableOptions, uniform } from "../../../src/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
+import { LocalClient, ReverbReplayBuffer } from "../../../src/tf-agents/index.ts";
+import { sampleClientOf } from "../../../src/tf-agents/writers/local-client.ts";
 
 const SPEC = { observation: f32(), action: i32(), reward: f32() };
 const ITEMS = 20;

@@ -1,7 +1,7 @@
 /** Items that are alike: the same leaves under the same names, each with its own steps. */
 import { expect, test } from "vitest";
 import { type Batch, type Column, f32, fifo, i32, Replay } from "../../../src/index.ts";
-import { engineOf } from "../../../src/replay.ts";
+import { engineOf } from "../../../src/replay/replay.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 

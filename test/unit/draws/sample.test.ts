@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Draw } from "../../../src/core/draw.ts";
+import { Draw } from "../../../src/batch/draw.ts";
 import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../../src/index.ts";
 import { expectRefused } from "../../support/refused.ts";
 

@@ -4,7 +4,7 @@ import promises, { type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { openD4rl, openJsonl, openLeRobot, openMinari, openNpz, openParquet, openRlds, openTfds, RldsError } from "../../../src/rlds/index.ts";
+import { openD4rl, openJsonl, openLeRobot, openMinari, openNpz, openParquet, openRlds, openTfds, RldsError } from "../../../src/datasets/rlds/index.ts";
 import { root } from "../../support/core.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-closing-"));

@@ -2,8 +2,8 @@
 import { deflateSync } from "node:zlib";
 import { encode } from "fast-png";
 import { expect, test } from "vitest";
-import { imageHead } from "../../../src/formats/images/image-head.ts";
-import { imageDecoder } from "../../../src/formats/images/images.ts";
+import { imageHead } from "../../../src/datasets/formats/images/image-head.ts";
+import { imageDecoder } from "../../../src/datasets/formats/images/images.ts";
 import { crc32 } from "../../support/crc32.ts";
 import { joined } from "../../support/tfrecord.ts";
 

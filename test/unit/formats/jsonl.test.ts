@@ -1,11 +1,11 @@
 /** Lines of JSON: our own form there and back, and what others write. */
 import { describe, expect, it } from "vitest";
-import { type JsonlOptions, openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
-import { writeJsonl } from "../../../src/formats/jsonl/write.ts";
-import { openMinari } from "../../../src/formats/minari/open-minari.ts";
-import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { memorySink } from "../../../src/formats/sinks/sink.ts";
-import { rldsDataset } from "../../../src/rlds/dataset/dataset.ts";
+import { type JsonlOptions, openJsonl } from "../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../src/datasets/formats/jsonl/write.ts";
+import { openMinari } from "../../../src/datasets/formats/minari/open-minari.ts";
+import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
+import { memorySink } from "../../../src/datasets/formats/sinks/sink.ts";
+import { rldsDataset } from "../../../src/datasets/model/dataset.ts";
 import { all, columnsTold } from "../../support/columns.ts";
 import { dataFolder } from "../rlds/data.ts";
 

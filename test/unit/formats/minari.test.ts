@@ -1,10 +1,10 @@
 /** Minari's datasets, as the real minari wrote them, against what it reads back. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMinari } from "../../../src/formats/minari/open-minari.ts";
-import { crc32 } from "../../../src/formats/npz/zip.ts";
-import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { RldsError, type SourceFolder, sourceOf } from "../../../src/rlds/index.ts";
+import { openMinari } from "../../../src/datasets/formats/minari/open-minari.ts";
+import { crc32 } from "../../../src/datasets/formats/npz/zip.ts";
+import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
+import { RldsError, type SourceFolder, sourceOf } from "../../../src/datasets/rlds/index.ts";
 import { all, allOf, bytesOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, fileBytes, json } from "../rlds/data.ts";
 

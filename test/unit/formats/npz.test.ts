@@ -1,7 +1,7 @@
 /** NumPy's archives, as NumPy wrote them. */
 import { describe, expect, it } from "vitest";
-import { openNpz } from "../../../src/formats/npz/open-npz.ts";
-import type { ReadEpisode } from "../../../src/formats/reader.ts";
+import { openNpz } from "../../../src/datasets/formats/npz/open-npz.ts";
+import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
 import { all, columnsTold } from "../../support/columns.ts";
 import { dataFolder, fileBytes, json } from "../rlds/data.ts";
 

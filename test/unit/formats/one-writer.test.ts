@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../src/rlds/index.ts";
-import { nodeModules } from "../../../src/store/directory/builtins.ts";
-import { selfOf } from "../../../src/store/directory/node-holder.ts";
+import { openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
+import { nodeModules } from "../../../src/files/builtins.ts";
+import { selfOf } from "../../../src/files/node-holder.ts";
 import { all, everything } from "../../support/rlds-data.ts";
 
 const root = mkdtempSync(join(tmpdir(), "reprise-writers-"));

@@ -4,10 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
-import { type Piece, storedEpisodes } from "../../../src/core/stored-episodes.ts";
-import { bool, f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
-import { engineOf, savedOf } from "../../../src/replay.ts";
+import { type Piece, storedEpisodes } from "../../../src/batch/stored-episodes.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
@@ -23,7 +20,10 @@ import {
   type RldsReader,
   type Source,
   writeParquet,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
+import { bool, f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
+import { engineOf, savedOf } from "../../../src/replay/replay.ts";
+import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { root } from "../../support/core.ts";
 import { fileServer } from "../../support/file-server.ts";
 import { errorFrom } from "../../support/later.ts";

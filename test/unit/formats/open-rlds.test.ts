@@ -1,8 +1,8 @@
 /** openRlds: which format it is, shows in what is there. */
 import { describe, expect, it } from "vitest";
-import { openRlds } from "../../../src/formats/open.ts";
-import { writeParquet } from "../../../src/formats/parquet/write-parquet.ts";
-import { memorySink } from "../../../src/formats/sinks/sink.ts";
+import { openRlds } from "../../../src/datasets/formats/open.ts";
+import { writeParquet } from "../../../src/datasets/formats/parquet/write-parquet.ts";
+import { memorySink } from "../../../src/datasets/formats/sinks/sink.ts";
 import { all } from "../../support/columns.ts";
 import { dataFolder, fileBytes } from "../rlds/data.ts";
 

@@ -1,13 +1,13 @@
 /** Names that every object has already, as names of a step's parts: they are its own, whatever reads, changes, writes or draws it. */
 import { describe, expect, it } from "vitest";
-import { openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
-import { writeJsonl } from "../../../src/formats/jsonl/write.ts";
-import { openNpz } from "../../../src/formats/npz/open-npz.ts";
-import { openParquet } from "../../../src/formats/parquet/open-parquet.ts";
-import { writeParquet } from "../../../src/formats/parquet/write-parquet.ts";
-import type { RldsReader } from "../../../src/formats/reader.ts";
+import { openJsonl } from "../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../src/datasets/formats/jsonl/write.ts";
+import { openNpz } from "../../../src/datasets/formats/npz/open-npz.ts";
+import { openParquet } from "../../../src/datasets/formats/parquet/open-parquet.ts";
+import { writeParquet } from "../../../src/datasets/formats/parquet/write-parquet.ts";
+import type { RldsReader } from "../../../src/datasets/formats/reader.ts";
+import { mapSteps, type RldsDataset } from "../../../src/datasets/rlds/index.ts";
 import { Replay } from "../../../src/index.ts";
-import { mapSteps, type RldsDataset } from "../../../src/rlds/index.ts";
 import { all } from "../../support/columns.ts";
 import { archive, npyHeader } from "./npz-archive.ts";
 

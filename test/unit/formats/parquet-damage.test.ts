@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { memorySink, openLeRobot, openParquet, RldsError, writeParquet } from "../../../src/rlds/index.ts";
+import { memorySink, openLeRobot, openParquet, RldsError, writeParquet } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, everything } from "../../support/rlds-data.ts";
@@ -119,7 +119,7 @@ describe("files that say more than they have", () => {
   });
 
   it("runs of a billion values in a page", async () => {
-    const { checkRuns } = await import("../../../src/formats/parquet/runs.ts");
+    const { checkRuns } = await import("../../../src/datasets/formats/parquet/runs.ts");
     const varint = [0xfe, 0xff, 0xff, 0xff, 0x0f];
     expect(() => checkRuns(Uint8Array.of(...varint, 1), 0, 6, 1, 10)).toThrow(/longer than the 10 values left/);
     expect(() => checkRuns(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1), 0, 6, 1, 10)).toThrow(RangeError);

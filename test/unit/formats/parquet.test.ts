@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { memorySink, openParquet, openTfds, type RldsDataset, writeParquet } from "../../../src/rlds/index.ts";
+import { memorySink, openParquet, openTfds, type RldsDataset, writeParquet } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, EVERYTHING, everything, everythingStep, expectSameColumns, METADATA, SECOND_STEP } from "../../support/rlds-data.ts";

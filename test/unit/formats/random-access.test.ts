@@ -16,7 +16,7 @@ import {
   type SourceFile,
   sourceOf,
   writeParquet,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
 import { root } from "../../support/core.ts";
 import { errorFrom } from "../../support/later.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -1,8 +1,8 @@
 /** Journals with `retain: "all"` as datasets: every step that was acknowledged, whatever the tables have evicted since. */
 import { describe, expect, it } from "vitest";
+import { openReplay } from "../../../src/datasets/rlds/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { f32, i32, type OpenReplay, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
-import { openReplay } from "../../../src/rlds/index.ts";
-import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
 import { TestRandom } from "../../support/random.ts";
 
 const spec = { observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3) }, reward: f32(), note: text({ maxBytes: 12 }) };

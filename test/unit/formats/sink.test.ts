@@ -1,6 +1,6 @@
 /** Sinks: folders of pages, and packages that are not installed. */
 import { describe, expect, it, vi } from "vitest";
-import { openParquet, openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../src/rlds/index.ts";
+import { openParquet, openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, everything } from "../../support/rlds-data.ts";
@@ -97,7 +97,7 @@ it("says which package is missing", async () => {
   }
   try {
     vi.resetModules();
-    const packages = await import("../../../src/formats/parquet/packages.ts");
+    const packages = await import("../../../src/datasets/formats/parquet/packages.ts");
     for (const [name, load] of [
       ["hyparquet", packages.hyparquet],
       ["hyparquet-writer", packages.hyparquetWriter],

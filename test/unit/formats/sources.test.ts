@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { openTfds, type Source, sourceOf } from "../../../src/rlds/index.ts";
+import { openTfds, type Source, sourceOf } from "../../../src/datasets/rlds/index.ts";
 import { fileServer } from "../../support/file-server.ts";
 import { foundIn } from "../../support/rlds-columns.ts";
 

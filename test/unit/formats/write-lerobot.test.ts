@@ -1,7 +1,7 @@
 /** writeLeRobot, read back by openLeRobot: the real lerobot reads it in .ci/exports.mjs. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type MakeVideoEncoder, memorySink, openLeRobot, openRlds, type RldsDataset, type StepSpec, writeLeRobot } from "../../../src/rlds/index.ts";
+import { type MakeVideoEncoder, memorySink, openLeRobot, openRlds, type RldsDataset, type StepSpec, writeLeRobot } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../support/random-steps.ts";
 import { expectError } from "../../support/refused.ts";

@@ -14,7 +14,7 @@ import {
   type StepSpec,
   sourceOf,
   writeMinari,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../support/random-steps.ts";
 import { expectError } from "../../support/refused.ts";

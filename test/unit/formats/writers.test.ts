@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { memorySink, openJsonl, openParquet, type RldsDataset, type StepSpec, writeJsonl, writeParquet, writeTfds } from "../../../src/rlds/index.ts";
+import { memorySink, openJsonl, openParquet, type RldsDataset, type StepSpec, writeJsonl, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";

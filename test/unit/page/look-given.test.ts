@@ -5,7 +5,7 @@ import { givenFiles, givenUrl, listedFiles } from "../../../page/look/model/give
 import { Caller, type Port, serve, type Tell } from "../../../page/look/reading/port.ts";
 import { stoppable } from "../../../page/look/reading/stoppable.ts";
 import { withoutToken } from "../../../page/parts/without-token.ts";
-import { RldsError } from "../../../src/rlds/index.ts";
+import { RldsError } from "../../../src/datasets/rlds/index.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
 const pathsOf = (given: ReturnType<typeof givenFiles>) => (given?.kind === "files" ? [given.name, ...given.files.map(({ path }) => path)] : undefined);

@@ -6,7 +6,7 @@ import { SKETCH } from "../../../page/look/model/episode-table.ts";
 import { Findings } from "../../../page/look/model/findings.ts";
 import { fillPixels, filmForm, kindOf, videosOf } from "../../../page/look/model/leaf-kinds.ts";
 import { summaryOf } from "../../../page/look/model/summary.ts";
-import { inspectRlds, openRlds, type ReadEpisode } from "../../../src/rlds/index.ts";
+import { inspectRlds, openRlds, type ReadEpisode } from "../../../src/datasets/rlds/index.ts";
 import { root } from "../../support/core.ts";
 
 const leaf = (dtype: string, ...shape: number[]) => ({ path: "x", dtype, shape, size: shape.reduce((a, b) => a * b, 1) });
@@ -68,7 +68,7 @@ describe("leaves", () => {
 
 describe("summaries", () => {
   it("have lengths and returns as statistics have them", async () => {
-    const { statistics } = await import("../../../src/rlds/index.ts");
+    const { statistics } = await import("../../../src/datasets/rlds/index.ts");
     const reader = await openRlds(`${root}/test/data/tfds/cartpole`);
     const wanted = await statistics(reader);
     await reader.close();
@@ -87,7 +87,7 @@ describe("summaries", () => {
 
 describe("distributions", () => {
   it("count as statistics do: no action, reward or discount of a last step", async () => {
-    const { statistics } = await import("../../../src/rlds/index.ts");
+    const { statistics } = await import("../../../src/datasets/rlds/index.ts");
     const reader = await openRlds(`${root}/test/data/tfds/cartpole`);
     const { leaves } = await statistics(reader);
     await reader.close();

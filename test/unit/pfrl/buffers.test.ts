@@ -8,7 +8,7 @@ import {
   PrioritizedReplayBuffer,
   ReplayBuffer,
 } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;

@@ -1,7 +1,7 @@
 /** Persistent buffers on a disk whose sync fails: nobody knows what is on it, so nothing more comes in. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 
 const transition = (n: number) => ({ state: n, action: n, reward: n, nextState: n + 1 });
 

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { CLEAR, FORM, ITEM, SINGLE, STATE } from "../../../src/base/kinds.ts";
 import { f64 } from "../../../src/index.ts";
 import {
   EpisodicReplayBuffer,
@@ -12,8 +13,7 @@ import {
   type Progress,
   ReplayBuffer,
 } from "../../../src/pfrl/index.ts";
-import { CLEAR, FORM, ITEM, SINGLE, STATE } from "../../../src/store/format/kinds.ts";
-import { encodeTagged, Log, memory } from "../../../src/store/index.ts";
+import { encodeTagged, Log, memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, stride } from "../../support/size.ts";
 

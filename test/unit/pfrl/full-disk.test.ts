@@ -1,7 +1,7 @@
 /** Persistent buffers on a disk without room. */
 import { expect, test, vi } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 
 const transition = (n: number) => ({ state: Float32Array.of(n), action: n, reward: n, nextState: Float32Array.of(n + 1) });
 

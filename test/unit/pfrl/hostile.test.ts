@@ -12,7 +12,7 @@ import {
   ReplayBuffer,
   randomSubseq,
 } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import { brokenBuffer, savedBytes } from "../../support/pfrl.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 

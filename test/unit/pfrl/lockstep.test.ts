@@ -13,7 +13,7 @@ import {
   type Transition,
   type TransitionBatch,
 } from "../../../src/pfrl/index.ts";
-import { type Directory, type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { type Directory, type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 

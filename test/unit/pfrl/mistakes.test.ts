@@ -11,7 +11,7 @@ import {
   PrioritizedReplayBuffer,
   ReplayBuffer,
 } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pfrl-mistakes-"));

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { f32, f64 } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, object, PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { type Directory, Log, memory, node } from "../../../src/store/index.ts";
+import { type Directory, Log, memory, node } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;

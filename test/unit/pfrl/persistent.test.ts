@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PersistentEpisodicReplayBuffer, PersistentReplayBuffer, type Progress, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { type Directory, type MemoryDirectory, memory, node } from "../../../src/store/index.ts";
+import { type Directory, type MemoryDirectory, memory, node } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, stride } from "../../support/size.ts";

@@ -1,8 +1,8 @@
 /** A directory opens again, whatever was called before. */
 import { describe, expect, test } from "vitest";
+import { RANDOM } from "../../../src/base/kinds.ts";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { RANDOM } from "../../../src/store/format/kinds.ts";
-import { type Directory, Log, memory } from "../../../src/store/index.ts";
+import { type Directory, Log, memory } from "../../../src/storage/index.ts";
 
 const LIST = { form: "list" } as const;
 const MANUAL = { durability: "manual" } as const;

@@ -1,7 +1,7 @@
 /** Damaged directories of persistent buffers: refused, or salvaged for good. */
 import { describe, expect, test } from "vitest";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
-import { type Directory, memory } from "../../../src/store/index.ts";
+import { type Directory, memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const OPTIONS = { durability: "manual", segmentBytes: 1500, logger: null } as const;

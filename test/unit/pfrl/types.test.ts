@@ -11,7 +11,7 @@ import {
   ReplayBuffer,
   type Transition,
 } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 
 const spec = { state: { image: u8(2, 2), word: object() }, action: i32(), extras: { logp: f32(), said: text({ maxBytes: 8 }) } } as const;
 const options = { spec, capacity: 4 } as const;

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { f32, i32, shared, text, u8 } from "../../../src/index.ts";
 import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import { object, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;

@@ -1,7 +1,7 @@
 /** Files whose items are longer, or shorter, than the windows of the buffer that reads them. PFRL's own test saves 3 steps and loads into 1. */
 import { describe, expect, test } from "vitest";
 import { batchExperiences, PersistentReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;

@@ -1,7 +1,7 @@
 /** What crashes, damage and full disks leave of a recording: a beginning of it, or a typed error; and recording goes on. */
 import { describe, expect, test } from "vitest";
-import { openRecording } from "../../../src/record/index.ts";
-import { type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { openRecording } from "../../../src/recorder/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow } from "../../support/size.ts";
 import { act, expected, opened, read, STORAGES, type Step, stepOf, type TwinEpisode } from "./world.ts";

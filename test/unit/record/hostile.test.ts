@@ -1,10 +1,10 @@
 /** Recordings whose sums are right, and whose content is not what a recorder writes: a typed error for each, soon, and without memory that the file does not have. */
 import { describe, expect, test } from "vitest";
-import { Contents, ENDED, endBytes } from "../../../src/record/form/contents.ts";
-import { open, openRecording } from "../../../src/record/index.ts";
-import { bool, f32, f64, i32, text, u8 } from "../../../src/spec/constructors.ts";
-import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/store/format/kinds.ts";
-import { encodeTagged, Log, type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/base/kinds.ts";
+import { Contents, ENDED, endBytes } from "../../../src/datasets/model/recording/contents.ts";
+import { open, openRecording } from "../../../src/recorder/index.ts";
+import { bool, f32, f64, i32, text, u8 } from "../../../src/schema/constructors.ts";
+import { encodeTagged, Log, type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { all } from "../../support/columns.ts";
 
 const SPEC = { observation: { image: u8(2, 2, 3), on: bool() }, action: f32(2), words: text({ maxBytes: 8 }) };

@@ -1,8 +1,8 @@
 /** Frames as PNG: what another library reads of them, and what is the same by both ways of deflating. */
 import { decode } from "fast-png";
 import { expect, test, vi } from "vitest";
-import * as builtins from "../../../src/builtins/builtins.ts";
-import { type FrameEncoder, frameEncoder } from "../../../src/formats/images/frame-png.ts";
+import { type FrameEncoder, frameEncoder } from "../../../src/datasets/formats/images/frame-png.ts";
+import * as builtins from "../../../src/files/builtins/builtins.ts";
 import { TestRandom } from "../../support/random.ts";
 
 async function withoutNode(): Promise<FrameEncoder> {
@@ -12,7 +12,7 @@ async function withoutNode(): Promise<FrameEncoder> {
   return encoder;
 }
 
-vi.mock("../../../src/builtins/builtins.ts", { spy: true });
+vi.mock("../../../src/files/builtins/builtins.ts", { spy: true });
 
 test.each([
   ["the host's deflate", frameEncoder],

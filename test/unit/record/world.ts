@@ -1,9 +1,9 @@
 /** A robot's recording, and what must be read back of it: the naive twin is a list of steps. */
 
-import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/record/index.ts";
-import { bool, f32, f64, i64, text, u8, u16 } from "../../../src/spec/constructors.ts";
-import type { StepOf } from "../../../src/spec/spec.ts";
+import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
+import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/recorder/index.ts";
+import { bool, f32, f64, i64, text, u8, u16 } from "../../../src/schema/constructors.ts";
+import type { StepOf } from "../../../src/schema/spec.ts";
 import type { TestRandom } from "../../support/random.ts";
 
 export const SPEC = {

@@ -1,7 +1,7 @@
 /** Steps of every form across a port: random specs, lanes, rules and calls, beside a writer that is given the same. */
 import { expect, test } from "vitest";
 import { fifo, prioritized, Replay, type Table } from "../../../src/index.ts";
-import { DTYPES, type Dtype } from "../../../src/spec/dtype.ts";
+import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { expectAlike } from "../../support/alike.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";

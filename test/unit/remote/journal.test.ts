@@ -1,8 +1,8 @@
 /** Actors whose memory is a journal: what was flushed survives a crash, and a disk that fails ends them with the reason. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenReplay, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { ends } from "./support.ts";

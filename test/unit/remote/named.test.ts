@@ -1,8 +1,8 @@
 /** Actors whose writers have names: after a restart their environments are gone, so the one of a name ends its episode and begins anew. */
 import { describe, expect, test } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { ends } from "./support.ts";

@@ -1,10 +1,10 @@
 /** Conversations that are cut, stopped and changed at every place, and messages that lie: an error with the address, or all goes on; nothing hangs, and nothing is there twice. */
 import { afterEach, describe, expect, it } from "vitest";
-import { ReplayError } from "../../../src/error.ts";
+import { ReplayError } from "../../../src/base/error.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
 import { writeTensor } from "../../../src/reverb/tensors/tensors.ts";
 import { BytesWriter } from "../../../src/reverb/wire/bytes-writer.ts";
-import { f32, i32, text } from "../../../src/spec/constructors.ts";
+import { f32, i32, text } from "../../../src/schema/constructors.ts";
 import { Between } from "../../support/between.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -1,10 +1,10 @@
 /** Tables with columns that JavaScript has no numbers for: what is known of them is kept, and what cannot be written is refused by its name. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createConfig, patternFromTransform, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
 import { f32, f64, i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { compress } from "../../../src/reverb/tensors/snappy.ts";
 import type { ChunkMessage, TensorMessage } from "../../../src/reverb/wire/tensor.ts";
+import { createConfig, patternFromTransform, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
 import { serverInfoOf } from "../../support/server-tables.ts";

@@ -1,8 +1,8 @@
 /** A server that is away for longer than reconnectTimeoutMs: an error, and then the next call tries again. Nothing is lost, and nothing doubled. */
 import { afterEach, expect, it } from "vitest";
-import { ReverbAddTrajectoryObserver, trajectorySpec } from "../../../src/agents/index.ts";
 import { i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
+import { ReverbAddTrajectoryObserver, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
 

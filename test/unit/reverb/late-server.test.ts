@@ -1,9 +1,9 @@
 /** Programs that start before their server does: the first call waits for it, for as long as a lost connection is tried again. */
 import { createServer } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
-import { ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
+import { ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
 

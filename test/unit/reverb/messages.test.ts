@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { codeOf } from "../../../src/error.ts";
+import { codeOf } from "../../../src/base/error.ts";
 import { BytesWriter } from "../../../src/reverb/wire/bytes-writer.ts";
 import { readServerInfo } from "../../../src/reverb/wire/server-info.ts";
 import type { Structure } from "../../../src/reverb/wire/structure.ts";

@@ -1,8 +1,8 @@
 /** A server with a selector that this version does not know. */
 import { afterEach, expect, it } from "vitest";
-import { ReverbReplayBuffer } from "../../../src/agents/index.ts";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
+import { ReverbReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
 import { serverInfoOf } from "../../support/server-tables.ts";

@@ -1,11 +1,11 @@
 /** One sampler over several scripted servers: in turn, and on after every kind of error. Real servers are in test/interop. */
 import { afterEach, expect, it } from "vitest";
-import type { DrawnItem } from "../../../src/agents/sampling/sample.ts";
-import type { SamplerOptions } from "../../../src/agents/sampling/sampler-options.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { Servers } from "../../../src/reverb/servers.ts";
 import { ShardedSampler } from "../../../src/reverb/sharded-sampler.ts";
 import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
+import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
+import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
 
 const open: { close(): unknown }[] = [];

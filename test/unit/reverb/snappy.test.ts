@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { snappyUncompress } from "hyparquet";
 import { describe, expect, it } from "vitest";
-import { codeOf } from "../../../src/error.ts";
+import { codeOf } from "../../../src/base/error.ts";
 import { compress, uncompress } from "../../../src/reverb/tensors/snappy.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";

@@ -1,10 +1,10 @@
 /** Samples from a scripted server: what is asked for and when, bounds, lost connections, ends. What the real server says is test/interop. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { DrawnItem } from "../../../src/agents/sampling/sample.ts";
-import type { SamplerOptions } from "../../../src/agents/sampling/sampler-options.ts";
+import { type WaitOptions, within } from "../../../src/base/wait.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
-import { type WaitOptions, within } from "../../../src/wait.ts";
+import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
+import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
 
 const open: { close(): unknown }[] = [];

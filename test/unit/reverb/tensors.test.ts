@@ -6,7 +6,7 @@ import { slicesOf } from "../../../src/reverb/tensors/runs.ts";
 import { readTensor, writeTensor } from "../../../src/reverb/tensors/tensors.ts";
 import type { SliceMessage } from "../../../src/reverb/wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../../../src/reverb/wire/tensor.ts";
-import { type AnyArray, DTYPES, type Dtype } from "../../../src/spec/dtype.ts";
+import { type AnyArray, DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { scaled } from "../../support/size.ts";
 
 const runs = { numRuns: scaled(500) };

@@ -1,11 +1,11 @@
 /** What writers to a server refuse before anything is sent: no server is needed for that. */
 import { afterAll, expect, it } from "vitest";
-import { createConfig, patternFromTransform } from "../../../src/agents/index.ts";
 import { f32, i32 } from "../../../src/index.ts";
 import { HeldSteps } from "../../../src/reverb/held-steps.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
-import { type MeasuredLeaf, measured, type PlacedLeaf } from "../../../src/spec/layout.ts";
-import { leavesOf } from "../../../src/spec/spec.ts";
+import { type MeasuredLeaf, measured, type PlacedLeaf } from "../../../src/schema/layout.ts";
+import { leavesOf } from "../../../src/schema/spec.ts";
+import { createConfig, patternFromTransform } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
 
 const spec = { a: i32(), b: f32(2) };

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { batch, importRlds, inspectRlds, mapSteps, nStep, type RldsDataset, rldsDataset, shiftKeys, statistics } from "../../../src/rlds/index.ts";
+import { batch, importRlds, inspectRlds, mapSteps, nStep, type RldsDataset, rldsDataset, shiftKeys, statistics } from "../../../src/datasets/rlds/index.ts";
 import { goodEpisode, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { scaled } from "../../support/size.ts";
 

@@ -1,6 +1,6 @@
 /** Ways through iterables, sync and async. */
 import { expect, test } from "vitest";
-import { collected, eachOf, forEach, mapped, type Stage, through } from "../../../src/rlds/dataset/each.ts";
+import { collected, eachOf, forEach, mapped, type Stage, through } from "../../../src/datasets/model/each.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 /** Numbers that say when their iterator is closed. */

@@ -1,4 +1,4 @@
-import type { RldsStep } from "../../../src/rlds/index.ts";
+import type { RldsStep } from "../../../src/datasets/rlds/index.ts";
 
 /** The steps that write_rlds_transformations.py makes. */
 export function goldenSteps(length: number, number = 0, terminal = false): RldsStep[] {

@@ -1,6 +1,6 @@
 /** Reports of datasets, and what strict, repair and drop make of faults. */
 import { expect, test } from "vitest";
-import { collected } from "../../../src/rlds/dataset/each.ts";
+import { collected } from "../../../src/datasets/model/each.ts";
 import {
   convertRldsToTrajectories,
   type ImportMode,
@@ -10,7 +10,7 @@ import {
   RldsError,
   rldsDataset,
   StepColumns,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
 import { columnsOfSteps, FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

@@ -1,7 +1,6 @@
 /** Recorded episodes in tables of transitions, beside what is told naively of the steps themselves. */
 import { setTimeout as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { bool, f32, f64, fifo, i32, prioritized, queueLimiter, Replay, type Spec, type TableOptions, text, u8 } from "../../../src/index.ts";
 import {
   createTransitionSpec,
   type Each,
@@ -13,7 +12,8 @@ import {
   type RldsError,
   type RldsStep,
   StepColumns,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
+import { bool, f32, f64, fifo, i32, prioritized, queueLimiter, Replay, type Spec, type TableOptions, text, u8 } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { dataFolder } from "./data.ts";

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
-import { fifo, Replay, type Spec, u8 } from "../../../src/index.ts";
 import {
   batch,
   convertRldsToTrajectories,
@@ -15,7 +13,9 @@ import {
   rldsDataset,
   shiftKeys,
   statistics,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
+import { fifo, Replay, type Spec, u8 } from "../../../src/index.ts";
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 
 type Own = (i: number) => Partial<RldsStep>;
 
@@ -143,7 +143,7 @@ describe("windows hold what a Replay holds", () => {
     return all(convertRldsToTrajectories(Object.assign(dataset([3, own]), { stepSpec }) as RldsDataset, undefined, pairs));
   };
   const firstSpec = async () => {
-    const { stepSpecOf } = await import("../../../src/rlds/index.ts");
+    const { stepSpecOf } = await import("../../../src/datasets/rlds/index.ts");
     return stepSpecOf([...steps(1)][0]);
   };
 

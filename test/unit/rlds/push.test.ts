@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../src/agents/index.ts";
-import { signatureOf } from "../../../src/agents/signature.ts";
-import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Spec, text } from "../../../src/index.ts";
 import {
   convertRldsToTrajectories,
   createTrajectoryDataSpec,
@@ -18,7 +15,10 @@ import {
   writeJsonl,
   writeParquet,
   writeTfds,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
+import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Spec, text } from "../../../src/index.ts";
+import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../src/tf-agents/index.ts";
+import { signatureOf } from "../../../src/tf-agents/signature.ts";
 
 /** An episode of so many steps; its observations are `from`, `from + 1`, … */
 function episode(length: number, { from = 0, terminal = false } = {}): { steps: RldsStep[] } {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { batch, importRlds, inspectRlds, mapSteps, openTfds, statistics, truncateAfter } from "../../../src/rlds/index.ts";
+import { batch, importRlds, inspectRlds, mapSteps, openTfds, statistics, truncateAfter } from "../../../src/datasets/rlds/index.ts";
 
 const DATA = new URL("../../data/tfds/", import.meta.url);
 const EXPECTED = JSON.parse(readFileSync(new URL("expected.json", DATA), "utf8"));

@@ -1,7 +1,7 @@
 /** Statistics of datasets, against the real `rlds`, numpy and naive sums. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { histogram, mapSteps, type RldsDataset, rldsDataset, statistics } from "../../../src/rlds/index.ts";
+import { histogram, mapSteps, type RldsDataset, rldsDataset, statistics } from "../../../src/datasets/rlds/index.ts";
 import { FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";

@@ -1,8 +1,8 @@
 /** Specs of steps from their values, and steps against specs. */
 import { expect, test } from "vitest";
+import { stepChecker } from "../../../src/datasets/model/step-spec.ts";
+import { checkStep, RldsError, type StepSpec, stepSpecOf } from "../../../src/datasets/rlds/index.ts";
 import { bool, f32, f64, flatten, i8, i32, i64, type Leaf, Replay, u8, u64 } from "../../../src/index.ts";
-import { stepChecker } from "../../../src/rlds/dataset/step-spec.ts";
-import { checkStep, RldsError, type StepSpec, stepSpecOf } from "../../../src/rlds/index.ts";
 import { errorOf, expectError, isRefused } from "../../support/refused.ts";
 
 const text = { dtype: "string", shape: [] } as const;

@@ -6,9 +6,9 @@ import { pathToFileURL } from "node:url";
 import { zipSync } from "fflate";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { elementOf } from "../../../src/formats/hdf5/element.ts";
-import { inOrder } from "../../../src/formats/sources/source.ts";
-import { memorySink, openJsonl, openNpz, openParquet, openRlds, type RldsDataset, writeJsonl, writeParquet } from "../../../src/rlds/index.ts";
+import { elementOf } from "../../../src/datasets/formats/hdf5/element.ts";
+import { inOrder } from "../../../src/datasets/formats/sources/source.ts";
+import { memorySink, openJsonl, openNpz, openParquet, openRlds, type RldsDataset, writeJsonl, writeParquet } from "../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 

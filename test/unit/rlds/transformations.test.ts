@@ -1,8 +1,8 @@
 /** Transformations of datasets: against what the real `rlds` makes (test/data/extra), and against naive twins. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { collected } from "../../../src/rlds/dataset/each.ts";
-import { stepChecker } from "../../../src/rlds/dataset/step-spec.ts";
+import { collected } from "../../../src/datasets/model/each.ts";
+import { stepChecker } from "../../../src/datasets/model/step-spec.ts";
 import {
   batch,
   batchSteps,
@@ -20,7 +20,7 @@ import {
   shiftKeys,
   stepSpecOf,
   truncateAfter,
-} from "../../../src/rlds/index.ts";
+} from "../../../src/datasets/rlds/index.ts";
 import { FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Beside } from "../../../src/spec/beside.ts";
+import { Beside } from "../../../src/schema/beside.ts";
 import { TestRandom } from "../../support/random.ts";
 
 test("values stay beside rows that are held, and are let go beside others, a few with each row that is taken", () => {

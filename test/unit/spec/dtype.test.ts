@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Core } from "../../../src/core/core.ts";
-import { DTYPES, type Dtype, dtypeOf, isArrayOf } from "../../../src/spec/dtype.ts";
-import { ARRAYS } from "../../../src/store/tags.ts";
+import { Core } from "../../../src/memory/core.ts";
+import { DTYPES, type Dtype, dtypeOf, isArrayOf } from "../../../src/schema/dtype.ts";
+import { ARRAYS } from "../../../src/storage/tags.ts";
 
 const dtypes = Object.entries(DTYPES) as [Dtype, (typeof DTYPES)[Dtype]][];
 

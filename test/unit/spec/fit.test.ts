@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Numbered } from "../../../src/spec/dtype.ts";
-import { put, type Taking, targetOf } from "../../../src/spec/fit.ts";
+import type { Numbered } from "../../../src/schema/dtype.ts";
+import { put, type Taking, targetOf } from "../../../src/schema/fit.ts";
 
 const into = (dtype: Parameters<typeof targetOf>[0], shape: readonly number[], value: unknown, taking?: Taking) => {
   const target = targetOf(dtype, shape);

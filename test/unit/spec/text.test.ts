@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWellFormed, readTexts, textBytes, utf8Bytes, writeText } from "../../../src/spec/text.ts";
+import { isWellFormed, readTexts, textBytes, utf8Bytes, writeText } from "../../../src/schema/text.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 12 }).filter(isWellFormed);
 

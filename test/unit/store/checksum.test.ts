@@ -1,6 +1,6 @@
 /** CRC-32C by folding, beside its definition, bit by bit. */
 import { describe, expect, it } from "vitest";
-import { SectionMemory } from "../../../src/core/section-memory.ts";
+import { SectionMemory } from "../../../src/memory/section-memory.ts";
 import { TestRandom } from "../../support/random.ts";
 
 const memory = new SectionMemory();

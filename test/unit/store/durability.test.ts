@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
-import type { Durability, MemoryDirectory } from "../../../src/store/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import type { Durability, MemoryDirectory } from "../../../src/storage/index.ts";
+import { memory } from "../../../src/storage/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-durability-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 /** What a log promises when something goes wrong: cut and altered bytes, full disks, failing devices, crashes. REPRISE_SLOW tries all of them. */
 import { describe, expect, it, vi } from "vitest";
-import { SectionMemory } from "../../../src/core/section-memory.ts";
-import { Log, type LogOptions, memory, type Operation } from "../../../src/store/index.ts";
+import { SectionMemory } from "../../../src/memory/section-memory.ts";
+import { Log, type LogOptions, memory, type Operation } from "../../../src/storage/index.ts";
 import { groupsOf, MANUAL, reopened, shown, writeGroup, writtenLog } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

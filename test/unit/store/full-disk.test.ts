@@ -1,7 +1,7 @@
 /** A disk without room: who is told, what stands, and that it goes on when there is room again. */
 import { expect, test, vi } from "vitest";
+import { type Fault, type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenOptions, Replay, type ReplayError } from "../../../src/index.ts";
-import { type Fault, type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
 
 const OPTIONS = { spec: { n: i32() }, tables: { t: { maxSize: 1000, maxTimesSampled: 1, sampler: fifo() } } };
 

@@ -1,6 +1,6 @@
 /** What a log promises while nothing goes wrong. */
 import { describe, expect, it, vi } from "vitest";
-import { Log, type LogOptions, memory } from "../../../src/store/index.ts";
+import { Log, type LogOptions, memory } from "../../../src/storage/index.ts";
 import { MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

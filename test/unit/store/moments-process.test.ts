@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { lookInto } from "../../../src/cli/journal.ts";
-import { openRecording } from "../../../src/record/index.ts";
-import { openReplay } from "../../../src/rlds/index.ts";
-import { node } from "../../../src/store/directory/node.ts";
-import { Log } from "../../../src/store/log/log.ts";
+import { openReplay } from "../../../src/datasets/rlds/index.ts";
+import { node } from "../../../src/files/node.ts";
+import { openRecording } from "../../../src/recorder/index.ts";
+import { Log } from "../../../src/storage/log/log.ts";
 import { scaled } from "../../support/size.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-"));

@@ -1,11 +1,11 @@
 /** Readers of a log that is being written: they see what the files were at some moment at or after the call, whatever the owner does between two of their calls. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { openJournal } from "../../../src/formats/replay/open-journal.ts";
+import { openJournal } from "../../../src/datasets/formats/replay/open-journal.ts";
+import { openReplay } from "../../../src/datasets/rlds/index.ts";
+import type { Directory } from "../../../src/files/directory.ts";
 import { f32, Replay, u8 } from "../../../src/index.ts";
-import { open, openRecording } from "../../../src/record/index.ts";
-import { openReplay } from "../../../src/rlds/index.ts";
-import type { Directory } from "../../../src/store/directory/directory.ts";
-import { Log } from "../../../src/store/log/log.ts";
+import { open, openRecording } from "../../../src/recorder/index.ts";
+import { Log } from "../../../src/storage/log/log.ts";
 import { slow, stride } from "../../support/size.ts";
 import { filesAt, Live, paces, sourceIn, Traced } from "../../support/traced-directory.ts";
 

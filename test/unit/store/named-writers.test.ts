@@ -1,8 +1,8 @@
 /** Writers over a restart: the ones with a name are found again, and no script leaves one behind each time that it starts. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, minSize, Replay, type WriterOptions } from "../../../src/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 import { broken } from "../../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../../support/refused.ts";
 

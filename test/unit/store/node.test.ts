@@ -6,7 +6,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Log, node } from "../../../src/store/index.ts";
+import { Log, node } from "../../../src/storage/index.ts";
 import { root } from "../../support/core.ts";
 import { groupsOf, MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -1,8 +1,8 @@
 /** What is left of a journal after a kill at any byte, after bits were flipped, and after a disk refused. */
 import { expect, test } from "vitest";
+import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
 import { f32, i32, type OpenOptions, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
-import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/store/directory/memory.ts";
-import { Log } from "../../../src/store/log/log.ts";
+import { Log } from "../../../src/storage/log/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 import { slow, stride } from "../../support/size.ts";

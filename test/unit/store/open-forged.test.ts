@@ -1,9 +1,9 @@
 /** A journal whose checksums are right, and whose records tell a state that no Replay can have: what a damaged program, or a damaged group, may leave. */
 import { expect, test } from "vitest";
+import { TABLE } from "../../../src/base/kinds.ts";
+import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { i32 } from "../../../src/index.ts";
-import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
-import { TABLE } from "../../../src/store/format/kinds.ts";
-import { Log } from "../../../src/store/log/log.ts";
+import { Log } from "../../../src/storage/log/log.ts";
 import { again } from "./opened.ts";
 
 const OPTIONS = { spec: { x: i32() }, tables: { t: { maxSize: 8 } }, durability: "manual", logger: null } as const;

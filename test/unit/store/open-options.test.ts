@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, type OpenOptions, prioritized, Replay, u8, uniform } from "../../../src/index.ts";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/directory/memory.ts";
 import { scaled } from "../../support/size.ts";
 
 const { open } = Replay;

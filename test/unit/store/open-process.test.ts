@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { node } from "../../../src/store/directory/node.ts";
+import { node } from "../../../src/files/node.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow } from "../../support/size.ts";
 import { again } from "./opened.ts";

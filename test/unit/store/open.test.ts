@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memory } from "../../../src/store/directory/memory.ts";
+import { memory } from "../../../src/files/memory.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, type Scene, sceneNames } from "../../support/scenes.ts";
 import { scaled } from "../../support/size.ts";

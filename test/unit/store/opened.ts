@@ -1,8 +1,8 @@
 /** Replays with journals in memory, and the states that they went through: for tests of what is left of them. */
 import { expect } from "vitest";
+import type { Directory } from "../../../src/files/directory.ts";
 import { type OpenOptions, Replay } from "../../../src/index.ts";
-import type { Directory } from "../../../src/store/directory/directory.ts";
-import type { Journal } from "../../../src/store/journal/journal.ts";
+import type { Journal } from "../../../src/storage/journal/journal.ts";
 import type { AnyReplay, Scene } from "../../support/scenes.ts";
 import { optionsOf, seen, writersOf } from "./seen.ts";
 

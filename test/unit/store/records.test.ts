@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Changes } from "../../../src/core/changes.ts";
-import { engineOf, Replay, savedOf } from "../../../src/replay.ts";
-import { WRITERS } from "../../../src/store/format/kinds.ts";
-import { layoutSections, writersBytes } from "../../../src/store/format/writers.ts";
-import { Recovery } from "../../../src/store/open.ts";
+import { WRITERS } from "../../../src/base/kinds.ts";
+import { Changes } from "../../../src/memory/changes.ts";
+import { engineOf, Replay, savedOf } from "../../../src/replay/replay.ts";
+import { layoutSections, writersBytes } from "../../../src/storage/format/writers.ts";
+import { Recovery } from "../../../src/storage/open.ts";
 import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, sceneNames } from "../../support/scenes.ts";

@@ -1,7 +1,8 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
+
+import { END, FREE } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";
-import { engineOf, savedOf } from "../../../src/replay.ts";
-import { END, FREE } from "../../../src/store/format/kinds.ts";
+import { engineOf, savedOf } from "../../../src/replay/replay.ts";
 import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 

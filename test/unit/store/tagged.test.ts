@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeTagged, encodeTagged } from "../../../src/store/index.ts";
+import { decodeTagged, encodeTagged } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const ARRAYS = [

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { leavesOf } from "../../../../src/rlds/dataset/leaves.ts";
-import { openTfds, RldsError, type StepColumns } from "../../../../src/rlds/index.ts";
+import { leavesOf } from "../../../../src/datasets/model/leaves.ts";
+import { openTfds, RldsError, type StepColumns } from "../../../../src/datasets/rlds/index.ts";
 import { type FoundColumn, foundIn } from "../../../support/rlds-columns.ts";
 
 const DATA = fileURLToPath(new URL("../../../data/extra/tfds/", import.meta.url));

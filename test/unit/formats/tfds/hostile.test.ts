@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { openTfds, RldsError, type RldsReader } from "../../../../src/rlds/index.ts";
+import { openTfds, RldsError, type RldsReader } from "../../../../src/datasets/rlds/index.ts";
 import { crc32 } from "../../../support/crc32.ts";
 import { TestRandom } from "../../../support/random.ts";
 import { scaled, some, stride } from "../../../support/size.ts";

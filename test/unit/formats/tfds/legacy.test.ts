@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openTfds } from "../../../../src/rlds/index.ts";
+import { openTfds } from "../../../../src/datasets/rlds/index.ts";
 import { foundIn } from "../../../support/rlds-columns.ts";
 
 const TINY = fileURLToPath(new URL("../../../data/extra/tfds/tiny/1.0.0/", import.meta.url));

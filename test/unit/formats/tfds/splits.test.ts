@@ -1,8 +1,8 @@
 /** Splits and parts of them, beside what tensorflow_datasets makes of the same words. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { partsOf } from "../../../../src/formats/tfds/split.ts";
-import { openTfds } from "../../../../src/rlds/index.ts";
+import { partsOf } from "../../../../src/datasets/formats/tfds/split.ts";
+import { openTfds } from "../../../../src/datasets/rlds/index.ts";
 
 const DTYPES = fileURLToPath(new URL("../../../data/extra/tfds/dtypes", import.meta.url));
 const CARTPOLE = fileURLToPath(new URL("../../../data/tfds/half_cheetah", import.meta.url));

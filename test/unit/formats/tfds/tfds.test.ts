@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { openTfds, type RldsReader } from "../../../../src/rlds/index.ts";
+import { openTfds, type RldsReader } from "../../../../src/datasets/rlds/index.ts";
 import { foundIn } from "../../../support/rlds-columns.ts";
 
 const DATA = fileURLToPath(new URL("../../../data/tfds/", import.meta.url));

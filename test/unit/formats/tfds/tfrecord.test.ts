@@ -1,10 +1,10 @@
 /** TFRecord framing, CRC-32C and reading ahead. */
 import { expect, test } from "vitest";
-import { bytesFile } from "../../../../src/formats/sources/bytes-source.ts";
-import { ReadAhead } from "../../../../src/formats/sources/read-ahead.ts";
-import type { SourceFile } from "../../../../src/formats/sources/source.ts";
-import { crc32c } from "../../../../src/formats/tfds/crc32c.ts";
-import { TfRecords } from "../../../../src/formats/tfds/tfrecord.ts";
+import { bytesFile } from "../../../../src/datasets/formats/sources/bytes-source.ts";
+import { ReadAhead } from "../../../../src/datasets/formats/sources/read-ahead.ts";
+import type { SourceFile } from "../../../../src/datasets/formats/sources/source.ts";
+import { crc32c } from "../../../../src/datasets/formats/tfds/crc32c.ts";
+import { TfRecords } from "../../../../src/datasets/formats/tfds/tfrecord.ts";
 import { joined, crc32c as slow, tfRecord } from "../../../support/tfrecord.ts";
 
 const BYTES = Uint8Array.from({ length: 300 }, (_, i) => (i * 37 + (i >> 3)) & 255);

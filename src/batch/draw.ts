@@ -1,0 +1,156 @@
+/** A draw: which items, streams or rows a call picked, and what there is to tell of them. It lives in scratch memory, until the next call that takes some. */
+
+import { DISTINCT, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "../base/abi.ts";
+import type { Engine } from "../memory/engine.ts";
+import type { CoreStream } from "../memory/stream.ts";
+import type { StreamSet } from "../memory/streams.ts";
+import type { NStep } from "./n-step.ts";
+
+export class Draw {
+  /** DRAW in linear memory. */
+  handle = 0;
+  /** For `weigh`: handed on as an argument, a fraction would be allocated. */
+  readonly beta: Float64Array = new Float64Array(1);
+  readonly #engine: Engine;
+  /** Bytes of a draw of the number of entries that was last asked for. */
+  #bytes = 0;
+  #n = -1;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Makes room in scratch for n entries of `rows` rows together, behind so many bytes for other things. Where those are. */
+  prepare(bytes: number, n: number, rows: number): number {
+    const { core } = this.#engine;
+    const { x } = core;
+    if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
+    this.#n = n;
+    const base = core.scratch(bytes + this.#bytes + 12 * rows, this);
+    this.handle = base + bytes;
+    x.draw_init(this.handle, n, rows);
+    return base;
+  }
+
+  /** Where a column is; or the rows, in the place behind the last. */
+  address(which: number): number {
+    return this.#engine.core.x.draw_column(this.handle, which) >>> 0;
+  }
+
+  /** The first n numbers of a u32 column, to be read or written. */
+  column(which: number, n: number): Uint32Array {
+    const at = this.address(which) / 4;
+    return this.#engine.core.u32.subarray(at, at + n);
+  }
+
+  /** Slots of the first n items, or numbers of streams. */
+  slots(n: number): Uint32Array {
+    return this.column(SLOT, n);
+  }
+
+  /** Where their runs begin. */
+  starts(n: number): Uint32Array {
+    return this.column(START, n);
+  }
+
+  /** Names of the first n rows, entry by entry. */
+  rows(n: number): Uint32Array {
+    return this.column(ROWS, n);
+  }
+
+  /** What came of it: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT. */
+  result(which: number): number {
+    return this.#engine.core.x.draw_result(this.handle, which);
+  }
+
+  /** n different items of a table, or as many as can be drawn; how many. */
+  different(table: number, n: number): number {
+    const { x } = this.#engine.core;
+    const drawn = x.table_sample(table, this.handle, n, DISTINCT, 0);
+    x.table_close_draw(table);
+    return drawn;
+  }
+
+  /** Up to n items of a table; how many, or a code. `close` closes it. */
+  sample(table: number, n: number, flags: number, among: number): number {
+    return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
+  }
+
+  /** Looks at what `sample` would give, and changes nothing: how many, or a code; of DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
+  peek(table: number, n: number, flags: number, among: number): number {
+    return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
+  }
+
+  /** Closes what `sample` opened. */
+  close(table: number): void {
+    this.#engine.core.x.table_close_draw(table);
+  }
+
+  /** n different items of a prioritized table, the first `alike` of them all alike; how many there were. */
+  mixed(table: number, n: number, alike: number, ratio: number): number {
+    return this.#engine.core.x.draw_mixed(this.handle, table, n, alike, ratio);
+  }
+
+  /** n different steps of a stream, by chance of a table. */
+  single(table: number, stream: CoreStream, n: number): void {
+    this.#engine.core.x.draw_single(this.handle, table, stream.handle, n);
+  }
+
+  /** n windows of `width` steps of a set's streams, rows and all. */
+  windows(set: StreamSet, n: number, width: number, weigh: number): void {
+    this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
+  }
+
+  /** Chooses where in items longer than `width` steps a run of so many begins, all starts alike. */
+  chooseStarts(table: number, width: number): void {
+    this.#engine.core.x.draw_starts(this.handle, table, width);
+  }
+
+  /** Names its items, and where their runs begin: `runs` with FROM_START reads them. */
+  nameItems(table: number, slots: ArrayLike<number>, starts: ArrayLike<number>): void {
+    this.slots(slots.length).set(slots);
+    this.starts(slots.length).set(starts);
+    this.#engine.core.x.draw_given(this.handle, table, slots.length, 0);
+  }
+
+  /** Names windows of a set's streams, and reads their rows. */
+  nameWindows(set: StreamSet, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): void {
+    const n = streams.length;
+    this.slots(n).set(streams);
+    this.starts(n).set(starts);
+    this.#engine.core.x.draw_rows(this.handle, OF_STREAMS, set.handle, n, width, 0);
+  }
+
+  /** Names single rows, of a stream whose steps are all alike, or of none. */
+  nameRows(rows: ArrayLike<number>, of?: CoreStream): void {
+    this.rows(rows.length).set(rows);
+    this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);
+  }
+
+  /** The rows of n items, `width` each. @param from as draw_rows has it (assembly/draw/rows.ts): 0 their start, 1 their end, 2 anywhere; FROM_START, CROSS */
+  runs(table: number, n: number, width: number, from: number): void {
+    this.#engine.core.x.draw_rows(this.handle, OF_ITEMS, table, n, width, from);
+  }
+
+  /** Importance weights, divided by the largest of the draw, or of the table, or by nothing. */
+  weigh(table: number, normalize: number): void {
+    this.#engine.core.x.draw_weights(this.handle, table, this.beta[0] as number, normalize);
+  }
+
+  /** (probability / divisor)^-beta. */
+  weighBy(divisor: number, options: { readonly beta: number }, bounded: number): void {
+    this.#engine.core.x.draw_weights_by(this.handle, divisor, options.beta, bounded);
+  }
+
+  /** n-step returns over the rows; how many miss what the last step of an episode says. @param table where they begin with items of one */
+  nStep(how: NStep, table = 0): number {
+    const { core, pool } = this.#engine;
+    // gamma is read here: handed on as an argument, a fraction would be allocated.
+    return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
+  }
+
+  /** Makes a column of f64 one of f32, in its place. */
+  narrow(column: number): void {
+    this.#engine.core.x.draw_narrow(this.handle, column);
+  }
+}

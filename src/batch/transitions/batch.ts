@@ -1,0 +1,108 @@
+/** What a view of transitions is asked, and what it gives. */
+
+import type { Column } from "../../schema/column.ts";
+import type { RowLeaf } from "../../schema/leaf.ts";
+import type { IsAny } from "../../schema/spec.ts";
+import type { TransitionRole } from "../../schema/transition-roles.ts";
+import type { SampleOptions } from "../asked.ts";
+import type { ItemOf, StepsOf } from "../batch.ts";
+import type { DatasetOptions } from "../dataset.ts";
+
+export interface TransitionOptions<Name extends string = string> {
+  /** The discount a step, in [0, 1]. */
+  readonly gamma: number;
+  /** Cuts each transition to its first n steps. Default: an item of L steps is a transition of L - 1. */
+  readonly n?: number;
+  /** Parts of the batch that it has at the bootstrap as well, as `nextAction`, `nextMask`, … */
+  readonly next?: readonly Name[];
+  /** The dtype of returns, discounts and weights. Default: "f32". */
+  readonly dtype?: "f32" | "f64";
+}
+
+export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "replacement" | "among" | "stratified" | "normalize" | "beta"> {
+  /** A batch of this view to refill, or arrays of your own in the same form. Default: new arrays. */
+  readonly into?: object;
+}
+
+export interface TransitionDatasetOptions
+  extends SampleTransitions,
+    Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch"> {}
+
+/** Where a role's leaves are: what `new Replay` was told, or the role's own name. */
+type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;
+type PathsIn<R> = { [Role in TransitionRole]: PathIn<R, Role> }[TransitionRole];
+
+/** What stands at a dotted path. */
+type NodeAt<S, P extends string> = P extends keyof S ? S[P] : P extends `${infer K}.${infer Rest}` ? (K extends keyof S ? NodeAt<S[K], Rest> : never) : never;
+
+/** A node without the leaves and subtrees that are `Used`. */
+type Without<S, Used extends string, At extends string> = S extends RowLeaf | readonly unknown[]
+  ? S
+  : { readonly [K in keyof S & string as Left<S[K], Used, `${At}${K}`> extends never ? never : K]: Without<S[K], Used, `${At}${K}.`> };
+/** Whether anything is left of it: never, or the path. */
+type Left<S, Used extends string, At extends string> = At extends Used
+  ? never
+  : S extends RowLeaf | readonly unknown[]
+    ? At
+    : { [K in keyof S & string]: Left<S[K], Used, `${At}.${K}`> }[keyof S & string];
+type OthersOf<S, R> = Without<S, PathsIn<R>, "">;
+
+/** The parts that `next` can name. */
+export type NextName<S, R> = IsAny<S> extends true ? string : "action" | (keyof OthersOf<S, R> & string);
+
+type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? D : "f32";
+type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
+type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
+
+/** One number a transition. */
+interface TransitionColumns<Float extends "f32" | "f64"> {
+  /** Number of transitions in the batch. The rest of the arrays has no meaning. */
+  readonly count: number;
+  /** r_0 + γ d_0 r_1 + … over the steps of the transition. */
+  readonly returns: Column<Float, [number]>;
+  /** γ^k times the discounts on the way: what the value of nextObservation counts; 0 where the episode terminated. */
+  readonly discounts: Column<Float, [number]>;
+  /** The true number of steps k. */
+  readonly steps: Column<"u32", [number]>;
+  /** 1 where the episode terminated within the transition. */
+  readonly terminated: Column<"u8", [number]>;
+  /** 1 where the episode ended within the transition, but did not terminate: by a plain `endEpisode()`, too, at whose last step the transition bootstraps. */
+  readonly truncated: Column<"u8", [number]>;
+  /** The keys of the items, for `updatePriorities` and `delete`; 0, which is no item's, behind `count`. */
+  readonly keys: Float64Array<ArrayBuffer>;
+}
+
+/**
+ * A batch of transitions, in arrays that belong to the caller. Columns have the shape [n, ...shape of the leaf]: `observation`, `nextObservation`, `action`, what `next`
+ * asks for, and every leaf of the spec that plays no other part, under its own name. Without type arguments it is one of any view.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: of any spec, roles and options
+export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
+  /** A copy of the transitions, to look at or to write as JSON: plain arrays and numbers under the same names. A batch has it that Reprise made. O(elements) */
+  toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
+  /** A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. O(bytes) */
+  detached(): PartsOf<S, R, O, P>;
+  /**
+   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw, which is another batch, fills them again. No effect on other
+   * batches, nor when it was released before. O(1)
+   */
+  release(): void;
+  /** The same, for `using`. */
+  [Symbol.dispose](): void;
+};
+
+/** One transition of a batch, under the same names. */
+type TransitionOf<Parts> = { [K in keyof Parts as K extends "count" ? never : K]: Parts[K] extends Float64Array ? number : ItemOf<Parts[K]> };
+
+type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>> &
+  (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
+  (IsAny<S> extends true
+    ? // biome-ignore lint/suspicious/noExplicitAny: of any spec
+      { readonly [name: string]: any }
+    : {
+        readonly observation: StepsOf<NodeAt<S, PathIn<R, "observation">>, [number]>;
+        readonly nextObservation: StepsOf<NodeAt<S, PathIn<R, "observation">>, [number]>;
+        readonly action: StepsOf<NodeAt<S, PathIn<R, "action">>, [number]>;
+      } & { readonly [K in keyof OthersOf<S, R>]: StepsOf<OthersOf<S, R>[K], [number]> } & {
+        readonly [Name in NextOf<O> as `next${Capitalize<Name>}`]: StepsOf<PartAt<S, R, Name>, [number]>;
+      });

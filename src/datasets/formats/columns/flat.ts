@@ -1,0 +1,177 @@
+/** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
+import type { RldsStep } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
+import { type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
+
+/** What a flat table consists of. */
+export interface FlatTable {
+  readonly file: string;
+  readonly transition: { readonly observation: ColumnTree; readonly action: ColumnTree; readonly reward: ColumnTree; readonly [metadata: string]: ColumnTree };
+  readonly terminals: Column;
+  readonly timeouts?: Column;
+  readonly nextObservation?: ColumnTree;
+}
+
+/**
+ * What the final step of an episode is. `rlds`: as RLDS's own importer of D4RL has it: of `next_observations` where they are there; else one with an observation of zeros where the
+ * environment terminated, so that the last transition is not lost, and none where the episode was cut. `next`: of `next_observations`, which must be there. `none`: never one; the last
+ * transition is the last step.
+ */
+export type FinalObservation = "rlds" | "next" | "none";
+
+export interface FlatOptions {
+  readonly finalObservation: FinalObservation;
+  /** Where there are no timeouts: after so many steps an episode is cut. */
+  readonly maxEpisodeSteps?: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Of each episode the row with which it begins, and how many steps it has. */
+export interface FlatIndex {
+  readonly rows: readonly number[];
+  readonly lengths: readonly number[];
+}
+
+const SLICE_ROWS = 4096;
+const SLICE_BYTES = 2 ** 26;
+const FLAG_ROWS = 2 ** 20;
+
+/** Rows of all columns; every one must have as many. @throws RldsError CORRUPT */
+export function rowsOf(columns: readonly Column[], file: string): number {
+  const [first] = columns;
+  const odd = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
+  if (odd !== undefined) throw new RldsError("CORRUPT", `${odd.path} has ${odd.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`, { file });
+  return first?.rows ?? 0;
+}
+
+/** A column of single values that the file keeps as [rows, 1]. */
+export function squeezed(column: Column): Column {
+  return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
+}
+
+/** Goes through a table slice by slice, and keeps no more than one episode and one slice. @param row with which an episode begins @throws RldsError CORRUPT, UNSUPPORTED */
+export async function* flatEpisodes(
+  { file, transition: tree, terminals, timeouts, nextObservation }: FlatTable,
+  options: FlatOptions,
+  row = 0,
+): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
+  const { maxBytes, signal } = options;
+  const transition = rowSpec(tree) as unknown as TransitionSpec;
+  const leaves = leavesOf(transition);
+  const columns = columnsOf(tree);
+  const next = nextColumns(nextObservation, options);
+  const flags = [terminals, timeouts].filter((column) => column !== undefined);
+  const rows = rowsOf([...columns, ...next, ...flags], file);
+  const height = sliceRows([...columns, ...next]);
+  /** Slices of the episode that has begun, and its rows. */
+  let pieces: ColumnData[][] = [];
+  let length = 0;
+  const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 0);
+  const ended = (ending: Ending, final?: ColumnData[]) => {
+    const finalStep = hasFinalStep(ending, final !== undefined, options);
+    const data = leaves.map(({ leaf }, k) => {
+      const own = pieces.map((piece) => piece[k] as ColumnData);
+      const observed = leaves.slice(0, k).filter(({ keys }) => keys[0] === "observation").length;
+      const last = leaves[k]?.keys[0] === "observation" ? final?.[observed] : undefined;
+      return joined(leaf, last === undefined ? own : [...own, last], length + (last === undefined ? 0 : 1));
+    });
+    const steps = episodeSteps(transition, { data, length, finalStep, ending });
+    pieces = [];
+    length = 0;
+    return steps;
+  };
+  for (let from = row; from < rows; from += height) {
+    signal?.throwIfAborted();
+    const to = Math.min(rows, from + height);
+    const read = (list: readonly Column[]) => inTurn(list, (column) => column.read(from, to));
+    const data = await read(columns);
+    const nextData = await read(next);
+    const [terminal, timeout] = await read(flags);
+    let at = 0;
+    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, length, options)) {
+      pieces.push(part(columns, data, at, end));
+      length += end - at;
+      at = end;
+      yield ended(ending, next.length === 0 ? undefined : part(next, nextData, end - 1, end));
+    }
+    if (at < to - from) pieces.push(part(columns, data, at, to - from));
+    length += to - from - at;
+    if (length * rowBytes > maxBytes) throw new RldsError("CORRUPT", `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`, { file });
+  }
+  // The data ends in the middle of an episode: so does this one.
+  if (length > 0) yield ended("open");
+}
+
+/** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
+export async function flatIndex({ file, terminals, timeouts, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
+  const flags = [terminals, timeouts].filter((column) => column !== undefined);
+  const count = rowsOf(flags, file);
+  const hasNext = nextColumns(nextObservation, options).length > 0;
+  const rows: number[] = [];
+  const lengths: number[] = [];
+  let begin = 0;
+  const ended = (end: number, ending: Ending) => {
+    rows.push(begin);
+    lengths.push(end - begin + Number(hasFinalStep(ending, hasNext, options)));
+    begin = end;
+  };
+  const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
+  for (let from = 0; from < count; from += height) {
+    options.signal?.throwIfAborted();
+    const [terminal, timeout] = await inTurn(flags, (column) => column.read(from, Math.min(count, from + height)));
+    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, from - begin, options)) ended(from + end, ending);
+  }
+  if (begin < count) ended(count, "open");
+  return { rows, lengths };
+}
+
+/** Behind which rows of a slice an episode ends. @param begun rows before the slice of the one that has begun */
+function* endsIn(
+  terminal: ColumnData,
+  timeout: ColumnData | undefined,
+  begun: number,
+  { maxEpisodeSteps = Number.POSITIVE_INFINITY }: FlatOptions,
+): Generator<{ readonly end: number; readonly ending: Ending }, void> {
+  for (let i = 0, begin = -begun; i < terminal.length; i++) {
+    const over = Number(terminal[i]) !== 0;
+    const cut = timeout === undefined ? i + 1 - begin >= maxEpisodeSteps : Number(timeout[i]) !== 0;
+    if (!over && !cut) continue;
+    begin = i + 1;
+    yield { end: i + 1, ending: over ? "terminated" : "truncated" };
+  }
+}
+
+function nextColumns(next: ColumnTree | undefined, { finalObservation }: FlatOptions): Column[] {
+  return finalObservation === "none" || next === undefined ? [] : columnsOf(next);
+}
+
+function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: FlatOptions): boolean {
+  return ending !== "open" && (hasNext || (finalObservation === "rlds" && ending === "terminated"));
+}
+
+/** Rows to read at once: whole chunks, where they are not too large. */
+function sliceRows(columns: readonly Column[]): number {
+  const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
+  const wanted = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
+  return Math.max(1, Math.min(wanted, Math.floor(SLICE_BYTES / rowBytes)));
+}
+
+function part(columns: readonly Column[], data: readonly ColumnData[], from: number, to: number): ColumnData[] {
+  return columns.map(({ leaf }, k) => {
+    const size = leaf.shape.reduce((product, n) => product * n, 1);
+    const all = data[k] as ColumnData;
+    const cut = Array.isArray(all) ? all.slice(from * size, to * size) : (all as Float32Array).subarray(from * size, to * size);
+    return cut as ColumnData;
+  });
+}
+
+/** One after the other: a file is read by one at a time. */
+async function inTurn<T, R>(list: readonly T[], of: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const one of list) results.push(await of(one));
+  return results;
+}

@@ -1,0 +1,108 @@
+/** RLDS's steps as a table of columns, that rows of which are episodes: what is missing is made of what is there. */
+
+import { isText } from "../../../schema/leaf.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { turn } from "../../model/pass.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
+import { squeezed } from "./flat.ts";
+
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Flags that are looked at before others have their turn. */
+const SLICE_ROWS = 1 << 22;
+const FLAG = { dtype: "bool", shape: [] } as const;
+const DISCOUNT = { dtype: "f32", shape: [] } as const;
+
+/** Where the episodes are in rows that begin with is_first, or follow on is_last. There may be as many as rows: nothing is kept of them. */
+export class FlaggedRanges implements Iterable<Range> {
+  readonly #rows: number;
+  readonly #isFirst: Uint8Array | undefined;
+  readonly #isLast: Uint8Array | undefined;
+
+  constructor(rows: number, isFirst: Uint8Array | undefined, isLast: Uint8Array | undefined) {
+    this.#rows = rows;
+    this.#isFirst = isFirst;
+    this.#isLast = isLast;
+  }
+
+  get length(): number {
+    let count = 0;
+    for (let to = 0; to < this.#rows; count++) to = this.#end(to);
+    return count;
+  }
+
+  *[Symbol.iterator](): Generator<Range, void, undefined> {
+    for (let from = 0, to = 0; from < this.#rows; from = to) {
+      to = this.#end(from);
+      yield { from, to };
+    }
+  }
+
+  #end(from: number): number {
+    let to = from + 1;
+    while (to < this.#rows && this.#isFirst?.[to] !== 1 && this.#isLast?.[to - 1] !== 1) to++;
+    return to;
+  }
+}
+
+/** A flag a row, as a bool. @throws RldsError CORRUPT for what is no flag */
+export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
+  const { leaf, rows = 0, read, path } = squeezed(column);
+  const wrong = () => new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
+  if (leaf.shape.length > 0 || isText(leaf)) throw wrong();
+  const flags = new Uint8Array(rows);
+  for (let from = 0; from < rows; from += SLICE_ROWS) {
+    if (from > 0) await turn(signal);
+    const data = await read(from, Math.min(from + SLICE_ROWS, rows));
+    for (let i = 0; i < data.length; i++) {
+      const value = Number(data[i]);
+      if (value !== 0 && value !== 1) throw wrong();
+      flags[from + i] = value;
+    }
+  }
+  return flags;
+}
+
+export interface StepTable {
+  /** Columns that stay as they are: observation, action, reward, perhaps discount, metadata. */
+  readonly tree: { readonly [name: string]: ColumnTree };
+  readonly isFirst?: Uint8Array;
+  readonly isLast?: Uint8Array;
+  readonly isTerminal: Uint8Array;
+}
+
+export function stepTableSpec({ tree }: StepTable): StepSpec {
+  return { discount: DISCOUNT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
+}
+
+/** The steps of some rows, copied. */
+export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to }: Range): Promise<StepColumns<RldsStep>> {
+  const { tree, isTerminal } = table;
+  const length = to - from;
+  const edge = (flags: Uint8Array | undefined, at: number) => flags?.slice(from, to) ?? Uint8Array.from({ length }, (_, i) => (i === at ? 1 : 0));
+  const data = new Map<string, ColumnData>();
+  const columns = columnsOf(tree);
+  for (const [i, { keys }] of leavesOf(rowSpec(tree)).entries()) data.set(JSON.stringify(keys), await (columns[i] as Column).read(from, to));
+  const flags = { is_first: edge(table.isFirst, 0), is_last: edge(table.isLast, length - 1), is_terminal: isTerminal.slice(from, to) };
+  for (const [name, column] of Object.entries(flags)) data.set(JSON.stringify([name]), column);
+  const discount = JSON.stringify(["discount"]);
+  // The step before a terminal one has the reward that led there.
+  if (!data.has(discount))
+    data.set(
+      discount,
+      Float32Array.from({ length }, (_, i) =>
+        flags.is_last[i] === 1 || flags.is_terminal[i] === 1 || (i + 1 < length && flags.is_terminal[i + 1] === 1) ? 0 : 1,
+      ),
+    );
+  return new StepColumns<RldsStep>(
+    spec,
+    leavesOf(spec).map(({ keys }) => data.get(JSON.stringify(keys)) as ColumnData),
+    length,
+  );
+}

@@ -1,0 +1,157 @@
+/** D4RL's datasets: one HDF5 file of flat columns. */
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { pack } from "../../../schema/nest.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
+import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezed } from "../columns/flat.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { later, none, once } from "../once.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { Source } from "../sources/open-source.ts";
+import type { Hdf5File } from "./hdf5-file.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
+
+export interface D4rlOptions extends Hdf5Options {
+  /** What the final step of an episode is: `rlds` where it is left out. */
+  readonly finalObservation?: FinalObservation;
+  /** Whether the steps have `infos` as well; not where it is left out. */
+  readonly infos?: boolean;
+  /** Whether the episodes have the file's `metadata`; they do where it is left out. */
+  readonly metadata?: boolean;
+  /** The environment's time limit: a file without `timeouts` needs it. */
+  readonly maxEpisodeSteps?: number;
+}
+
+const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, signal, maxBytes";
+const FINAL = ["rlds", "next", "none"];
+
+/**
+ * A dataset of D4RL, by its file or a folder that has no other. Episodes end where `terminals` or `timeouts` say so; steps are made as RLDS's own importer makes them (`finalObservation`), with two
+ * differences: a final observation is the episode's own, not the last one of the file, and an episode in whose middle the data ends has no step that is_last. Dtypes are the file's, a reward of
+ * shape [1] is a number. It is read by slices of rows: memory depends on the longest episode, not on the file.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for a file without timeouts, and where the package h5wasm is missing) · RangeError for an option
+ */
+export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
+  checked(options);
+  return (await d4rlOf(await openHdf5(from, [".hdf5", ".h5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
+}
+
+function checked(options: D4rlOptions): FinalObservation {
+  const { finalObservation = "rlds", maxEpisodeSteps } = onlyKeys("options", options, OPTIONS);
+  if (!FINAL.includes(finalObservation)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
+  if (maxEpisodeSteps !== undefined) integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
+  return finalObservation;
+}
+
+/** Of a file that is open; it is closed where it is none of D4RL's, or an option is none. */
+export async function d4rlOf({ hdf5 }: FoundHdf5, options: D4rlOptions): Promise<RldsReader> {
+  try {
+    const finalObservation = checked(options);
+    const table = await tableOf(hdf5, options);
+    const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
+    const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
+    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, { ...options, finalObservation, maxBytes: hdf5.maxBytes });
+  } catch (error) {
+    await hdf5.close();
+    throw error;
+  }
+}
+
+class D4rlReader implements RldsReader {
+  readonly format = "d4rl";
+  readonly name: string;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly about: { readonly [key: string]: unknown };
+  readonly #hdf5: Hdf5File;
+  readonly #table: FlatTable;
+  readonly #metadata: { readonly [name: string]: unknown };
+  readonly #options: FlatOptions;
+  readonly #index: () => Promise<FlatIndex>;
+
+  constructor(hdf5: Hdf5File, table: FlatTable, metadata: ColumnTree, values: unknown, about: { readonly [key: string]: unknown }, options: FlatOptions) {
+    this.#hdf5 = hdf5;
+    this.#table = table;
+    this.#metadata = values as { readonly [name: string]: unknown };
+    this.#options = options;
+    this.#index = once(() => flatIndex(table, options));
+    this.name = hdf5.name.replace(/\.(hdf5|h5)$/, "");
+    this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
+    this.metadataSpec = valueSpec(metadata) as { readonly [name: string]: StepSpec };
+    this.about = about;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
+    return this.#from(0);
+  }
+
+  startingAt(episode: number): AsyncIterable<ReadEpisode<RldsStep>> {
+    integer("episode", episode, 0);
+    return later(async () => {
+      const row = (await this.#index()).rows[episode];
+      return row === undefined ? none() : this.#from(row);
+    });
+  }
+
+  async lengths(): Promise<readonly number[]> {
+    return (await this.#index()).lengths;
+  }
+
+  async *#from(row: number): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
+    for await (const steps of flatEpisodes(this.#table, this.#options, row)) yield { ...this.#metadata, steps };
+  }
+
+  close(): Promise<void> {
+    return this.#hdf5.close();
+  }
+}
+
+async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
+  const file = hdf5.name;
+  const single = async (name: string) => squeezed(await hdf5.column(`/${name}`));
+  for (const name of ["observations", "actions", "rewards", "terminals"])
+    if ((await hdf5.entry(`/${name}`)) === undefined) throw new RldsError("CORRUPT", `the file has no ${name}: it is none of D4RL's`, { file });
+  const observation = await hdf5.tree("/observations");
+  const terminals = await single("terminals");
+  const timeouts = (await hdf5.entry("/timeouts")) === undefined ? undefined : await single("timeouts");
+  const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
+  const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
+  if (timeouts === undefined && maxEpisodeSteps === undefined)
+    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", {
+      file,
+    });
+  if (next === undefined && finalObservation === "next")
+    throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
+  const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
+  if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
+  const wrong = [terminals, timeouts].find(
+    (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
+  );
+  if (wrong !== undefined) throw new RldsError("CORRUPT", `${wrong.path} must have a flag a row`, { file });
+  const transition = {
+    observation,
+    action: await hdf5.tree("/actions"),
+    reward: await single("rewards"),
+    ...(columnsOf(info).length > 0 ? { infos: info } : {}),
+  };
+  if (columnsOf(observation).length === 0) throw new RldsError("CORRUPT", "the file has no observations", { file });
+  rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
+  return { file, transition, terminals, timeouts, nextObservation: next };
+}
+
+/** A value's leaf: all its rows. */
+function valueSpec(tree: ColumnTree): StepSpec {
+  return mapColumns(tree, ({ leaf, rows }) => ({ ...leaf, shape: [...(rows === undefined ? [] : [rows]), ...leaf.shape] }));
+}
+
+async function valuesOf(tree: ColumnTree): Promise<unknown> {
+  const values: unknown[] = [];
+  for (const { leaf, rows, read } of columnsOf(tree)) {
+    const data: ColumnData = await read(0, rows ?? 0);
+    values.push(rows !== undefined || leaf.shape.length > 0 ? data : leaf.dtype === "bool" ? data[0] === 1 : data[0]);
+  }
+  return pack(rowSpec(tree), values);
+}

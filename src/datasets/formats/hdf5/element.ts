@@ -1,0 +1,83 @@
+/** Elements of an HDF5 dataset: which leaf they are, and from bytes to values. */
+import type { Metadata } from "h5wasm";
+import { DTYPES, isDtype } from "../../../schema/dtype.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { fromHalves } from "../half.ts";
+import { utf8, withoutTail } from "../utf8.ts";
+import type { Library } from "./h5wasm.ts";
+
+/** The classes of HDF5's types, by their numbers. */
+const CLASSES = ["integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable length", "array"];
+
+/** What an element is. */
+export interface Element {
+  readonly dtype: StepLeaf["dtype"];
+  /** Of an array type: what an element has beyond the dataset's own shape. */
+  readonly shape: readonly number[];
+  /** Bytes of an element as HDF5 gives it. */
+  readonly bytes: number;
+  /** Whether HDF5 allocates for it: what was read must be given back. */
+  readonly allocates: boolean;
+  decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
+}
+
+/** @throws RldsError UNSUPPORTED for a type that is no leaf */
+export function elementOf(type: Metadata, file: string, path: string): Element {
+  const kind = CLASSES[type.type];
+  const base = { shape: [], bytes: type.size, allocates: false };
+  const decoded = (bytes: Uint8Array) => utf8(bytes, path, file);
+  const refused = (what: string) => new RldsError("UNSUPPORTED", `${path} holds ${what}, which is no leaf of a step`, { file });
+  if (kind === "string" && type.vlen) return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decoded) };
+  if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decoded) };
+  if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
+    return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
+  if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
+  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
+    const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}`;
+    if (!isDtype(dtype)) throw refused(`${kind}s of ${type.size} bytes`);
+    return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / type.size) };
+  }
+  if (kind === "array" && type.array_type !== undefined && type.array_type.type !== 10) {
+    const inner = elementOf(type.array_type, file, path);
+    if (!inner.allocates) return { ...inner, shape: type.array_type.shape ?? [], bytes: type.size };
+  }
+  throw refused(`elements of the type ${kind ?? type.type}`);
+}
+
+/** The enum that h5py makes of NumPy's booleans. */
+function isBool({ size, enum_type }: Metadata): boolean {
+  const members = enum_type?.members ?? {};
+  return size === 1 && Object.keys(members).length === 2 && members.FALSE === 0 && members.TRUE === 1;
+}
+
+function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
+  const wrong = bytes.findIndex((byte) => byte > 1);
+  if (wrong >= 0) throw new RldsError("CORRUPT", `${path} is of booleans, and has a ${bytes[wrong]}`, { file });
+  return bytes;
+}
+
+/** Texts of the same width: filled with NUL, or spaces, or ended by a NUL. */
+function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decoded: (bytes: Uint8Array) => string): string[] {
+  return Array.from({ length: bytes.length / size }, (_, i) => {
+    const text = bytes.subarray(i * size, (i + 1) * size);
+    if (strpad === 2) return withoutTail(decoded(text), " ");
+    const end = text.indexOf(0);
+    return decoded(end < 0 ? text : text.subarray(0, end));
+  });
+}
+
+function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decoded: (bytes: Uint8Array) => string): string[] {
+  return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decoded(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
+}
+
+/** A length and a pointer each. */
+function pointedBytes(bytes: Uint8Array<ArrayBuffer>, library: Library): Uint8Array[] {
+  const words = new Uint32Array(bytes.buffer);
+  return Array.from({ length: words.length / 2 }, (_, i) => {
+    const at = words[2 * i + 1] as number;
+    return library.HEAPU8.slice(at, at + (words[2 * i] as number));
+  });
+}

@@ -1,0 +1,233 @@
+/** An HDF5 file: groups, datasets that are read by rows, attributes. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { Column, type ColumnTree } from "../columns/column.ts";
+import type { Attribute } from "../minari/episode-store.ts";
+import type { ReadOptions } from "../reader.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { type Element, elementOf } from "./element.ts";
+import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
+import { type Mount, mount, readNow } from "./mount.ts";
+import type { H5wasm } from "./package.ts";
+
+/** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
+const FILTERS = [1, 2, 3, 5, 6];
+
+/** Groups within groups: what is deeper leads in a circle. */
+const MAX_DEPTH = 16;
+
+/** Of its own errors; its stack has room for many more. */
+const MAX_THROWN = 100;
+
+export type Entry = "group" | "dataset";
+
+interface Opened {
+  readonly instance: Instance;
+  readonly mount: Mount;
+  readonly id: bigint;
+}
+
+export class Hdf5File {
+  readonly name: string;
+  readonly maxBytes: number;
+  readonly #file: SourceFile;
+  readonly #read: (at: number, length: number) => Uint8Array;
+  #opened?: Opened;
+
+  readonly #h5wasm?: H5wasm;
+
+  private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
+    this.name = file.name;
+    this.maxBytes = maxBytes;
+    this.#file = file;
+    this.#read = read;
+    this.#h5wasm = h5wasm;
+  }
+
+  /** Owns the file from now on. @throws RldsError CORRUPT, UNSUPPORTED */
+  static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
+    try {
+      const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
+      await hdf5.#ready();
+      return hdf5;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#leave();
+    await this.#file.close();
+  }
+
+  /** What is in a group, sorted as the file has it. @throws RldsError CORRUPT */
+  async names(group: string): Promise<string[]> {
+    return this.#call(`the group ${group}`, ({ library, id }) => library.get_names(id, group, false));
+  }
+
+  /** What is at a path; undefined where nothing is. @throws RldsError UNSUPPORTED for links and types */
+  async entry(path: string): Promise<Entry | undefined> {
+    return this.#call(path, ({ library, id }) => {
+      const type = library.get_type(id, path);
+      if (type === library.H5G_GROUP) return "group";
+      if (type === library.H5G_DATASET) return "dataset";
+      if (type === -1) return undefined;
+      throw new RldsError("UNSUPPORTED", `${path} is a link that leads nowhere in this file, or a type`, { file: this.name });
+    });
+  }
+
+  /** A dataset, or a group of them: `_index_0`, `_index_1` … are an array, as Minari writes tuples. @throws RldsError */
+  async tree(path: string, depth = 0): Promise<ColumnTree> {
+    const entry = await this.entry(path);
+    if (entry === undefined) throw new RldsError("CORRUPT", `the file has no ${path}`, { file: this.name });
+    if (entry === "dataset") return this.column(path);
+    if (depth === MAX_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MAX_DEPTH} at ${path}`, { file: this.name });
+    const nodes = new Map<string, ColumnTree>();
+    for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
+    const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
+    return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
+  }
+
+  /** A dataset that is read by rows. @throws RldsError CORRUPT, UNSUPPORTED for its type or a filter */
+  async column(path: string): Promise<Column> {
+    const { type, filters } = await this.#call(path, ({ library, id }) => ({
+      type: library.get_dataset_metadata(id, path),
+      filters: library.get_dataset_filters(id, path),
+    }));
+    const refused = (what: string) => new RldsError("UNSUPPORTED", `${path} ${what}`, { file: this.name });
+    const filter = filters.find(({ id }) => !FILTERS.includes(id));
+    if (filter !== undefined) throw refused(`is compressed by ${filter.name || "a filter"} (${filter.id}), which h5wasm has not: write it with gzip`);
+    if (type.virtual_sources !== undefined) throw refused("is a virtual dataset, whose rows are in other files");
+    if (type.shape === null) throw refused("is empty: it has no rows at all");
+    const element = elementOf(type, this.name, path);
+    const { shape } = type;
+    const row = shape.slice(1);
+    const rowBytes = sizeOf(row) * element.bytes;
+    this.#fits(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
+    return new Column({
+      path: path.replace(/^\//, ""),
+      leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as StepLeaf,
+      rows: shape.length === 0 ? undefined : (shape[0] as number),
+      rowBytes,
+      chunkRows: type.chunks?.[0] ?? 1,
+      read: (from, to) => this.#rows(path, shape, element, from, to),
+    });
+  }
+
+  /** The attributes of a group; those without a value are left out. @throws RldsError */
+  async attributes(path: string): Promise<Map<string, Attribute>> {
+    const found = new Map<string, Attribute>();
+    const names = await this.#call(`the attributes of ${path}`, ({ library, id }) => library.get_attribute_names(id, path));
+    for (const name of names) {
+      const what = `the attribute ${name} of ${path}`;
+      const attribute = await this.#call(what, ({ instance, library, id, mount }) => {
+        const type = library.get_attribute_metadata(id, path, name);
+        if (type.shape === null) return undefined;
+        const element = elementOf(type, this.name, what);
+        const data = this.#elements(library, what, element, sizeOf(type.shape), {
+          read: (at) => this.#done(library.get_attribute_data(id, path, name, BigInt(at)), what, instance, mount),
+          reclaim: (at) => library.reclaim_vlen_memory(id, path, name, BigInt(at)),
+        });
+        return { leaf: { dtype: element.dtype, shape: [...type.shape, ...element.shape] } as StepLeaf, data };
+      });
+      if (attribute !== undefined) found.set(name, attribute);
+    }
+    return found;
+  }
+
+  /** Opens the file where it is not, or where its library broke. */
+  async #ready(): Promise<Opened> {
+    if (this.#opened !== undefined && this.#opened.instance.broken === undefined) return this.#opened;
+    this.#leave();
+    const instance = await h5wasm(this.#h5wasm);
+    const { library } = instance;
+    const mounted = mount(library, this.#file, this.#read);
+    const id = this.#guarded("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
+    if (id < 0n) {
+      mounted.unmount();
+      this.#done(-1, "it", instance, mounted);
+    }
+    this.#opened = { instance, mount: mounted, id };
+    return this.#opened;
+  }
+
+  #leave(): void {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (opened === undefined || opened.instance.broken !== undefined) return;
+    try {
+      opened.instance.library.close_file(opened.id);
+      opened.mount.unmount();
+    } catch (error) {
+      opened.instance.broken = error;
+    }
+  }
+
+  async #call<T>(what: string, call: (opened: Opened & { readonly library: Library }) => T): Promise<T> {
+    const opened = await this.#ready();
+    return this.#guarded(what, opened.instance, () => call({ ...opened, library: opened.instance.library }));
+  }
+
+  /** Whatever the library throws went through code that does not expect it: but for its own errors it is of no more use then. */
+  #guarded<T>(what: string, instance: Instance, call: () => T): T {
+    try {
+      return call();
+    } catch (cause) {
+      if (cause instanceof RldsError) throw cause;
+      const own = cause instanceof Error && cause.message.startsWith("error - ");
+      if (!own || ++instance.thrown > MAX_THROWN) instance.broken = cause ?? "it threw nothing";
+      const why = cause instanceof Error && !own ? cause.message : instance.said();
+      throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${why}`, { file: this.name }, { cause });
+    }
+  }
+
+  #done(status: number, what: string, instance: Instance, mount: Mount): void {
+    const said = instance.said();
+    if (status >= 0) return;
+    if (mount.failure !== undefined) throw mount.failure;
+    throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${said}`, { file: this.name });
+  }
+
+  #fits(path: string, bytes: number): void {
+    if (bytes > this.maxBytes)
+      throw new RldsError("CORRUPT", `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows`, { file: this.name });
+  }
+
+  async #rows(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
+    const [count, offset, stride] = [[to - from, ...shape.slice(1)], [from, ...shape.slice(1).fill(0)], shape.map(() => 1)].map((list) => list.map(BigInt));
+    const n = shape.length === 0 ? 1 : (to - from) * sizeOf(shape.slice(1));
+    this.#fits(path, n * element.bytes);
+    return this.#call(path, ({ instance, library, id, mount }) => {
+      const selected = shape.length === 0 ? ([null, null, null] as [null, null, null]) : ([count, offset, stride] as [bigint[], bigint[], bigint[]]);
+      return this.#elements(library, path, element, n, {
+        read: (at) => this.#done(library.get_dataset_data(id, path, selected[0], selected[1], selected[2], BigInt(at)), path, instance, mount),
+        reclaim: (at) =>
+          shape.length === 0
+            ? library.reclaim_vlen_memory(id, path, "", BigInt(at))
+            : library.reclaim_vlen_memory_count(id, path, "", BigInt(at), count as bigint[]),
+      });
+    });
+  }
+
+  /** Room for n elements in the library's memory, filled, copied, given back. */
+  #elements(library: Library, what: string, element: Element, n: number, { read, reclaim }: { read(at: number): void; reclaim(at: number): void }): ColumnData {
+    const bytes = n * element.bytes;
+    this.#fits(what, bytes);
+    if (bytes === 0) return element.decode(new Uint8Array(0), library);
+    const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
+    if (at === 0) throw new RldsError("CORRUPT", `${what} needs ${bytes} bytes at once, more than HDF5 has here`, { file: this.name });
+    try {
+      // A read that fails halfway must not leave pointers that lead anywhere.
+      library.HEAPU8.fill(0, at, at + bytes);
+      read(at);
+      return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);
+    } finally {
+      if (element.allocates) reclaim(at);
+      library._free(at);
+    }
+  }
+}

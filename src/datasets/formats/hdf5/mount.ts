@@ -1,0 +1,72 @@
+/** A file as HDF5 sees it: one in the library's own file system, that has nothing else in it. What an HDF5 file says of other files leads nowhere. */
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { heapsIn, isWalkable } from "./global-heap.ts";
+import { type FileNode, freePath, type Library } from "./h5wasm.ts";
+
+/** Reads from anywhere in the file without waiting; fewer bytes only at its end. */
+type ReadNow = (at: number, length: number) => Uint8Array;
+
+export interface Mount {
+  readonly path: string;
+  /** What reading the file threw: it must not pass through the library. */
+  failure?: unknown;
+  unmount(): void;
+}
+
+const EIO = 29;
+
+/** @param bytes a function that reads them, which is asked as HDF5 asks */
+export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
+  const walkable = new Set<number>();
+  const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
+  const path = freePath(FS, "/reprise-", ".hdf5");
+  const node: FileNode = FS.createFile("/", path.slice(1), {}, true, false);
+  const mount: Mount = {
+    path,
+    unmount() {
+      node.usedBytes = 0;
+      FS.unlink(path);
+    },
+  };
+  node.usedBytes = size;
+  node.stream_ops = {
+    ...node.stream_ops,
+    read(_stream: unknown, buffer: Uint8Array, offset: number, length: number, position: number): number {
+      const wanted = Math.max(0, Math.min(length, size - position));
+      if (wanted === 0) return 0;
+      try {
+        const read = bytes(position, wanted);
+        for (const at of heapsIn(read)) {
+          if (!walkable.has(position + at) && !isWalkable(position + at, size, bytes))
+            throw new RldsError("CORRUPT", "a heap of texts or bytes is damaged", { file, offset: position + at });
+          walkable.add(position + at);
+        }
+        buffer.set(read, offset);
+        return wanted;
+      } catch (error) {
+        mount.failure = error;
+        throw new FS.ErrnoError(EIO);
+      }
+    },
+  };
+  return mount;
+}
+
+/** Pieces that a file is loaded in. */
+const PIECE = 2 ** 23;
+
+/** How to read a file without waiting: as it can, or from a copy of it all in memory. @throws RldsError UNSUPPORTED where that would be more than maxBytes */
+export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
+  if (file.readNow !== undefined) return file.readNow;
+  if (file.size > maxBytes) {
+    const rule = `HDF5 is read from memory here, and the file takes ${file.size} bytes of the ${maxBytes} that maxBytes allows`;
+    throw new RldsError("UNSUPPORTED", `${rule}: raise it, open the file in a worker, or by its path in Node`, { file: file.name });
+  }
+  const all = new Uint8Array(file.size);
+  for (let at = 0; at < all.length; at += PIECE) {
+    signal?.throwIfAborted();
+    all.set(await file.read(at, Math.min(PIECE, all.length - at)), at);
+  }
+  return (at, length) => all.subarray(at, at + length);
+}

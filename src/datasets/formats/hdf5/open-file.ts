@@ -1,0 +1,56 @@
+/** From a source to the HDF5 file in it. */
+
+import { integer } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ReadOptions } from "../reader.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { Hdf5File } from "./hdf5-file.ts";
+import type { H5wasm } from "./package.ts";
+
+export interface Hdf5Options extends ReadOptions {
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+  /** The package h5wasm itself (`import * as h5wasm from …`), where it is not found by its name: in a worker of a page without a bundler, that has no import map. */
+  readonly h5wasm?: H5wasm;
+}
+
+export interface FoundHdf5 {
+  readonly hdf5: Hdf5File;
+  /** Where the dataset is a folder: it, and the path of the HDF5 file in it. */
+  readonly folder?: SourceFolder;
+  readonly path?: string;
+}
+
+/**
+ * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ */
+export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch, h5wasm }: Hdf5Options): Promise<FoundHdf5> {
+  integer("maxBytes", maxBytes, 1);
+  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
+  if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };
+  const { found, path } = await fileIn(folder, names);
+  return { hdf5: await Hdf5File.open(found, { signal, maxBytes, h5wasm }), folder, path };
+}
+
+async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{ found: SourceFile; path: string }> {
+  const paths = await folder.list();
+  const fitting = paths?.filter((path) => names.some((name) => path === name || path.endsWith(`/${name}`) || (name.startsWith(".") && path.endsWith(name))));
+  const tried = paths === undefined ? names.filter((name) => !name.startsWith(".")) : names.filter((name) => paths.includes(name));
+  for (const path of tried.length > 0 ? tried : (fitting ?? [])) {
+    if (tried.length === 0 && fitting !== undefined && fitting.length > 1) {
+      const some = fitting.slice(0, 4).join(", ");
+      throw new RldsError("UNSUPPORTED", `the folder has ${fitting.length} datasets (${some}${fitting.length > 4 ? ", …" : ""}): open one of them`, {
+        file: folder.name,
+      });
+    }
+    try {
+      return { found: await folder.open(path), path };
+    } catch (error) {
+      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
+    }
+  }
+  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(", and no ")}`, { file: folder.name });
+}

@@ -1,0 +1,64 @@
+/** Lines of a file of JSON, one at a time. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { parsedJson } from "../json.ts";
+import type { SourceFile } from "../sources/source.ts";
+
+export interface Line {
+  readonly value: unknown;
+  /** Counted from 1, as editors do. */
+  readonly number: number;
+  /** Where it begins, in bytes, and how many it has. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+const PIECE = 2 ** 18;
+const NEWLINE = 10;
+
+/** Lines that are not blank. @throws RldsError CORRUPT for what is no JSON, and for a line of more than maxBytes */
+export async function* linesOf(file: SourceFile, maxBytes: number, signal?: AbortSignal): AsyncGenerator<Line, void, undefined> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  let begin = 0;
+  let number = 1;
+  for (let at = 0; at < file.size; at += PIECE) {
+    signal?.throwIfAborted();
+    const piece = await file.read(at, Math.min(PIECE, file.size - at));
+    let from = 0;
+    for (let to = piece.indexOf(NEWLINE); to >= 0; to = piece.indexOf(NEWLINE, from)) {
+      parts.push(piece.subarray(from, to));
+      yield* parsed(parts, { number, at: begin, bytes: at + to - begin }, file.name);
+      parts = [];
+      bytes = 0;
+      number++;
+      from = to + 1;
+      begin = at + from;
+    }
+    if (from < piece.length) parts.push(piece.subarray(from));
+    bytes += piece.length - from;
+    if (bytes > maxBytes) throw corrupt(file.name, number, begin, `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
+  }
+  yield* parsed(parts, { number, at: begin, bytes: file.size - begin }, file.name);
+}
+
+export function corrupt(file: string, number: number, offset: number, what: string): RldsError {
+  return new RldsError("CORRUPT", `line ${number} ${what}`, { file, offset });
+}
+
+function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Generator<Line, void, undefined> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text: string;
+  try {
+    text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
+  } catch {
+    throw corrupt(file, place.number, place.at, "is no UTF-8");
+  }
+  if (text.trim() === "") return;
+  let value: unknown;
+  try {
+    value = parsedJson(text);
+  } catch (error) {
+    throw corrupt(file, place.number, place.at, `is not JSON: ${(error as Error).message}`);
+  }
+  yield { ...place, value };
+}

@@ -1,0 +1,160 @@
+/** Lines of JSON as datasets: our own form, and what others write. */
+
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import type { FinalObservation } from "../columns/flat.ts";
+import { checkLeaves } from "../leaf-count.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { inferred } from "./infer.ts";
+import { valuesOfJson } from "./json-values.ts";
+import { corrupt, type Line, linesOf } from "./lines.ts";
+import { isOwn, ownEpisodes, ownForm } from "./own.ts";
+import { formOf, type RowForm, Rows } from "./rows.ts";
+
+export interface JsonlOptions extends ReadOptions {
+  /** What some fields of a step are, by RLDS's names, where it is not what the first step seems to say; not for our own form, which says it itself. */
+  readonly stepSpec?: { readonly [name: string]: StepSpec };
+  /** Of transitions, as openD4rl has it; `rlds` where it is left out. */
+  readonly finalObservation?: FinalObservation;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
+
+/**
+ * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line as `{"steps": […], …metadata}`. Names: `observation` (also `obs`, plurals,
+ * camelCase), `action`, `reward`, `discount`; what has no such name is metadata. With `is_first`, `is_last`, `is_terminal` they are RLDS's steps; else transitions, which end by `terminated` (or `terminal`;
+ * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, the first one
+ * says: numbers are f32 (of metadata of an episode f64), flags bool, texts strings, lists of the same have a shape; every other step must fit. NaN and Infinity may be words or strings.
+ * Memory: one episode, at most maxBytes of text.
+ * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
+ */
+export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
+  const { maxBytes = MAX_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
+  integer("maxBytes", maxBytes, 1);
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const source = await sourceOf(from, { signal, maxBytes, fetch });
+  const file = source.file ?? (await onlyFile(source.folder));
+  try {
+    const first = await firstLine(file, maxBytes, signal);
+    const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
+    if (isOwn(first.value)) {
+      const form = ownForm(first, file.name);
+      return { ...base, ...form, [Symbol.asyncIterator]: () => ownEpisodes(file, form, maxBytes, signal) } as RldsReader<unknown> as RldsReader<S>;
+    }
+    const plain = new Plain(file, first, stepSpec, { maxBytes, signal, finalObservation });
+    const { stepSpec: found, metadataSpec } = plain;
+    return { ...base, stepSpec: found, metadataSpec, [Symbol.asyncIterator]: () => plain.episodes() } as RldsReader<unknown> as RldsReader<S>;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** @throws RldsError UNSUPPORTED where there is none, or more than one */
+async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
+  const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
+  const [path] = paths;
+  if (path !== undefined && paths.length === 1) return folder.open(path);
+  throw new RldsError("UNSUPPORTED", `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`, { file: folder.name });
+}
+
+async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
+  for await (const line of linesOf(file, maxBytes, signal)) return line;
+  throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
+}
+
+interface PlainOptions {
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  readonly finalObservation: FinalObservation;
+}
+
+/** Whole episodes a line: its steps and the rest. */
+function episodeOf(value: unknown): { steps: readonly unknown[]; metadata: object } | undefined {
+  const { steps, ...metadata } = (value ?? {}) as { steps?: unknown };
+  return Array.isArray(steps) ? { steps, metadata } : undefined;
+}
+
+class Plain {
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly #file: SourceFile;
+  readonly #form: RowForm;
+  readonly #whole: boolean;
+  readonly #options: PlainOptions;
+
+  constructor(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: PlainOptions) {
+    const whole = episodeOf(first.value);
+    const place = { file: file.name, offset: first.at };
+    if (whole !== undefined && whole.steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
+    const metadata = whole === undefined ? {} : inferred(whole.metadata, "f64");
+    if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the metadata of the first episode contains null or is nested too deeply", place);
+    checkLeaves(metadata, "the metadata of the first episode", place);
+    this.#file = file;
+    this.#whole = whole !== undefined;
+    this.#options = options;
+    this.#form = formOf(whole === undefined ? first.value : whole.steps[0], spec, options.finalObservation, place);
+    this.stepSpec = this.#form.stepSpec;
+    this.metadataSpec = metadata as { readonly [name: string]: StepSpec };
+    const elements = leavesOf(this.#form.given).reduce((sum, { size }) => sum + size, 0);
+    if (elements > first.bytes)
+      throw new RldsError("SPEC_MISMATCH", `a step must have ${elements} elements, and the first line has ${first.bytes} bytes`, place);
+  }
+
+  async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
+    const { maxBytes, signal } = this.#options;
+    const rows = new Rows(this.#form);
+    const byNumber = this.#form.has.includes("episode");
+    let episode = 0;
+    let bytes = 0;
+    let place: Place = { file: this.#file.name };
+    const ended = async (told: boolean): Promise<ReadEpisode> => {
+      bytes = 0;
+      const steps = await rows.take(told, place);
+      episode++;
+      return { steps };
+    };
+    for await (const line of linesOf(this.#file, maxBytes, signal)) {
+      const fresh = { file: this.#file.name, offset: line.at };
+      if (this.#whole) {
+        place = { ...fresh, episode };
+        yield { ...this.#metadata(line, place), steps: await this.#wholeSteps(rows, line, place) };
+        episode++;
+        continue;
+      }
+      if (rows.begins(line.value, fresh)) yield await ended(true);
+      place = { ...fresh, episode };
+      bytes += line.bytes;
+      if (bytes > maxBytes) throw corrupt(this.#file.name, line.number, line.at, `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
+      if (rows.add(line.value, place, line.bytes)) yield await ended(true);
+    }
+    if (rows.length > 0) yield await ended(byNumber);
+  }
+
+  #metadata(line: Line, place: Place): object {
+    const spec = this.metadataSpec as StepSpec;
+    const { metadata } = episodeOf(line.value) ?? {};
+    if (metadata === undefined) throw corrupt(this.#file.name, line.number, line.at, "must be an episode as the first one is, with its steps");
+    const collector = new Collector(spec, 1);
+    collector.add(valuesOfJson(spec, metadata), place, "the episode's metadata");
+    return new StepColumns<object>(spec, collector.take().data, 1).at(0);
+  }
+
+  async #wholeSteps(rows: Rows, line: Line, place: Place): Promise<StepColumns<RldsStep>> {
+    const { steps } = episodeOf(line.value) as { steps: readonly unknown[] };
+    for (const [i, step] of steps.entries()) {
+      if (rows.add(step, place, line.bytes) && i < steps.length - 1)
+        throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
+    }
+    return rows.take(true, place);
+  }
+}

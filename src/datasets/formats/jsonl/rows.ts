@@ -1,0 +1,188 @@
+/** Steps as objects of JSON, under whatever names, collected to episodes. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import { pack } from "../../../schema/nest.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { type Place, RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { Column, type ColumnTree } from "../columns/column.ts";
+import type { FinalObservation } from "../columns/flat.ts";
+import { type Field, fieldOf } from "../columns/names.ts";
+import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
+import { type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { checkLeaves } from "../leaf-count.ts";
+import { inferred } from "./infer.ts";
+import { valuesOfJson } from "./json-values.ts";
+
+type Fields = { [F in Field]?: unknown };
+
+/** A step's fields by RLDS's names, and the others. */
+interface Row {
+  readonly fields: Fields;
+  readonly metadata: { readonly [name: string]: unknown };
+}
+
+const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
+const BOOL = { dtype: "bool", shape: [] } as const;
+
+/** What the rows of a file are: known by the first one. */
+export interface RowForm {
+  /** What of a row is kept. */
+  readonly given: { readonly [name: string]: StepSpec };
+  readonly stepSpec: StepSpec;
+  /** RLDS's steps, or transitions. */
+  readonly steps: boolean;
+  /** Which of the fields that say how an episode ends are there. */
+  readonly has: readonly Field[];
+  readonly finalObservation: FinalObservation;
+}
+
+function rowOf(value: unknown, place: Place): Row {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new RldsError("CORRUPT", "a step must be an object of JSON", place);
+  const fields: Fields = {};
+  const metadata: [string, unknown][] = [];
+  for (const [name, part] of Object.entries(value)) {
+    const field = fieldOf(name);
+    if (field === undefined || field === "lengths") metadata.push([name, part]);
+    else if (field in fields) throw new RldsError("CORRUPT", `a step has ${field} twice: one of them is called ${name}`, place);
+    else fields[field] = part;
+  }
+  return { fields, metadata: Object.fromEntries(metadata) };
+}
+
+/** @param spec of some of the fields, as the caller says @throws RldsError CORRUPT, UNSUPPORTED */
+export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec }, finalObservation: FinalObservation, place: Place): RowForm {
+  const { fields, metadata } = rowOf(value, place);
+  const has = Object.keys(fields) as Field[];
+  const steps = FLAGS.some((flag) => has.includes(flag));
+  if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
+    throw new RldsError("UNSUPPORTED", "the steps have is_first or is_last, but no is_terminal", place);
+  if (finalObservation === "next" && !has.includes("next_observation"))
+    throw new RldsError("UNSUPPORTED", "the steps have no next_observation, which finalObservation needs", place);
+  const part = (name: string, found: unknown): [string, StepSpec] => {
+    const known = Object.hasOwn(spec, name) ? spec[name] : inferred(found, "f32");
+    if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
+    checkLeaves(known, `${name} of the first step`, place);
+    return [name, known];
+  };
+  const kept = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
+  const missing = kept.find((name) => !has.includes(name));
+  if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing} under any known name`, place);
+  const entries = [...kept.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, found]) => part(name, found))];
+  const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
+  if (!steps) return { given: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
+  const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
+  const tree = Object.fromEntries(entries.map(([name, one]) => [name, blankTree(one)]));
+  return {
+    given: { ...transition, ...Object.fromEntries(flags) },
+    stepSpec: stepTableSpec({ tree, isTerminal: new Uint8Array(0) }),
+    steps,
+    has,
+    finalObservation,
+  };
+}
+
+/** Collects the rows of one episode after the other. */
+export class Rows {
+  readonly #form: RowForm;
+  readonly #collector: Collector;
+  readonly #elements: number;
+  #next: unknown;
+  #episode: unknown;
+  #ending: Ending = "open";
+  #length = 0;
+
+  constructor(form: RowForm) {
+    this.#form = form;
+    this.#collector = new Collector(form.given, 1);
+    this.#elements = leavesOf(form.given).reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Whether a row belongs to another episode than those that were collected. */
+  begins(value: unknown, place: Place): boolean {
+    const { fields } = rowOf(value, place);
+    return this.#length > 0 && (fields.is_first === true || fields.is_first === 1 || JSON.stringify(fields.episode) !== JSON.stringify(this.#episode));
+  }
+
+  /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
+  add(value: unknown, place: Place, bytes: number): boolean {
+    const { given, steps } = this.#form;
+    const { fields, metadata } = rowOf(value, place);
+    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
+    const row: { [name: string]: unknown } = { ...metadata };
+    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(given, name)) row[name] = fields[name];
+    if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
+    this.#collector.add(valuesOfJson(given, row), { ...place, step: this.#length });
+    this.#length++;
+    this.#next = fields.next_observation;
+    this.#episode = fields.episode;
+    const over = flag(fields.terminated, "terminated", place) ?? (fields.truncated === undefined ? flag(fields.done, "done", place) : undefined) ?? false;
+    const cut = flag(fields.truncated, "truncated", place) ?? flag(fields.done, "done", place) ?? false;
+    this.#ending = over ? "terminated" : cut ? "truncated" : "open";
+    return steps ? flag(fields.is_last, "is_last", place) === true : over || cut;
+  }
+
+  /** The episode. @param told whether something beside the rows says that it is over here */
+  async take(told: boolean, place: Place): Promise<StepColumns<RldsStep>> {
+    const { given, stepSpec, steps, has, finalObservation } = this.#form;
+    const { data, length } = this.#collector.take();
+    const stopped = this.#ending;
+    this.#length = 0;
+    this.#ending = "open";
+    const columns = pack(given, data) as { readonly [name: string]: unknown };
+    if (steps) {
+      const { is_first, is_last, is_terminal, ...rest } = columns as { [name: string]: Uint8Array };
+      const { is_first: _, is_last: __, is_terminal: ___, ...restSpec } = given;
+      const tree = Object.fromEntries(Object.entries(restSpec).map(([name, spec]) => [name, treeOf(spec, rest[name], length)]));
+      return stepsOfRange({ tree, isFirst: is_first, isLast: is_last, isTerminal: is_terminal as Uint8Array }, stepSpec, { from: 0, to: length });
+    }
+    // Where nothing can say that an episode was cut, its end does.
+    const ending = stopped === "open" && told && !has.includes("truncated") ? "truncated" : stopped;
+    const own = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
+    const finalStep = own || (finalObservation === "rlds" && ending === "terminated");
+    const transition = given as unknown as TransitionSpec;
+    if (!own) return episodeSteps(transition, { data, length, finalStep, ending });
+    const last = new Collector(transition.observation, 1);
+    last.add(valuesOfJson(transition.observation, this.#next), place, "next_observation");
+    const final = last.take().data;
+    let observed = 0;
+    const longer = leavesOf(transition).map(({ keys }, k) =>
+      keys[0] === "observation" ? followed(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData),
+    );
+    return episodeSteps(transition, { data: longer, length, finalStep, ending });
+  }
+}
+
+function followed(data: ColumnData, last: ColumnData): ColumnData {
+  if (Array.isArray(data)) return [...data, ...(last as readonly string[])];
+  const all = new (data.constructor as Float32ArrayConstructor)(data.length + last.length);
+  all.set(data as Float32Array);
+  all.set(last as Float32Array, data.length);
+  return all;
+}
+
+function flag(value: unknown, name: string, place: Place): boolean | undefined {
+  if (value === undefined) return undefined;
+  if (value !== true && value !== false && value !== 0 && value !== 1)
+    throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${JSON.stringify(value)}`, place);
+  return Boolean(value);
+}
+
+/** Columns in memory, nested as the spec. */
+function treeOf(spec: StepSpec, data: unknown, rows: number): ColumnTree {
+  const leaves = leavesOf(spec);
+  const columns = leaves.map(({ keys, leaf, path }) => {
+    const all = keys.reduce((at, key) => (at as { [key: string]: unknown } | undefined)?.[key], data) as ColumnData | undefined;
+    const size = sizeOf(leaf.shape);
+    return new Column({ path, leaf, rows, rowBytes: size, read: async (from, to) => (all as Float32Array).slice(from * size, to * size) as ColumnData });
+  });
+  return pack(spec, columns) as ColumnTree;
+}
+
+const blankTree = (spec: StepSpec) => treeOf(spec, undefined, 0);

@@ -1,0 +1,31 @@
+/** A spec that a file says, looked at before anything is made of it. */
+
+import { isDtype } from "../../../schema/dtype.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { checkLeaves } from "../leaf-count.ts";
+
+const DEEPEST = 32;
+const MAX_ELEMENTS = 2 ** 31;
+
+/** @throws RldsError CORRUPT, UNSUPPORTED */
+export function specFromJson(value: unknown, file: string): StepSpec {
+  const spec = specOf(value, file, 0);
+  checkLeaves(spec, "the file's spec", { file });
+  return spec;
+}
+
+function specOf(value: unknown, file: string, depth: number): StepSpec {
+  const wrong = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
+  if (typeof value !== "object" || value === null || depth > DEEPEST) throw wrong("is no spec");
+  if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
+  const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
+  if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specOf(part, file, depth + 1)]));
+  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
+    throw wrong(`has no shape ${JSON.stringify(shape)}`);
+  if (maxBytes === undefined) return { dtype: dtype as "f32", shape };
+  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw wrong(`has no maxBytes ${JSON.stringify(maxBytes)}`);
+  return { dtype, shape, maxBytes: maxBytes as number };
+}

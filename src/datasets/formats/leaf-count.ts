@@ -1,0 +1,22 @@
+/** Leaves that a file says, counted before anything is made of each. */
+import { MAX_LEAVES } from "../../base/limits.ts";
+import { isLeaf } from "../../schema/leaf.ts";
+import type { StepSpec } from "../model/dataset.ts";
+import { type Place, RldsError } from "../model/rlds-error.ts";
+
+/** @param subject what has them, as a message calls it @throws RldsError UNSUPPORTED */
+export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
+  checkLeafCount(leafCount(spec), subject, place);
+}
+
+/** @throws RldsError UNSUPPORTED */
+export function checkLeafCount(count: number, subject: string, place: Place): void {
+  if (count > MAX_LEAVES) throw new RldsError("UNSUPPORTED", `${subject} has ${count} leaves, and a step has ${MAX_LEAVES} at most`, place);
+}
+
+function leafCount(spec: StepSpec): number {
+  if (isLeaf(spec)) return 1;
+  let count = 0;
+  for (const part of Object.values(spec)) count += leafCount(part);
+  return count;
+}

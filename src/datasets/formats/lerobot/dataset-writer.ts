@@ -1,0 +1,283 @@
+/** A LeRobot dataset on its way: episode by episode. */
+import { mustBe } from "../../../base/error.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type Piece, piecesOf } from "../../model/pieces.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type FinalStep, finalStepIn, withFinalStep } from "../final-step.ts";
+import { pythonJson } from "../json.ts";
+import { hyparquetWriter } from "../parquet/packages.ts";
+import { type ParquetPackage, TableWriter } from "../parquet/table-writer.ts";
+import type { StagedFile, Staging } from "../sinks/staging.ts";
+import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
+import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
+import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
+import type { FrameForm } from "./features.ts";
+import { INFO } from "./info.ts";
+import { type CountedFeature, EpisodeTable, writeTasks } from "./metadata-tables.ts";
+import { CHUNK_FILES, fileName } from "./places.ts";
+import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
+import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
+
+/** The options, checked. */
+export interface LeRobotSettings extends WriteOptions {
+  readonly fps: number;
+  readonly task: string | undefined;
+  readonly taskLeaf: string | undefined;
+  readonly robotType: string | undefined;
+  readonly names: { readonly [path: string]: readonly string[] };
+  readonly images: readonly string[] | undefined;
+  readonly videos: readonly string[];
+  readonly videoEncoder: MakeVideoEncoder | undefined;
+  /** Of all episodes; where it is left out each says it of itself, or has a transition. */
+  readonly finalStep: FinalStep | undefined;
+  readonly fileBytes: number | undefined;
+}
+
+export interface WriterSettings extends LeRobotSettings {
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly form: FrameForm;
+  readonly encodePng: EncodePng;
+}
+
+const PIECE = 256;
+const DATA_BYTES = 100 * 2 ** 20;
+const VIDEO_BYTES = 200 * 2 ** 20;
+
+export class DatasetWriter {
+  readonly #staging: Staging;
+  readonly #settings: WriterSettings;
+  readonly #packages: ParquetPackage;
+  readonly #leaves: readonly FoundLeaf[];
+  readonly #frames: EpisodeFrames;
+  readonly #videos: ReadonlyMap<string, VideoWriter>;
+  readonly #columns: ReturnType<typeof frameColumns>;
+  readonly #totals: ReadonlyMap<CountedFeature, TotalStatistics>;
+  /** Tasks by their texts, and their numbers. */
+  readonly #tasks = new Map<string, number>();
+  /** One a file, in the order in which they were made. */
+  readonly #names: string[] = [];
+  readonly #staged: StagedFile[] = [];
+  #table: EpisodeTable | undefined;
+  #data: TableWriter | undefined;
+  #dataFiles = 0;
+  #episodes = 0;
+  #steps = 0;
+
+  /** @throws RangeError for names of no vector */
+  static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
+    return new DatasetWriter(staging, settings, await hyparquetWriter());
+  }
+
+  private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage) {
+    const { form, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES } = settings;
+    this.#staging = staging;
+    this.#settings = settings;
+    this.#packages = packages;
+    this.#leaves = leavesOf(stepSpec);
+    checkNames(settings, this.#leaves);
+    const create = (path: string) => this.#create(path);
+    this.#videos = new Map(
+      form.features
+        .filter(({ kind }) => kind === "video")
+        .map(({ name, leaf: { shape } }) => {
+          const format = { height: shape[0] as number, width: shape[1] as number, fps };
+          return [name, new VideoWriter({ name, make: videoEncoder as MakeVideoEncoder, format, create, maxBytes: fileBytes })];
+        }),
+    );
+    this.#frames = new EpisodeFrames(form, this.#leaves, encodePng, this.#videos);
+    this.#columns = frameColumns(form.features, this.#made);
+    const counted: CountedFeature[] = [
+      ...form.features.filter(({ kind }) => kind !== "text").map(({ name, kind }) => ({ name, isPicture: kind !== "numbers" })),
+      ...Object.keys(this.#made).map((name) => ({ name, isPicture: false })),
+    ];
+    this.#totals = new Map(counted.map((feature) => [feature, new TotalStatistics()]));
+  }
+
+  /** Features that the steps do not have. */
+  get #made() {
+    return { ...(this.#settings.form.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
+  }
+
+  async add({ steps, episode_index: _, ...metadata }: RldsEpisode<unknown>): Promise<void> {
+    const { stepSpec, metadataSpec, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
+    const episode = this.#episodes;
+    // A piece waits for the next one: the last step of an episode may be left out.
+    let held: Piece | undefined;
+    for await (const piece of piecesOf(steps, stepSpec, { episode, max: PIECE, signal })) {
+      if (held !== undefined) await this.#frames.add(held.data, held.length);
+      held = piece;
+    }
+    const leavesOut = finalStepIn(metadata, finalStep, "transition") === "observation";
+    const final = held === undefined || !leavesOut ? undefined : this.#finalOf(held);
+    if (held !== undefined) await this.#frames.add(held.data, held.length - (final === undefined ? 0 : 1));
+    const taken = this.#frames.take(episode, final?.isTerminal ?? false);
+    const { length, kept } = taken;
+    const collector = new Collector(metadataSpec as StepSpec, 1);
+    collector.add(final === undefined ? metadata : withFinalStep(metadata, "transition"), { episode }, "the episode's metadata");
+    const told = collector.take().data;
+    if (length === 0)
+      throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
+    const tasks = this.#tasksOf(kept, told, length);
+    const counted = this.#counted(kept, tasks, final !== undefined);
+    const statistics = new Map([...taken.statistics, ...[...counted].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const)]);
+    for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
+    if (this.#data === undefined) {
+      this.#data = new TableWriter(await this.#create(`data/${fileName(this.#dataFiles++)}.parquet`), this.#columns.schema, "SNAPPY", this.#packages);
+    }
+    await this.#data.write(this.#columns.columns(new Map([...taken.rows, ...[...counted].map(([name, data]) => [name, listOf(data)] as const)])));
+    const videos = new Map<string, VideoSpan>();
+    for (const [name, video] of this.#videos) videos.set(name, await video.endEpisode());
+    this.#table ??= await this.#begunTable();
+    const texts = [...new Set(tasks)];
+    await this.#table.add({ index: episode, length, from: this.#steps, file: this.#dataFiles - 1, tasks: texts, videos, statistics, metadata: told });
+    this.#episodes++;
+    this.#steps += length;
+    if (this.#data.file.bytes >= fileBytes) await this.#endData();
+    onProgress?.({ episodes: this.#episodes, steps: this.#steps, bytes: this.#bytes });
+  }
+
+  /** Gives the files their names. @param there what is replaced */
+  async finish(there: readonly string[]): Promise<WriteReport> {
+    const { signal } = this.#settings;
+    if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset has no episodes, and LeRobot cannot open such a dataset");
+    await this.#endData();
+    await this.#table.finish();
+    for (const video of this.#videos.values()) await video.finish();
+    await writeTasks(await this.#create("meta/tasks.parquet"), [...this.#tasks.keys()], this.#packages);
+    for (const [path, value] of [["meta/stats.json", this.#stats()] as const, [INFO, this.#info()] as const])
+      await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
+    signal?.throwIfAborted();
+    const bytes = this.#bytes;
+    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, there) };
+  }
+
+  /** Lets go of films that will not be finished. */
+  async cancel(): Promise<void> {
+    for (const video of this.#videos.values()) await video.cancel();
+  }
+
+  get #bytes(): number {
+    return this.#staged.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  async #create(path: string): Promise<StagedFile> {
+    const file = await this.#staging.create(path.slice(0, path.lastIndexOf("/")));
+    this.#names.push(path);
+    this.#staged.push(file);
+    return file;
+  }
+
+  async #begunTable(): Promise<EpisodeTable> {
+    const { metadataSpec } = this.#settings;
+    return new EpisodeTable(
+      await this.#create(`meta/episodes/${fileName(0)}.parquet`),
+      [...this.#totals.keys()],
+      [...this.#videos.keys()],
+      metadataSpec,
+      this.#packages,
+    );
+  }
+
+  async #endData(): Promise<void> {
+    await this.#data?.finish();
+    this.#data = undefined;
+  }
+
+  /** What the last step says, if it is the episode's last, and nothing but the final observation. */
+  #finalOf({ data, length }: Piece): { readonly isTerminal: boolean } | undefined {
+    const { form } = this.#settings;
+    const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
+    return at(form.isLast) ? { isTerminal: at(form.isTerminal) } : undefined;
+  }
+
+  /** Of each frame what is done in it. */
+  #tasksOf(kept: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
+    const { task, form } = this.#settings;
+    if (task !== undefined) return new Array<string>(length).fill(task);
+    const said = form.tasks.map(({ column, of }): ((i: number) => string) => {
+      const texts = (of === "step" ? kept.get(column) : metadata[column]) as readonly string[];
+      return (i) => texts[of === "step" ? i : 0] as string;
+    });
+    return Array.from({ length }, (_, i) => said.find((at) => at(i) !== "")?.(i) ?? "");
+  }
+
+  /** The values of what the steps do not have. */
+  #counted(kept: ReadonlyMap<number, ColumnData>, tasks: readonly string[], isCut: boolean): Map<string, ColumnData> {
+    const { form, fps } = this.#settings;
+    const { length } = tasks;
+    const whole = (of: (i: number) => number) => BigInt64Array.from({ length }, (_, i) => BigInt(of(i)));
+    const times = kept.get(form.timestamp ?? -1);
+    const done = kept.get(form.isLast ?? -1);
+    for (const task of tasks) if (!this.#tasks.has(task)) this.#tasks.set(task, this.#tasks.size);
+    return new Map<string, ColumnData>([
+      ...(form.hasDone ? [] : [["next.done", Uint8Array.from({ length }, (_, i) => Number(done?.[i] === 1 || (isCut && i === length - 1)))] as const]),
+      ["timestamp", Float32Array.from({ length }, (_, i) => Number(times?.[i] ?? i / fps))],
+      ["frame_index", whole((i) => i)],
+      ["episode_index", whole(() => this.#episodes)],
+      ["index", whole((i) => this.#steps + i)],
+      ["task_index", whole((i) => this.#tasks.get(tasks[i] as string) as number)],
+    ]);
+  }
+
+  #stats(): object {
+    const told = [...this.#totals].map(([{ name, isPicture }, { result }]) => {
+      const statistics = result as FeatureStatistics;
+      return [
+        name,
+        {
+          ...Object.fromEntries(STATISTICS.map((statistic, s) => [statistic, floats(statistics.values[s] as Float64Array, isPicture)])),
+          count: [statistics.count],
+        },
+      ];
+    });
+    return Object.fromEntries(told);
+  }
+
+  #info(): object {
+    const { form, fps, robotType, names } = this.#settings;
+    const features = form.features.map((feature) => {
+      const video = this.#videos.get(feature.name);
+      const own = names[this.#leaves[feature.column]?.path ?? ""] ?? null;
+      return [feature.name, featureJson(feature, own, video && { codec: video.codec, fps })];
+    });
+    const made = Object.entries(this.#made).map(([name, leaf]) => [name, featureJson({ leaf, kind: "numbers" }, null)]);
+    const file = "chunk-{chunk_index:03d}/file-{file_index:03d}";
+    return {
+      codebase_version: "v3.0",
+      robot_type: robotType ?? null,
+      total_episodes: this.#episodes,
+      total_frames: this.#steps,
+      total_tasks: this.#tasks.size,
+      chunks_size: CHUNK_FILES,
+      data_files_size_in_mb: 100,
+      video_files_size_in_mb: 200,
+      fps,
+      splits: { train: `0:${this.#episodes}` },
+      data_path: `data/${file}.parquet`,
+      video_path: this.#videos.size > 0 ? `videos/{video_key}/${file}.mp4` : null,
+      features: Object.fromEntries([...features, ...made]),
+    };
+  }
+}
+
+/** As LeRobot shapes a statistic. */
+function floats(values: Float64Array, isPicture: boolean): unknown {
+  return isPicture ? Array.from(values, (value) => [Float64Array.of(value)]) : values;
+}
+
+/** Flags as booleans, others as they are: what a table takes. */
+function listOf(data: ColumnData): unknown[] {
+  return Array.from(data as ArrayLike<unknown>, (value) => (data instanceof Uint8Array ? value === 1 : value));
+}
+
+function checkNames({ names }: WriterSettings, leaves: readonly FoundLeaf[]): void {
+  for (const [path, own] of Object.entries(names)) {
+    const length = leaves.find((found) => found.path === path && found.leaf.shape.length === 1)?.leaf.shape[0];
+    if (length === undefined) throw mustBe(RangeError, "names", "of leaves of a step that are vectors", path);
+    if (own.length !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, own.length);
+  }
+}

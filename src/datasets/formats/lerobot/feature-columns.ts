@@ -1,0 +1,82 @@
+/** A frame's features as columns of Parquet, and as meta/info.json tells them. */
+
+import { isText } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { NUMPY } from "../numpy.ts";
+import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
+import { encodingOf, type WrittenRows } from "../parquet/table-writer.ts";
+import type { WrittenFeature } from "./features.ts";
+
+/** A vector of one is a single number in LeRobot's tables. */
+export function columnLeaf(leaf: StepLeaf): StepLeaf {
+  return leaf.shape.length === 1 && leaf.shape[0] === 1 ? ({ dtype: leaf.dtype, shape: [] } as StepLeaf) : leaf;
+}
+
+/** What every frame has beside its own features, in LeRobot's order. */
+export const COUNTED_FEATURES = {
+  timestamp: { dtype: "f32", shape: [] },
+  frame_index: { dtype: "i64", shape: [] },
+  episode_index: { dtype: "i64", shape: [] },
+  index: { dtype: "i64", shape: [] },
+  task_index: { dtype: "i64", shape: [] },
+} as const satisfies { readonly [name: string]: StepLeaf };
+
+export const DONE = { dtype: "bool", shape: [] } as const;
+
+/** The columns of data files. */
+export interface FrameColumns {
+  readonly schema: readonly SchemaElement[];
+  /** The rows of a group, in the order of the schema. */
+  columns(rows: ReadonlyMap<string, readonly unknown[]>): WrittenRows[];
+}
+
+export function frameColumns(features: readonly WrittenFeature[], made: { readonly [name: string]: StepLeaf }): FrameColumns {
+  const stored = features.filter(({ kind }) => kind !== "video");
+  const all = [
+    ...stored.map(({ name, leaf, kind }) => ({ name, leaf: columnLeaf(leaf), kind })),
+    ...Object.entries(made).map(([name, leaf]) => ({ name, leaf, kind: "numbers" as const })),
+  ];
+  return {
+    schema: [
+      { name: "schema", num_children: all.length },
+      ...all.flatMap(({ name, leaf, kind }) => (kind === "image" ? imageSchema(name) : columnSchema(name, leaf))),
+    ],
+    columns: (rows) =>
+      all.map(({ name, leaf, kind }) => ({ name, data: rows.get(name) ?? [], ...(kind === "image" ? { encoding: "PLAIN" as const } : encodingOf(leaf)) })),
+  };
+}
+
+/** As the package datasets stores an Image. */
+function imageSchema(name: string): SchemaElement[] {
+  return [
+    { name, repetition_type: "OPTIONAL", num_children: 2 },
+    { name: "bytes", type: "BYTE_ARRAY", repetition_type: "OPTIONAL" },
+    { name: "path", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
+  ];
+}
+
+export interface FeatureJson {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly names: readonly string[] | null;
+  readonly info?: { readonly [key: string]: unknown };
+}
+
+/** @param names of a vector's elements */
+export function featureJson(
+  { leaf, kind }: Pick<WrittenFeature, "leaf" | "kind">,
+  names: readonly string[] | null,
+  video?: { readonly codec: string; readonly fps: number },
+): FeatureJson {
+  const { dtype, shape } = leaf;
+  if (kind === "numbers" || kind === "text") {
+    const told = isText(leaf) ? "string" : NUMPY[dtype as keyof typeof NUMPY];
+    return { dtype: told, shape: shape.length === 0 ? [1] : shape, names };
+  }
+  const [height, width, channels] = shape;
+  const about = video && {
+    ...{ "video.height": height, "video.width": width, "video.codec": video.codec, "video.pix_fmt": "yuv420p", "video.is_depth_map": false },
+    ...{ "video.fps": video.fps, "video.channels": channels, has_audio: false },
+  };
+  return { dtype: kind, shape, names: ["height", "width", "channels"], ...(about && { info: about }) };
+}

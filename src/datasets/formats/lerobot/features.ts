@@ -1,0 +1,143 @@
+/** What a step becomes as a frame of LeRobot: its features, by name. */
+import { mustBe } from "../../../base/error.ts";
+import { isText } from "../../../schema/leaf.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+
+/** A leaf as a feature. */
+export interface WrittenFeature {
+  /** `observation.images.top` */
+  readonly name: string;
+  readonly leaf: StepLeaf;
+  /** Elements of a value. */
+  readonly size: number;
+  /** Its place among the leaves of a step. */
+  readonly column: number;
+  readonly kind: "numbers" | "text" | "image" | "video";
+}
+
+/** A text's place, among the leaves of a step or of the episode's metadata. */
+export interface TaskLeaf {
+  readonly column: number;
+  readonly of: "step" | "episode";
+}
+
+export interface FrameForm {
+  readonly features: readonly WrittenFeature[];
+  /** The leaves that may say what is to be done: the first that is not empty does. */
+  readonly tasks: readonly TaskLeaf[];
+  /** Places of leaves that say how an episode goes on. */
+  readonly isLast?: number;
+  readonly isTerminal?: number;
+  /** Whether the step has it, or the writer makes it. */
+  readonly hasDone: boolean;
+  readonly timestamp?: number;
+}
+
+export interface FormOptions {
+  /** Paths of leaves; where it is left out every u8 [height, width, 3] that is no video. */
+  readonly images?: readonly string[];
+  readonly videos: readonly string[];
+  /** The path of the text, in a step or the episode's metadata; where it is left out all of TASKS that are there. */
+  readonly taskLeaf?: string;
+}
+
+/** Where data sets have what is to be done. */
+const TASKS = ["task", "language_instruction", "observation/task", "observation/language_instruction", "instruction", "observation/instruction"];
+/** LeRobot has them by other means, or counts them itself. */
+const COUNTED = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
+const MAX_DIMENSIONS = 5;
+
+/** @throws RangeError for a path that is no such leaf · RldsError UNSUPPORTED for what no feature can be */
+export function frameForm(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FormOptions): FrameForm {
+  const { images, videos } = options;
+  const leaves = leavesOf(stepSpec);
+  const at = (path: string) => {
+    const found = leaves.findIndex((leaf) => leaf.path === path);
+    return found < 0 ? undefined : found;
+  };
+  for (const [option, paths] of Object.entries({ images: images ?? [], videos }))
+    for (const path of paths) {
+      const found = leaves[at(path) ?? -1];
+      if (found === undefined) throw mustBe(RangeError, option, `paths of leaves of a step (${leaves.map((leaf) => leaf.path).join(", ")})`, path);
+      const channels = option === "videos" ? [3] : [1, 3, 4];
+      if (!isPicture(found.leaf, channels))
+        throw mustBe(
+          RangeError,
+          `${option}: ${path}`,
+          `u8 of shape [height, width, ${channels.join(" or ")}]`,
+          `${found.leaf.dtype} [${found.leaf.shape.join(", ")}]`,
+        );
+    }
+  const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
+  const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
+  const features: WrittenFeature[] = [];
+  leaves.forEach(({ path, keys, leaf, size }, column) => {
+    if (keys.length === 1 && (COUNTED.has(path) || (path === "task" && tasks.some((task) => task.of === "step" && task.column === column)))) return;
+    const kind = videos.includes(path) ? "video" : isImage(path, leaf) ? "image" : isText(leaf) ? "text" : "numbers";
+    checkFeature(path, leaf, size);
+    features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
+  });
+  // `task` is what LeRobot's frames have beside their features.
+  const seen = new Set<string>(["next.done", "task", ...COUNTED]);
+  const hasDone = features.some(({ name }) => name === "next.done");
+  if (hasDone) seen.delete("next.done");
+  for (const { name } of features) {
+    if (seen.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features: rename a leaf by mapSteps`);
+    seen.add(name);
+  }
+  const flag = (path: string) => {
+    const found = at(path);
+    return found !== undefined && leaves[found]?.leaf.dtype === "bool" && leaves[found].size === 1 ? found : undefined;
+  };
+  const time = leaves[at("timestamp") ?? -1];
+  const isTime = time !== undefined && time.leaf.shape.length === 0 && time.leaf.dtype.startsWith("f");
+  return {
+    ...{ features, hasDone, tasks, isLast: flag("is_last"), isTerminal: flag("is_terminal") },
+    timestamp: isTime && videos.length === 0 ? at("timestamp") : undefined,
+  };
+}
+
+function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boolean {
+  const [height = 0, width = 0, depth = 0] = shape;
+  return dtype === "u8" && shape.length === 3 && height > 0 && width > 0 && channels.includes(depth);
+}
+
+/** LeRobot's own names: `next.reward`, and of an observation that is one value `observation.state` or `observation.image`. */
+function nameOf(keys: readonly string[], kind: WrittenFeature["kind"]): string {
+  if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
+    throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must be called by names without slashes, since LeRobot has none in a feature's name`);
+  if (keys.length > 1) return keys.join(".");
+  const [name] = keys as readonly [string];
+  if (name === "observation") return kind === "image" || kind === "video" ? "observation.image" : "observation.state";
+  return name === "reward" ? "next.reward" : name;
+}
+
+function checkFeature(path: string, leaf: StepLeaf, size: number): void {
+  const told = `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`;
+  const refused = (why: string) => new RldsError("UNSUPPORTED", `${path} is ${told}, ${why}: leave it out by mapSteps, or give it another form`);
+  if (leaf.dtype === "bytes") throw refused("and LeRobot has no bytes");
+  if (leaf.dtype === "string" && leaf.shape.length > 0) throw refused("and LeRobot has texts alone only");
+  if (size === 0) throw refused("and LeRobot has no value without elements");
+  if (leaf.shape.length > MAX_DIMENSIONS) throw refused(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
+}
+
+function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, path: string | undefined): readonly TaskLeaf[] {
+  const isOne = ({ leaf }: { readonly leaf: StepLeaf }) => leaf.dtype === "string" && leaf.shape.length === 0;
+  const sides = [
+    ["step", leavesOf(stepSpec)],
+    ["episode", leavesOf(metadataSpec as StepSpec)],
+  ] as const;
+  const found: TaskLeaf[] = [];
+  for (const wanted of path === undefined ? TASKS : [path])
+    for (const [of, leaves] of sides) {
+      const column = leaves.findIndex((each) => each.path === wanted && isOne(each));
+      if (column >= 0) found.push({ column, of });
+    }
+  if (path === undefined) return found;
+  // Who names a path means one leaf.
+  if (found.length > 0) return found.slice(0, 1);
+  const there = sides.flatMap(([, leaves]) => leaves.filter(isOne).map((each) => each.path));
+  throw mustBe(RangeError, "taskLeaf", `the path of a text (${there.join(", ") || "there is none"})`, path);
+}

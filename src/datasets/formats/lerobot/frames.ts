@@ -1,0 +1,85 @@
+/** The frames of an episode as steps: images decoded, videos as references, the task's text, and where it ended. */
+import type { StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { imageHead } from "../images/image-head.ts";
+import type { ImageDecoder } from "../images/images.ts";
+import type { ListedEpisode } from "./episode-list.ts";
+import { type ImageLeaf, keysOf } from "./frame-form.ts";
+
+export interface FramesOptions {
+  readonly stepSpec: StepSpec;
+  readonly tasks: ReadonlyMap<number, string>;
+  readonly images: readonly ImageLeaf[];
+  readonly decode: ImageDecoder | undefined;
+  /** The column that says whether the last frame is terminal. */
+  readonly terminal: string | undefined;
+  /** Whether the frames have flags and discounts of their own. */
+  readonly keepsTerminal: boolean;
+  readonly keepsDiscount: boolean;
+  readonly maxBytes: number;
+}
+
+/** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */
+export function framesOf<S>(table: StepColumns<unknown>, listed: ListedEpisode, options: FramesOptions): StepColumns<S> {
+  const { stepSpec, tasks, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
+  const { length } = table;
+  const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.data[k] as ColumnData]));
+  const place = { file: listed.path, episode: listed.index };
+  const ending = terminal === undefined ? undefined : columns.get(terminal);
+  const isTerminal = ending !== undefined && Number(ending[length - 1]) !== 0;
+  if (!keepsTerminal) columns.set("is_terminal", last(length, Number(isTerminal)));
+  const terminals = columns.get("is_terminal");
+  if (!keepsDiscount)
+    columns.set(
+      "discount",
+      Float32Array.from({ length }, (_, i) => (terminals?.[i] === 1 ? 0 : 1)),
+    );
+  const times = columns.get("timestamp");
+  for (const [name, { path, from }] of listed.videos) {
+    const video = keysOf(name).join("/");
+    columns.set(`${video}/path`, new Array<string>(length).fill(path));
+    columns.set(
+      `${video}/timestamp`,
+      Float64Array.from({ length }, (_, i) => from + Number(times?.[i] ?? 0)),
+    );
+  }
+  const numbers = columns.get("task_index");
+  if (numbers !== undefined) {
+    const texts = Array.from(numbers as ArrayLike<number | bigint>, (number, step) => {
+      const text = tasks.get(Number(number));
+      if (text === undefined) throw new RldsError("CORRUPT", `the frame has task_index ${number}, and there is no such task`, { ...place, step });
+      return text;
+    });
+    columns.set("task", texts);
+  }
+  if (decode !== undefined) {
+    for (const { path, shape } of images) {
+      const size = shape[0] * shape[1] * shape[2];
+      if (size * length > maxBytes) throw new RldsError("CORRUPT", `${path} takes more than the ${maxBytes} bytes that maxBytes allows`, place);
+      const pixels = new Uint8Array(size * length);
+      (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
+        try {
+          const { height, width } = imageHead(bytes);
+          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width}, and is said to be ${shape[0]} × ${shape[1]}`);
+          pixels.set(decode(bytes, { type: "u8", channels: shape[2] }, maxBytes), step * size);
+        } catch (cause) {
+          throw new RldsError("CORRUPT", `${path} cannot be decoded: ${(cause as Error).message}`, { ...place, step }, { cause });
+        }
+      });
+      columns.set(path, pixels);
+    }
+  }
+  return new StepColumns<S>(
+    stepSpec,
+    leavesOf(stepSpec).map(({ path }) => columns.get(path) as ColumnData),
+    length,
+  );
+}
+
+function last(length: number, value: number): Uint8Array {
+  const flags = new Uint8Array(length);
+  if (length > 0) flags[length - 1] = value;
+  return flags;
+}

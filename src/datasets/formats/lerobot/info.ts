@@ -1,0 +1,103 @@
+/** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { parsedJson } from "../json.ts";
+import type { SourceFolder } from "../sources/source.ts";
+import { inside } from "../sources/source.ts";
+
+export interface Feature {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly names?: unknown;
+}
+
+export interface LeRobotInfo {
+  /** v2.0 and v2.1 have a file an episode, v3.0 has several in one. */
+  readonly version: 2 | 3;
+  readonly episodes: number;
+  readonly frames: number;
+  readonly chunkSize: number;
+  readonly dataPath: string;
+  readonly videoPath: string | undefined;
+  readonly features: ReadonlyMap<string, Feature>;
+  readonly about: { readonly [key: string]: unknown };
+}
+
+export const INFO = "meta/info.json";
+
+/** @throws RldsError CORRUPT, UNSUPPORTED for another version */
+export function leRobotInfo(found: unknown): LeRobotInfo {
+  const corrupt = (what: string) => new RldsError("CORRUPT", what, { file: INFO });
+  if (typeof found !== "object" || found === null) throw corrupt("the file is no object");
+  const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = found as { [key: string]: unknown };
+  const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
+  if (version === undefined)
+    throw new RldsError(
+      "UNSUPPORTED",
+      `codebase_version must be v2.0, v2.1 or v3.0, got ${JSON.stringify(codebase_version)}: LeRobot's own scripts convert others`,
+      { file: INFO },
+    );
+  const count = (name: string, value: unknown) => {
+    if (!Number.isSafeInteger(value) || (value as number) < 0) throw corrupt(`${name} must be a whole number, got ${JSON.stringify(value)}`);
+    return value as number;
+  };
+  if (typeof data_path !== "string") throw corrupt(`data_path must be a template of paths, got ${JSON.stringify(data_path)}`);
+  if (typeof features !== "object" || features === null) throw corrupt("features must be an object");
+  const checked = new Map<string, Feature>();
+  for (const [name, feature] of Object.entries(features)) {
+    const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
+    const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
+    if (typeof dtype !== "string" || !isShape) throw corrupt(`feature ${name} must have a dtype and a shape`);
+    checked.set(name, { dtype, shape, names });
+  }
+  return {
+    version: version === "2" ? 2 : 3,
+    episodes: count("total_episodes", total_episodes),
+    frames: count("total_frames", total_frames),
+    chunkSize: Math.max(count("chunks_size", chunks_size), 1),
+    dataPath: data_path,
+    videoPath: typeof video_path === "string" ? video_path : undefined,
+    features: checked,
+    about: { codebase_version, ...rest },
+  };
+}
+
+/** `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` filled in, as Python's format does it. @throws RldsError CORRUPT for a path outside the folder, or another template */
+export function filled(template: string, values: { readonly [name: string]: number | string }): string {
+  const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
+    if (!Object.hasOwn(values, name))
+      throw new RldsError("CORRUPT", `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`, { file: INFO });
+    return String(values[name]).padStart(Math.min(Number(digits ?? 0), 20), "0");
+  });
+  return inside(path, INFO);
+}
+
+/** The whole of a text file. @throws RldsError NOT_FOUND, CORRUPT */
+export async function readText(folder: SourceFolder, path: string, maxBytes: number): Promise<string> {
+  const file = await folder.open(path);
+  try {
+    if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`, { file: path });
+    return new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
+  } catch (cause) {
+    if (cause instanceof TypeError) throw new RldsError("CORRUPT", "the file is no UTF-8", { file: path }, { cause });
+    throw cause;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Objects, one a line. @throws RldsError CORRUPT, with the line's place */
+export function jsonLines(text: string, file: string): { readonly [key: string]: unknown }[] {
+  let offset = 0;
+  return text.split("\n").flatMap((line) => {
+    const at = offset;
+    offset += line.length + 1;
+    if (line.trim() === "") return [];
+    try {
+      const found = parsedJson(line);
+      if (typeof found === "object" && found !== null) return [found as { readonly [key: string]: unknown }];
+    } catch {
+      // Told below, as what is no object is.
+    }
+    throw new RldsError("CORRUPT", "a line is no JSON object", { file, offset: at });
+  });
+}

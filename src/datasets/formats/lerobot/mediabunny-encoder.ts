@@ -1,0 +1,79 @@
+/** Films by mediabunny, over a browser's WebCodecs. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import type { MakeVideoEncoder } from "./video.ts";
+
+/** What of the package is used; it is given, so that nobody needs it who makes no films. */
+export interface Mediabunny {
+  readonly Output: new (options: {
+    readonly format: never;
+    readonly target: never;
+  }) => {
+    addVideoTrack(source: never, metadata: { readonly frameRate: number }): unknown;
+    start(): Promise<void>;
+    finalize(): Promise<void>;
+    cancel(): Promise<void>;
+  };
+  readonly Mp4OutputFormat: new (options: { readonly fastStart: "fragmented" }) => object;
+  readonly StreamTarget: new (stream: never) => object;
+  readonly VideoSampleSource: new (config: {
+    readonly codec: never;
+    readonly bitrate: number;
+    readonly keyFrameInterval: number;
+  }) => { add(sample: never): Promise<void> };
+  readonly VideoSample: new (
+    data: Uint8Array<ArrayBuffer>,
+    init: { readonly format: "RGBX"; readonly codedWidth: number; readonly codedHeight: number; readonly timestamp: number; readonly duration: number },
+  ) => { close(): void };
+}
+
+export interface MediabunnyEncoderOptions {
+  /** "avc" is H.264, which wants even widths and heights. Default: "avc" */
+  readonly codec?: "avc" | "vp9" | "av1";
+  /** Bits a second. Default: 4 bits a pixel of a second's frames, at most 20 million */
+  readonly bitrate?: number;
+  /** Seconds from one key frame to the next: less is larger, and quicker to go to. Default: 1 */
+  readonly keyFrameInterval?: number;
+}
+
+/** LeRobot's names. */
+const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
+
+/**
+ * For `videoEncoder` of writeLeRobot: `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await import("mediabunny")) })`. Needs WebCodecs, which Node has not. Files are mp4 in fragments of
+ * a second, written as they come.
+ * @throws TypeError, RangeError for an option
+ */
+export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEncoderOptions = {}): MakeVideoEncoder {
+  const { codec = "avc", bitrate, keyFrameInterval = 1 } = onlyKeys("options", options, "codec, bitrate, keyFrameInterval");
+  if (!Object.hasOwn(CODECS, codec)) throw mustBe(RangeError, "codec", '"avc", "vp9" or "av1"', codec);
+  for (const [name, value] of Object.entries({ bitrate: bitrate ?? 1, keyFrameInterval }))
+    if (!(typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, name, "a number above 0", value);
+  return async ({ width, height, fps, write }) => {
+    const { Output, Mp4OutputFormat, StreamTarget, VideoSampleSource, VideoSample } = mediabunny;
+    const stream = new WritableStream<{ readonly data: Uint8Array }>({ write: ({ data }) => write(data) });
+    const output = new Output({ format: new Mp4OutputFormat({ fastStart: "fragmented" }) as never, target: new StreamTarget(stream as never) as never });
+    const source = new VideoSampleSource({ codec: codec as never, bitrate: bitrate ?? Math.min(4 * width * height * fps, 2e7), keyFrameInterval });
+    output.addVideoTrack(source as never, { frameRate: fps });
+    await output.start();
+    // RGBX, in an array of their own: the encoder may look at them later.
+    return {
+      codec: CODECS[codec],
+      async add(pixels, timestamp) {
+        const data = new Uint8Array(4 * width * height).fill(255);
+        for (let from = 0, to = 0; from < pixels.length; from += 3, to += 4) {
+          data[to] = pixels[from] as number;
+          data[to + 1] = pixels[from + 1] as number;
+          data[to + 2] = pixels[from + 2] as number;
+        }
+        const sample = new VideoSample(data, { format: "RGBX", codedWidth: width, codedHeight: height, timestamp, duration: 1 / fps });
+        try {
+          await source.add(sample as never);
+        } finally {
+          sample.close();
+        }
+      },
+      finish: () => output.finalize(),
+      cancel: () => output.cancel(),
+    };
+  };
+}

@@ -1,0 +1,148 @@
+/** The tables beside the frames: of episodes with their statistics, and of tasks. */
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { columnSchema, EPISODE, type SchemaElement } from "../parquet/schema.ts";
+import { encodingOf, type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
+import type { StagedFile } from "../sinks/staging.ts";
+import { placeOf } from "./places.ts";
+import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
+import type { VideoSpan } from "./video.ts";
+
+/** Rows of a row group. */
+const GROUP = 256;
+const I64 = { dtype: "i64", shape: [] } as const;
+const F64 = { dtype: "f64", shape: [] } as const;
+
+/** A feature that has statistics; those of pictures are one value a channel, of shape [channels, 1, 1]. */
+export interface CountedFeature {
+  readonly name: string;
+  readonly isPicture: boolean;
+}
+
+export interface EpisodeRow {
+  readonly index: number;
+  readonly length: number;
+  /** The number of the episode's first frame in the dataset, and of its file. */
+  readonly from: number;
+  readonly file: number;
+  readonly tasks: readonly string[];
+  readonly videos: ReadonlyMap<string, VideoSpan>;
+  readonly statistics: ReadonlyMap<string, FeatureStatistics>;
+  /** A column a leaf of the metadata. */
+  readonly metadata: readonly ColumnData[];
+}
+
+interface TableColumn {
+  readonly name: string;
+  readonly schema: readonly SchemaElement[];
+  readonly encoding?: "PLAIN";
+  readonly of: (row: EpisodeRow) => unknown;
+}
+
+/** meta/episodes: a row an episode. */
+export class EpisodeTable {
+  readonly #columns: readonly TableColumn[];
+  readonly #table: TableWriter;
+  #rows: EpisodeRow[] = [];
+
+  constructor(
+    file: StagedFile,
+    features: readonly CountedFeature[],
+    videos: readonly string[],
+    metadataSpec: { readonly [name: string]: StepSpec },
+    packages: ParquetPackage,
+  ) {
+    this.#columns = columnsOf(features, videos, metadataSpec);
+    const schema = [{ name: "schema", num_children: this.#columns.length }, ...this.#columns.flatMap((column) => column.schema)];
+    this.#table = new TableWriter(file, schema, "SNAPPY", packages);
+  }
+
+  async add(row: EpisodeRow): Promise<void> {
+    this.#rows.push(row);
+    if (this.#rows.length >= GROUP) await this.#group();
+  }
+
+  async finish(): Promise<void> {
+    if (this.#rows.length > 0) await this.#group();
+    await this.#table.finish();
+  }
+
+  async #group(): Promise<void> {
+    await this.#table.write(this.#columns.map(({ name, encoding, of }) => ({ name, data: this.#rows.map(of), ...(encoding && { encoding }) })));
+    this.#rows = [];
+  }
+}
+
+function columnsOf(features: readonly CountedFeature[], videos: readonly string[], metadataSpec: { readonly [name: string]: StepSpec }): TableColumn[] {
+  const one = (name: string, leaf: StepLeaf, of: (row: EpisodeRow) => unknown): TableColumn => ({
+    name,
+    schema: columnSchema(name, leaf),
+    ...encodingOf(leaf),
+    of,
+  });
+  const number = (name: string, of: (row: EpisodeRow) => number | bigint) => one(name, I64, (row) => BigInt(of(row)));
+  return [
+    number("episode_index", ({ index }) => index),
+    one("tasks", { dtype: "string", shape: [-1] }, ({ tasks }) => tasks),
+    number("length", ({ length }) => length),
+    number("data/chunk_index", ({ file }) => placeOf(file)[0]),
+    number("data/file_index", ({ file }) => placeOf(file)[1]),
+    number("dataset_from_index", ({ from }) => from),
+    number("dataset_to_index", ({ from, length }) => from + length),
+    ...videos.flatMap((video) => {
+      const span = (row: EpisodeRow) => row.videos.get(video) as VideoSpan;
+      return [
+        number(`videos/${video}/chunk_index`, (row) => placeOf(span(row).file)[0]),
+        number(`videos/${video}/file_index`, (row) => placeOf(span(row).file)[1]),
+        one(`videos/${video}/from_timestamp`, F64, (row) => span(row).from),
+        one(`videos/${video}/to_timestamp`, F64, (row) => span(row).to),
+      ];
+    }),
+    ...features.flatMap(({ name, isPicture }) => [
+      ...STATISTICS.map((statistic, s) =>
+        one(`stats/${name}/${statistic}`, { dtype: "f64", shape: isPicture ? [-1, 1, 1] : [-1] }, ({ statistics }) =>
+          shaped(statistics.get(name) as FeatureStatistics, s, isPicture),
+        ),
+      ),
+      one(`stats/${name}/count`, { dtype: "i64", shape: [1] }, ({ statistics }) => [BigInt(statistics.get(name)?.count ?? 0)]),
+    ]),
+    number("meta/episodes/chunk_index", () => 0),
+    number("meta/episodes/file_index", () => 0),
+    ...leavesOf(metadataSpec as StepSpec).map(({ path, leaf }, k) => one(EPISODE + path, leaf, ({ metadata }) => rowOf(leaf, metadata[k] as ColumnData, 0))),
+  ];
+}
+
+/** A statistic as LeRobot shapes it. */
+function shaped({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
+  const own = [...(values[s] as Float64Array)];
+  return isPicture ? own.map((value) => [[value]]) : own;
+}
+
+/** meta/tasks.parquet: a table of pandas whose index is the task. */
+export async function writeTasks(file: StagedFile, tasks: readonly string[], packages: ParquetPackage): Promise<void> {
+  const INDEX = "__index_level_0__";
+  const text = { dtype: "string", shape: [] } as const;
+  const table = new TableWriter(
+    file,
+    [{ name: "schema", num_children: 2 }, ...columnSchema("task_index", I64), ...columnSchema(INDEX, text)],
+    "SNAPPY",
+    packages,
+  );
+  await table.write([
+    { name: "task_index", data: tasks.map((_, i) => BigInt(i)) },
+    { name: INDEX, data: tasks },
+  ]);
+  const unicode = { pandas_type: "unicode", numpy_type: "object" };
+  const about = {
+    index_columns: [INDEX],
+    column_indexes: [{ name: null, field_name: null, ...unicode, metadata: { encoding: "UTF-8" } }],
+    columns: [
+      { name: "task_index", field_name: "task_index", pandas_type: "int64", numpy_type: "int64", metadata: null },
+      { name: null, field_name: INDEX, ...unicode, metadata: null },
+    ],
+    creator: { library: "reprise", version: "1" },
+    pandas_version: "2.2.3",
+  };
+  await table.finish({ pandas: JSON.stringify(about) });
+}

@@ -1,0 +1,138 @@
+/** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
+
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import type { RldsStep } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { imageDecoder } from "../images/images.ts";
+import { parsedJson } from "../json.ts";
+import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
+import { plainEpisodes } from "../parquet/plain-episodes.ts";
+import { plainForm } from "../parquet/plain-form.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFolder } from "../sources/source.ts";
+import { type ListedEpisode, listedEpisodes, tasksOf } from "./episode-list.ts";
+import { frameMapping, frameSpec, imageLeaves } from "./frame-form.ts";
+import { type FramesOptions, framesOf } from "./frames.ts";
+import { INFO, leRobotInfo, readText } from "./info.ts";
+
+export interface LeRobotOptions extends ReadOptions {
+  /** Whether images of the table become pixels (u8), or stay PNG and JPEG; pixels where it is left out. */
+  readonly images?: "decode" | "bytes";
+  /** Which column says that the environment ended, in an episode's last frame: `next.success`, `next.done`, or none. Default: `is_terminal`, which writeLeRobot writes, else "success", where there is such a column */
+  readonly terminal?: "success" | "done" | "never";
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+const OPTIONS = "images, terminal, fetch, signal, maxBytes";
+const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
+
+/**
+ * Opens the folder of a dataset of versions 2.0, 2.1 and 3.0, on a disk or, as huggingface.co gives it, by a URL. Names with dots nest: `observation.images.top` is observation → images → top.
+ * `next.reward` is the reward (0 where there is none); `timestamp`, `frame_index`, `index`, `next.done` and what else there is are metadata of the step, as is `task`, the text of its `task_index`. A video is a
+ * reference, `{path, timestamp}`, the seconds counted in that file; none is decoded. LeRobot has no final observation: the last frame is the last step, and keeps its action and reward. `next.done` says
+ * there that an episode stops, not why: terminal is the last frame by `next.success`, unless the frames have `is_terminal` or `terminal` says otherwise. Discount is 1, and 0 in a terminal step, unless
+ * they have it. Columns `episode/…` of meta/episodes are an episode's metadata. Memory: a row group and an episode.
+ * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
+ */
+export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
+  const { images: wanted = "decode", terminal, fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  if (!["decode", "bytes"].includes(wanted)) throw mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
+  if (terminal !== undefined && !["success", "done", "never"].includes(terminal))
+    throw mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
+  integer("maxBytes", maxBytes, 1);
+  const { folder, file } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (folder === undefined) {
+    await file.close();
+    throw new RldsError("UNSUPPORTED", `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`, { file: file.name });
+  }
+  const info = leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes)));
+  const videos = [...info.features].filter(([, { dtype }]) => dtype === "video").map(([name]) => name);
+  const { episodes: listed, metadataSpec } = await listedEpisodes(folder, info, videos, maxBytes);
+  if (listed.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
+  const tasks = info.features.has("task_index") ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
+  const decode = wanted === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
+  const images = decode === undefined ? [] : imageLeaves(info);
+  const paths = [...new Set(listed.map(({ path }) => path))];
+  const form = await opened(folder, paths[0] as string, maxBytes, (first) => plainForm(first, frameMapping(first, info)));
+  const isOwn = terminal === undefined && form.mapping.terminal !== undefined;
+  const stepSpec = frameSpec(form, info, images);
+  const column = terminal === "never" || isOwn ? undefined : `next/${terminal ?? "success"}`;
+  const hasDiscount = form.leaves.some(({ keys }) => keys.join("/") === "discount");
+  const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, keepsTerminal: isOwn, keepsDiscount: hasDiscount, maxBytes };
+  const startingAt = (episode: number) => {
+    const { path } = listed[episode] ?? {};
+    const first = path === undefined ? paths.length : paths.indexOf(path);
+    // Those before it in its file.
+    const row = listed.slice(0, episode).reduce((sum, one) => sum + (one.path === path ? one.length : 0), 0);
+    const rows = plainEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), form, { maxBytes, signal, row });
+    return episodes<S>(listed, episode, rows, frames);
+  };
+  return {
+    ...{
+      format: "lerobot",
+      name: folder.name,
+      stepSpec,
+      metadataSpec: { ...metadataSpec, ...METADATA },
+      episodes: info.episodes,
+      steps: info.frames,
+      about: info.about,
+    },
+    [Symbol.asyncIterator]: () => startingAt(0),
+    startingAt: (episode) => startingAt(integer("episode", episode, 0)),
+    lengths: async () => listed.map(({ length }) => length),
+    async close() {},
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parsedJson(text);
+  } catch (cause) {
+    throw new RldsError("CORRUPT", "the file is no JSON", { file: INFO }, { cause });
+  }
+}
+
+/** The tables' episodes beside what is said of them. */
+async function* episodes<S>(
+  listed: readonly ListedEpisode[],
+  first: number,
+  tables: AsyncIterable<ReadEpisode<unknown>>,
+  frames: FramesOptions,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  let next = first;
+  for await (const { steps } of tables) {
+    const about = listed[next];
+    if (about?.length !== steps.length)
+      throw new RldsError("CORRUPT", `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`, {
+        file: about?.path,
+        episode: next,
+      });
+    yield { ...about.metadata, episode_index: BigInt(next), steps: framesOf<S>(steps, about, frames) };
+    next++;
+  }
+  if (next < listed.length)
+    throw new RldsError("CORRUPT", `the data ends with episode ${next - 1}, of ${listed.length}`, { file: listed[next]?.path, episode: next });
+}
+
+async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
+  for (const path of paths) {
+    const file = await folder.open(path);
+    try {
+      yield await parquetFile(file, maxBytes);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+async function opened<T>(folder: SourceFolder, path: string, maxBytes: number, use: (file: ParquetFile) => Promise<T>): Promise<T> {
+  const file = await folder.open(path);
+  try {
+    return await use(await parquetFile(file, maxBytes));
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,124 @@
+/** What LeRobot tells of a feature's values: of each episode, and of all, as its compute_stats.py does it. */
+import type { ColumnData } from "../../model/step-columns.ts";
+
+const QUANTILES = [0.01, 0.1, 0.5, 0.9, 0.99];
+
+/** The names of what is told of each element, in order. */
+export const STATISTICS = ["min", "max", "mean", "std", "q01", "q10", "q50", "q90", "q99"] as const;
+
+/** For each of STATISTICS, a value an element of the last dimension, or a channel. */
+export interface FeatureStatistics {
+  readonly count: number;
+  readonly values: readonly Float64Array[];
+}
+
+/** All rows of an episode: of each element of the last dimension, over the others. NaN where a value is. @param width of the last dimension */
+export function ofNumbers(data: ColumnData, rows: number, width: number): FeatureStatistics {
+  const values = STATISTICS.map(() => new Float64Array(width));
+  const column = new Float64Array(data.length / width);
+  for (let k = 0; k < width; k++) {
+    for (let i = 0; i < column.length; i++) column[i] = Number(data[i * width + k]);
+    put(values, k, ofSorted(column.sort()));
+  }
+  return { count: rows, values };
+}
+
+/** Sorted as typed arrays are: NaN comes last. */
+function ofSorted(sorted: Float64Array): readonly number[] {
+  const n = sorted.length;
+  if (Number.isNaN(sorted[n - 1])) return STATISTICS.map(() => Number.NaN);
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / n;
+  const squares = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const quantile = (q: number) => sorted[Math.max(Math.ceil(q * n) - 1, 0)] as number;
+  return [sorted[0] as number, sorted[n - 1] as number, mean, Math.sqrt(squares / n), ...QUANTILES.map((q) => (n < 2 ? mean : quantile(q)))];
+}
+
+function put(values: readonly Float64Array[], k: number, told: readonly number[]): void {
+  told.forEach((value, s) => {
+    (values[s] as Float64Array)[k] = value;
+  });
+}
+
+/** Pixels of an episode, by channel, between 0 and 1: how often each of the 256 levels is there tells all. */
+export class PixelCounts {
+  readonly #counts: Float64Array;
+  readonly #channels: number;
+  #frames = 0;
+
+  constructor(channels: number) {
+    this.#channels = channels;
+    this.#counts = new Float64Array(256 * channels);
+  }
+
+  /** One frame of u8, channels last. */
+  add(pixels: Uint8Array): void {
+    const counts = this.#counts;
+    const channels = this.#channels;
+    for (let i = 0; i < pixels.length; i += channels)
+      for (let c = 0; c < channels; c++) {
+        const at = 256 * c + (pixels[i + c] as number);
+        counts[at] = (counts[at] as number) + 1;
+      }
+    this.#frames++;
+  }
+
+  /** It begins anew. */
+  take(): FeatureStatistics {
+    const values = STATISTICS.map(() => new Float64Array(this.#channels));
+    for (let c = 0; c < this.#channels; c++) put(values, c, ofCounts(this.#counts.subarray(256 * c, 256 * (c + 1))));
+    const count = this.#frames;
+    this.#counts.fill(0);
+    this.#frames = 0;
+    return { count, values };
+  }
+}
+
+function ofCounts(counts: Float64Array): readonly number[] {
+  const n = counts.reduce((sum, count) => sum + count, 0);
+  const mean = counts.reduce((sum, count, level) => sum + count * level, 0) / n;
+  const squares = counts.reduce((sum, count, level) => sum + count * (level - mean) ** 2, 0);
+  const quantile = (q: number) => {
+    let seen = 0;
+    return counts.findIndex((count) => {
+      seen += count;
+      return seen >= Math.max(q * n, 1);
+    });
+  };
+  const most = counts.reduce((last, count, level) => (count > 0 ? level : last), 0);
+  const told = [counts.findIndex((count) => count > 0), most, mean, Math.sqrt(squares / n), ...QUANTILES.map(quantile)];
+  return told.map((value) => value / 255);
+}
+
+/** Of all episodes: quantiles are the means of theirs, weighted by counts, as LeRobot has them. */
+export class TotalStatistics {
+  #count = 0;
+  #total: Float64Array[] | undefined;
+
+  add({ count, values }: FeatureStatistics): void {
+    const before = this.#count;
+    const all = before + count;
+    this.#count = all;
+    if (this.#total === undefined) {
+      this.#total = values.map((own) => own.slice());
+      return;
+    }
+    const [min, max, mean, std, ...quantiles] = this.#total as [Float64Array, Float64Array, Float64Array, Float64Array, ...Float64Array[]];
+    const own = (s: number, k: number) => (values[s] as Float64Array)[k] as number;
+    for (let k = 0; k < mean.length; k++) {
+      min[k] = Math.min(min[k] as number, own(0, k));
+      max[k] = Math.max(max[k] as number, own(1, k));
+      const difference = own(2, k) - (mean[k] as number);
+      const variance = (before * (std[k] as number) ** 2 + count * own(3, k) ** 2) / all + (before * count * difference ** 2) / all ** 2;
+      mean[k] = (mean[k] as number) + (difference * count) / all;
+      std[k] = Math.sqrt(variance);
+      quantiles.forEach((quantile, q) => {
+        quantile[k] = ((quantile[k] as number) * before + own(4 + q, k) * count) / all;
+      });
+    }
+  }
+
+  /** Undefined without an episode. */
+  get result(): FeatureStatistics | undefined {
+    return this.#total && { count: this.#count, values: this.#total };
+  }
+}

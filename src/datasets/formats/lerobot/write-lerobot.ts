@@ -1,0 +1,160 @@
+/** An RLDS dataset as a folder that LeRobot opens. */
+import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { RldsDataset } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type FinalStep, finalStepOf } from "../final-step.ts";
+import { parsedJson } from "../json.ts";
+import { hyparquetWriter } from "../parquet/packages.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
+import { Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
+import type { EncodePng } from "./episode-frames.ts";
+import { frameForm } from "./features.ts";
+import { INFO } from "./info.ts";
+import { CHUNK_FILES, chunkOf } from "./places.ts";
+import type { MakeVideoEncoder } from "./video.ts";
+
+export interface LeRobotWriteOptions extends WriteOptions {
+  /** Frames a second. */
+  readonly fps: number;
+  /** What is done in all episodes. Default: what the data says, or "" */
+  readonly task?: string;
+  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: the first that is not empty of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata */
+  readonly taskLeaf?: string;
+  readonly robotType?: string;
+  /** Names of a vector's elements, by the leaf's path: `{ action: ["left", "right"] }`. */
+  readonly names?: { readonly [path: string]: readonly string[] };
+  /** Paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are no `videos` */
+  readonly images?: readonly string[];
+  /** Paths of leaves that become films: u8 of shape [height, width, 3]. They lose what the encoder loses. */
+  readonly videos?: readonly string[];
+  /** Makes the films; needed for `videos`. */
+  readonly videoEncoder?: MakeVideoEncoder;
+  /** "observation" leaves the last step of each episode out. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "transition" */
+  readonly finalStep?: FinalStep;
+  /** A new file begins with the next episode once one has so many bytes. Default: 100 MiB, of films 200 MiB */
+  readonly fileBytes?: number;
+}
+
+const OPTIONS = "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, finalStep, fileBytes, signal, onProgress, overwrite";
+
+/**
+ * Writes a dataset of version 3.0, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame.
+ * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
+ * frame's time, where there are no films, else it is its number / fps. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
+ * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that LeRobot cannot have (bytes, lists of texts, no
+ * elements, more than five dimensions), without hyparquet-writer · INVALID_DATA for an episode without frames, a u64 of 2^63 or more · EMPTY for no episodes · IO where it cannot be written, or is there already
+ */
+export async function writeLeRobot(rlds: RldsDataset<unknown>, to: Sink, options: LeRobotWriteOptions): Promise<WriteReport> {
+  const all = settled(options);
+  await hyparquetWriter();
+  const { folder } = await sinkOf(to);
+  return Staging.within(folder, "", undefined, (staging) => written(staging, rlds, folder, all));
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, folder: SinkFolder, all: LeRobotSettings): Promise<WriteReport> {
+  const { overwrite, signal, images, videos, taskLeaf } = all;
+  const there = await filesThere(staging, folder);
+  if (there.length > 0 && !overwrite)
+    throw new RldsError("IO", "the folder has a dataset of LeRobot already: overwrite: true replaces it", { file: `${folder.name}/${there[0]}` });
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  let writer: DatasetWriter | undefined;
+  try {
+    // The number of an episode is told anyway.
+    const { episode_index: _, ...about } = metadataSpec;
+    const form = frameForm(stepSpec, about, { images, videos, taskLeaf });
+    const encodePng: EncodePng = form.features.some(({ kind }) => kind === "image") ? (await import("../images/encode-png.ts")).encodePng : unused;
+    writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, form, encodePng });
+    for await (const episode of episodes) await writer.add(episode);
+    return await writer.finish(there);
+  } catch (error) {
+    await writer?.cancel();
+    throw error;
+  } finally {
+    await close();
+  }
+}
+
+function unused(): never {
+  throw new Error("no image was to be stored");
+}
+
+/** Files of a dataset that is there: what a new one replaces. */
+async function filesThere(staging: Staging, folder: SinkFolder): Promise<string[]> {
+  const [meta, data, episodes] = [await staging.found("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
+  const films: string[] = [];
+  for (const name of meta.includes(INFO) ? await filmsOf(folder) : []) films.push(...(await chunksIn(staging, `videos/${name}`)));
+  return [...films, ...data, ...episodes, ...meta];
+}
+
+/** The names of its films; none where its info.json is damaged. */
+async function filmsOf(folder: SinkFolder): Promise<string[]> {
+  if (folder.read === undefined) return [];
+  try {
+    const { features } = parsedJson(new TextDecoder().decode(await folder.read(INFO))) as {
+      readonly features: { readonly [name: string]: { readonly dtype?: unknown } };
+    };
+    return Object.keys(features).filter((name) => features[name]?.dtype === "video" && !/[\\/]|^\.*$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let file = 0; ; file += CHUNK_FILES) {
+    const chunk = await staging.found(`${folder}/${chunkOf(file)}`);
+    if (chunk.length === 0) return found;
+    found.push(...chunk);
+  }
+}
+
+/** The options, checked. */
+function settled(options: LeRobotWriteOptions): LeRobotSettings {
+  const {
+    fps,
+    task = "",
+    taskLeaf,
+    robotType,
+    names = {},
+    images,
+    videos = [],
+    videoEncoder,
+    finalStep,
+    fileBytes,
+    ...rest
+  } = onlyKeys("options", options, OPTIONS);
+  const { overwrite = false, signal, onProgress } = rest;
+  if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
+  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
+  for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
+    if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
+  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other");
+  const isTexts = (value: unknown) => Array.isArray(value) && value.every((path) => typeof path === "string");
+  for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))
+    if (!isTexts(paths)) throw mustBe(TypeError, subject, "an array of paths", paths);
+  if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object of arrays of names", names);
+  for (const [path, own] of Object.entries(names)) if (!isTexts(own)) throw mustBe(TypeError, `names: ${path}`, "an array of names", own);
+  if (videos.length > 0 && typeof videoEncoder !== "function")
+    throw mustBe(TypeError, "videoEncoder", "a function that makes films, as videos are wanted", videoEncoder);
+  if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);
+  flag("overwrite", overwrite);
+  return {
+    fps,
+    task: options.task,
+    taskLeaf,
+    robotType,
+    names,
+    images,
+    videos,
+    videoEncoder,
+    finalStep: finalStep === undefined ? undefined : finalStepOf(finalStep),
+    fileBytes,
+    overwrite,
+    signal,
+    onProgress,
+  };
+}

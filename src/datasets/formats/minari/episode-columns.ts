@@ -1,0 +1,69 @@
+/** The columns of an episode of Minari's in Parquet: structs nested as the spaces are. */
+
+import { fold, setPart } from "../../../schema/nest.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
+import { rowOf, type WrittenRows } from "../parquet/table-writer.ts";
+import { isEncodable, isImage } from "./spaces.ts";
+
+export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
+
+/** Observations, actions or infos on their way into a column. */
+export class Part {
+  readonly #name: string;
+  readonly #spec: StepSpec;
+  readonly #leaves: readonly StoredLeaf[];
+
+  /** @param encodePng for images that are stored encoded */
+  constructor(name: string, spec: StepSpec, encodePng: EncodePng | undefined) {
+    this.#name = name;
+    this.#spec = spec;
+    this.#leaves = leavesOf(spec).map(({ leaf, size }) => storedLeaf(leaf, size, encodePng));
+  }
+
+  get schema(): SchemaElement[] {
+    return fold<StepLeaf, (name: string) => SchemaElement[]>(
+      this.#spec,
+      (index) => (name) => columnSchema(name, (this.#leaves[index] as StoredLeaf).stored),
+      (names, parts) => (name) => [
+        { name, repetition_type: "REQUIRED", num_children: names.length },
+        ...names.flatMap((below, i) => (parts[i] as (name: string) => SchemaElement[])(below)),
+      ],
+    )(this.#name);
+  }
+
+  /** One value a step. @param data a column a leaf @param at of each row the step that it shows */
+  rows(data: readonly ColumnData[], at: readonly number[]): WrittenRows {
+    const columns = this.#leaves.map(({ value }, k) => at.map((i) => value(data[k] as ColumnData, i)));
+    // A tuple is a struct as well.
+    const row = fold<StepLeaf, (i: number) => unknown>(
+      this.#spec,
+      (index) => (i) => columns[index]?.[i],
+      (names, parts) => (i) => {
+        const node = {};
+        for (const [k, name] of names.entries()) setPart(node, name, parts[k]?.(i));
+        return node;
+      },
+    );
+    return { name: this.#name, data: at.map((_, i) => row(i)), encoding: "PLAIN" };
+  }
+}
+
+interface StoredLeaf {
+  readonly stored: StepLeaf;
+  readonly value: (data: ColumnData, i: number) => unknown;
+}
+
+function storedLeaf(leaf: StepLeaf, size: number, encodePng: EncodePng | undefined): StoredLeaf {
+  const { dtype, shape } = leaf;
+  if (encodePng !== undefined && isImage(leaf) && isEncodable(leaf)) {
+    const [height, width, channels = 1] = shape as [number, number, number?];
+    const encoded = (pixels: Uint8Array) => encodePng(pixels, width, height, channels);
+    return { stored: { dtype: "bytes", shape: [] }, value: (data, i) => encoded((data as Uint8Array).subarray(i * size, (i + 1) * size)) };
+  }
+  // Minari has flat lists, and takes the shape from the space.
+  const stored = (shape.length === 0 ? leaf : { dtype, shape: [size] }) as StepLeaf;
+  return { stored, value: (data, i) => rowOf(stored, data, i * size) };
+}

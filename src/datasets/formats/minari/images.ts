@@ -1,0 +1,73 @@
+/** Minari keeps images as JPEGs: the spaces in its metadata say where there are any. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { Column, type ColumnTree } from "../columns/column.ts";
+import { imageHead } from "../images/image-head.ts";
+import { imageDecoder } from "../images/images.ts";
+import { parsedJson } from "../json.ts";
+
+/** A space of Gymnasium, as Minari writes it. */
+export interface Space {
+  readonly type?: unknown;
+  readonly dtype?: unknown;
+  readonly shape?: unknown;
+  readonly subspaces?: { readonly [name: string]: Space };
+}
+
+/** The text of a space, as an object; undefined where there is none. @throws RldsError CORRUPT */
+export function spaceOf(text: unknown, file: string): Space | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    return (parsedJson(text) ?? undefined) as Space | undefined;
+  } catch (cause) {
+    throw new RldsError("CORRUPT", `the metadata has a space that is not JSON: ${(cause as Error).message}`, { file }, { cause });
+  }
+}
+
+/** The same columns; those that hold encoded images of an image space give pixels. */
+export function withPixels(tree: ColumnTree, space: Space | undefined, file: string, maxBytes: number): ColumnTree {
+  if (space === undefined) return tree;
+  if (tree instanceof Column) return pixels(tree, space, file, maxBytes);
+  const below = (name: string, node: ColumnTree) => {
+    const { subspaces } = space;
+    return withPixels(
+      node,
+      typeof subspaces === "object" && subspaces !== null && Object.hasOwn(subspaces, name) ? subspaces[name] : undefined,
+      file,
+      maxBytes,
+    );
+  };
+  if (Array.isArray(tree)) return tree.map((node, i) => below(String(i), node));
+  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, below(name, node)]));
+}
+
+function pixels(column: Column, { type, dtype, shape }: Space, file: string, maxBytes: number): Column {
+  const { leaf } = column;
+  const encoded = leaf.dtype === "bytes" ? leaf.shape.length === 0 : leaf.dtype === "u8" && leaf.shape.length === 1;
+  const isImage = type === "Box" && dtype === "uint8" && Array.isArray(shape) && (shape.length === 2 || shape.length === 3);
+  if (!encoded || !isImage || !shape.every((n) => Number.isInteger(n) && n > 0)) return column;
+  const [rows, columns, channels = 1] = shape as [number, number, number?];
+  const size = rows * columns * channels;
+  return new Column({
+    ...column,
+    leaf: { dtype: "u8", shape },
+    rowBytes: size,
+    async read(from, to) {
+      if ((to - from) * size > maxBytes)
+        throw new RldsError("CORRUPT", `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows`, { file });
+      const [data, decode] = [await column.read(from, to), await imageDecoder()];
+      const all = new Uint8Array((to - from) * size);
+      const length = leaf.shape[0] as number;
+      for (let i = 0; i < to - from; i++) {
+        const bytes = leaf.dtype === "bytes" ? (data[i] as unknown as Uint8Array) : (data as Uint8Array).subarray(i * length, (i + 1) * length);
+        try {
+          const { height, width } = imageHead(bytes);
+          if (height !== rows || width !== columns) throw new Error(`it has ${height} × ${width} pixels, not ${rows} × ${columns}`);
+          all.set(decode(bytes, { type: "u8", channels }, maxBytes), i * size);
+        } catch (cause) {
+          throw new RldsError("CORRUPT", `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, { file }, { cause });
+        }
+      }
+      return all;
+    },
+  });
+}

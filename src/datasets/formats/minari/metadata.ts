@@ -1,0 +1,33 @@
+/** What Minari says of a dataset, or of an episode, in metadata.json. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { parsedJson } from "../json.ts";
+import type { SourceFolder } from "../sources/source.ts";
+
+/** More is no description. */
+const MAX_BYTES = 2 ** 26;
+
+/** @throws RldsError CORRUPT; an absent file is none */
+export async function metadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
+  const file = await folder.open(name).catch((error) => {
+    if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
+    throw error;
+  });
+  if (file === undefined) return {};
+  try {
+    if (file.size > MAX_BYTES) throw new RldsError("CORRUPT", `metadata takes at most ${MAX_BYTES} bytes, this file ${file.size}`, { file: name });
+    return parsed(new TextDecoder().decode(await file.read(0, file.size)), name);
+  } finally {
+    await file.close();
+  }
+}
+
+function parsed(text: string, file: string): { readonly [key: string]: unknown } {
+  let about: unknown;
+  try {
+    about = parsedJson(text);
+  } catch (cause) {
+    throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file }, { cause });
+  }
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw new RldsError("CORRUPT", "the file must hold a JSON object", { file });
+  return about as { readonly [key: string]: unknown };
+}

@@ -1,0 +1,260 @@
+/** Minari's datasets: an HDF5 group an episode, or a table of Parquet, and metadata.json beside them. */
+import { integer, onlyKeys } from "../../../base/error.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "../hdf5/open-file.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { Source } from "../sources/open-source.ts";
+import { MAX_BYTES, sourceOf } from "../sources/open-source.ts";
+import { openedIfThere, type SourceFolder } from "../sources/source.ts";
+import type { Attribute, EpisodeStore } from "./episode-store.ts";
+import { type Space, spaceOf, withPixels } from "./images.ts";
+import { metadataOf } from "./metadata.ts";
+import { ParquetStore } from "./parquet-store.ts";
+
+export interface MinariOptions extends Hdf5Options {
+  /** Whether the steps have the environment's `infos` as well; not where it is left out. */
+  readonly infos?: boolean;
+}
+
+/** The options, and the spaces of the metadata. */
+interface Reading extends MinariOptions {
+  readonly spaces: { readonly observation?: Space; readonly action?: Space };
+}
+
+/** One episode before it is read. */
+interface Found {
+  readonly transition: TransitionSpec;
+  readonly columns: readonly Column[];
+  readonly terminations: Column;
+  /** Actions taken. */
+  readonly length: number;
+}
+
+/**
+ * A dataset of Minari in HDF5 or Parquet, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
+ * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; images that are kept as JPEGs become pixels (u8), where metadata.json is there to say so; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
+ */
+export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
+  checked(options);
+  const reader = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options).then(
+    (found) => minariOf(found, options),
+    async (error) => {
+      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
+      const found = await minariOfParquet(from, options);
+      if (found === undefined) throw error;
+      return found;
+    },
+  );
+  return reader as RldsReader<unknown> as RldsReader<S>;
+}
+
+const METADATA = "metadata.json";
+
+/** The Parquet form; undefined where there are no metadata of Minari's. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
+async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
+  const { signal, fetch, maxBytes = MAX_BYTES, infos = false } = options;
+  const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (folder === undefined) return undefined;
+  const base = await baseOf(folder);
+  const about = await metadataOf(folder, `${base}${METADATA}`);
+  const { data_format: form, total_episodes: episodes } = about;
+  if (form === undefined) return undefined;
+  if (form !== "parquet") throw otherForm(form, `${base}${METADATA}`);
+  const spaces = spacesOf(about, `${base}${METADATA}`);
+  const known = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
+  return MinariReader.of(await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: known }), about, { ...options, spaces });
+}
+
+/** Where in a folder the metadata are. */
+async function baseOf(folder: SourceFolder): Promise<string> {
+  const paths = await folder.list();
+  if (paths === undefined) {
+    const file = await openedIfThere(folder, `data/${METADATA}`);
+    await file?.close();
+    return file === undefined ? "" : "data/";
+  }
+  if (paths.includes(METADATA)) return "";
+  const found = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
+  if (found.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder has ${found.length} datasets (${found.slice(0, 4).join(", ")}): open one of them`, { file: folder.name });
+  return found[0]?.slice(0, -METADATA.length) ?? "";
+}
+
+function otherForm(form: unknown, file: string): RldsError {
+  return new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(form)}: only Minari's hdf5 and parquet are read`, { file });
+}
+
+function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): Reading["spaces"] {
+  return { observation: spaceOf(observation_space, file), action: spaceOf(action_space, file) };
+}
+
+function checked(options: MinariOptions): void {
+  onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+}
+
+/** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
+export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
+  try {
+    checked(options);
+    const file = `${path?.slice(0, path.lastIndexOf("/") + 1)}${METADATA}`;
+    const about = folder === undefined ? {} : await metadataOf(folder, file);
+    const { data_format: form = "hdf5" } = about;
+    if (form !== "hdf5") throw otherForm(form, file);
+    return await MinariReader.of(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name) });
+  } catch (error) {
+    await hdf5.close();
+    throw error;
+  }
+}
+
+class MinariReader implements RldsReader {
+  readonly format = "minari";
+  readonly name: string;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly episodes: number;
+  readonly steps?: number;
+  readonly about: { readonly [key: string]: unknown };
+  /** By the head of each episode's rewards, which only HDF5 has apart from the rewards. */
+  readonly lengths?: () => Promise<number[]>;
+  readonly #store: EpisodeStore;
+  /** The groups' names, in order. */
+  readonly #groups: readonly string[];
+  readonly #transition: TransitionSpec;
+  readonly #options: Reading;
+
+  private constructor(
+    store: EpisodeStore,
+    groups: readonly string[],
+    first: Found,
+    attributes: ReadonlyMap<string, Attribute>,
+    about: { readonly [key: string]: unknown },
+    options: Reading,
+  ) {
+    this.#store = store;
+    this.#groups = groups;
+    this.#transition = first.transition;
+    this.#options = options;
+    this.stepSpec = stepSpecOf(first.transition);
+    this.metadataSpec = nested(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    this.episodes = groups.length;
+    if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
+    this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
+    this.about = about;
+    if (!(store instanceof ParquetStore)) this.lengths = () => this.#lengths();
+  }
+
+  static async of(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: Reading): Promise<MinariReader> {
+    const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
+    const [group] = groups;
+    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
+    const first = await found(store, group, 0, options);
+    return new MinariReader(store, groups, first, await store.attributes(`/${group}`), about, options);
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+    return this.#from(0);
+  }
+
+  startingAt(episode: number): AsyncIterable<ReadEpisode> {
+    return this.#from(integer("episode", episode, 0));
+  }
+
+  async #lengths(): Promise<number[]> {
+    const lengths: number[] = [];
+    for (const group of this.#groups) {
+      this.#options.signal?.throwIfAborted();
+      lengths.push(((await this.#store.column(`/${group}/rewards`)).rows ?? 0) + 1);
+    }
+    return lengths;
+  }
+
+  async *#from(first: number): AsyncGenerator<ReadEpisode, void, undefined> {
+    for (let episode = first; episode < this.#groups.length; episode++) {
+      const group = this.#groups[episode] as string;
+      this.#options.signal?.throwIfAborted();
+      const steps = await this.#steps(group, episode);
+      const metadata = nested(await this.#store.attributes(`/${group}`), plain);
+      yield { ...metadata, steps };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
+    const { transition, columns, terminations, length } = await found(this.#store, group, episode, this.#options);
+    const difference = specDifference(this.#transition, transition);
+    if (difference !== undefined)
+      throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#store.name, episode });
+    const data: ColumnData[] = [];
+    for (const column of columns) data.push(await column.read(0, column.rows as number));
+    const terminated = await terminations.read(0, length);
+    return episodeSteps(transition, { data, length, finalStep: true, ending: terminated[length - 1] === 1 ? "terminated" : "truncated", terminated });
+  }
+}
+
+const numberOf = (group: string) => Number(group.slice("episode_".length));
+
+/** The columns of an episode, whose rows must fit each other. */
+async function found(store: EpisodeStore, group: string, episode: number, { infos, spaces }: Reading): Promise<Found> {
+  const file = store.name;
+  const [observation, action, reward] = [
+    withPixels(await store.tree(`/${group}/observations`), spaces.observation, file, store.maxBytes),
+    withPixels(await store.tree(`/${group}/actions`), spaces.action, file, store.maxBytes),
+    await store.column(`/${group}/rewards`),
+  ];
+  const withInfos = infos === true && (await store.entry(`/${group}/infos`)) === "group";
+  const info = withInfos ? await store.tree(`/${group}/infos`) : {};
+  const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
+  const terminations = await store.column(`/${group}/terminations`);
+  const columns = columnsOf(tree);
+  const length = reward.rows ?? 0;
+  const transition = rowSpec(tree) as unknown as TransitionSpec;
+  leavesOf(transition).forEach(({ path, keys }: FoundLeaf, i) => {
+    const { rows } = columns[i] as Column;
+    const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
+    if (rows !== max && !(keys[0] === "infos" && rows === length))
+      throw new RldsError("CORRUPT", `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`, { file, episode });
+  });
+  if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
+    throw new RldsError("CORRUPT", `${group} has no columns of observations or of actions`, { file, episode });
+  if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
+    throw new RldsError("CORRUPT", `${group}/terminations must have a boolean a reward`, { file, episode });
+  const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
+  if (bytes > store.maxBytes)
+    throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows`, { file, episode });
+  return { transition, columns, terminations, length };
+}
+
+/** Attributes as they were before Minari made `options/gravity` of nested ones. `steps` is not a name that an episode has for anything else. */
+function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attribute) => unknown): { [name: string]: unknown } {
+  const top = Object.create(null) as { [name: string]: unknown };
+  for (const [name, attribute] of attributes) {
+    const keys = name.split("/");
+    let at = top;
+    for (const key of keys.slice(0, -1)) {
+      const next = at[key];
+      at[key] = typeof next === "object" && next !== null && !("dtype" in next) && !ArrayBuffer.isView(next) ? next : Object.create(null);
+      at = at[key] as { [name: string]: unknown };
+    }
+    at[keys.at(-1) as string] = of(attribute);
+  }
+  delete top.steps;
+  return { ...top };
+}
+
+/** A value of an episode's metadata: as StepColumns gives a step's. */
+function plain({ leaf, data }: Attribute): unknown {
+  if (leaf.shape.length > 0) return data;
+  return leaf.dtype === "bool" ? data[0] === 1 : data[0];
+}

@@ -1,0 +1,187 @@
+/** Minari's Parquet form: a folder an episode, with a table and metadata.json. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import { setPart } from "../../../schema/nest.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { Column, type ColumnTree } from "../columns/column.ts";
+import { once } from "../once.ts";
+import { parquetFile } from "../parquet/parquet-file.ts";
+import { bytesOf, columnOf, joined, leafOfColumn, slice } from "../parquet/table.ts";
+import { inOrder, type SourceFolder } from "../sources/source.ts";
+import { attributesOf } from "./attributes.ts";
+import type { Attribute, EpisodeStore } from "./episode-store.ts";
+import type { Space } from "./images.ts";
+import { metadataOf } from "./metadata.ts";
+
+/** A column of the table that is in memory. */
+interface Loaded {
+  readonly keys: readonly string[];
+  readonly leaf: StepLeaf;
+  readonly data: ColumnData;
+}
+
+interface Table {
+  readonly rows: number;
+  readonly columns: readonly Loaded[];
+}
+
+/** Of an episode its table, and its folder with a slash. */
+interface EpisodePaths {
+  readonly table: string;
+  readonly folder: string;
+}
+
+export interface ParquetStoreOptions {
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  /** Whether infos are read. */
+  readonly infos: boolean;
+  readonly spaces: { readonly observation?: Space; readonly action?: Space };
+  /** How many there are, as the metadata say; for folders that cannot be listed. */
+  readonly episodes: number;
+}
+
+/** Columns with a row an action, and one more that says nothing. */
+const PADDED = new Set(["actions", "rewards", "terminations", "truncations"]);
+
+export class ParquetStore implements EpisodeStore {
+  readonly name: string;
+  readonly maxBytes: number;
+  readonly #folder: SourceFolder;
+  readonly #options: ParquetStoreOptions;
+  readonly #paths: ReadonlyMap<string, EpisodePaths>;
+  #current: { readonly group: string; readonly table: () => Promise<Table> } | undefined;
+
+  /** @param base of the paths, with a slash at its end, or "" @throws RldsError UNSUPPORTED for several tables of an episode */
+  static async of(folder: SourceFolder, base: string, options: ParquetStoreOptions): Promise<ParquetStore> {
+    const all = await folder.list();
+    const paths = new Map<string, EpisodePaths>();
+    const add = (number: string, table: string) => {
+      const group = `episode_${number}`;
+      if (paths.has(group)) throw new RldsError("UNSUPPORTED", `episode ${number} has several tables: Minari writes one`, { file: table });
+      paths.set(group, { table, folder: `${base}${number}/` });
+    };
+    for (const path of all === undefined ? [] : inOrder(all)) {
+      const [number = "", name = "", ...more] = path.startsWith(base) ? path.slice(base.length).split("/") : [];
+      if (more.length === 0 && /^\d{1,9}$/.test(number) && name.endsWith(".parquet") && !/^[._]/.test(name)) add(number, path);
+    }
+    if (all === undefined) for (let i = 0; i < options.episodes; i++) add(String(i), `${base}${i}/part-0.parquet`);
+    return new ParquetStore(folder, paths, options);
+  }
+
+  private constructor(folder: SourceFolder, paths: ReadonlyMap<string, EpisodePaths>, options: ParquetStoreOptions) {
+    this.name = folder.name;
+    this.maxBytes = options.maxBytes;
+    this.#folder = folder;
+    this.#paths = paths;
+    this.#options = options;
+  }
+
+  async names(): Promise<string[]> {
+    return [...this.#paths.keys()];
+  }
+
+  async entry(path: string): Promise<"group" | undefined> {
+    const { columns, field } = await this.#field(path);
+    return columns.some(({ keys }) => keys[0] === field) ? "group" : undefined;
+  }
+
+  async tree(path: string): Promise<ColumnTree> {
+    const { columns, field, rows } = await this.#field(path);
+    const { observation, action } = this.#options.spaces;
+    const space = field === "observations" ? observation : field === "actions" ? action : undefined;
+    const whole = columns.filter(({ keys }) => keys[0] === field);
+    return nested(whole, 1, space, (column, own) => columnOfRows(column, own, PADDED.has(field) ? rows - 1 : rows));
+  }
+
+  async column(path: string): Promise<Column> {
+    const { columns, field, rows, group } = await this.#field(path);
+    const found = columns.find(({ keys }) => keys.length === 1 && keys[0] === field);
+    if (found === undefined) throw new RldsError("CORRUPT", `the table has no column ${field}`, { file: this.#at(group).table });
+    return columnOfRows(found, undefined, rows - 1);
+  }
+
+  async attributes(path: string): Promise<ReadonlyMap<string, Attribute>> {
+    return attributesOf(await metadataOf(this.#folder, `${this.#at(path.slice(1)).folder}metadata.json`));
+  }
+
+  async close(): Promise<void> {
+    this.#current = undefined;
+  }
+
+  #at(group: string): EpisodePaths {
+    return this.#paths.get(group) as EpisodePaths;
+  }
+
+  /** `/episode_0/observations`: the table of the one, and the other's name. */
+  async #field(path: string): Promise<Table & { readonly group: string; readonly field: string }> {
+    const [, group = "", field = ""] = path.split("/");
+    if (this.#current?.group !== group) this.#current = { group, table: once(() => this.#table(this.#at(group).table)) };
+    return { ...(await this.#current.table()), group, field };
+  }
+
+  async #table(path: string): Promise<Table> {
+    const { maxBytes, signal, infos } = this.#options;
+    const opened = await this.#folder.open(path);
+    try {
+      const file = await parquetFile(opened, maxBytes);
+      const { rows, groups } = file;
+      if (rows === 0) throw new RldsError("CORRUPT", "the table has no rows, and an episode has one at least", { file: path });
+      const columns: Loaded[] = [];
+      let bytes = 0;
+      for (const column of file.columns.filter(({ keys }) => keys[0] === "observations" || PADDED.has(keys[0] as string) || (infos && keys[0] === "infos"))) {
+        const pieces: ColumnData[] = [];
+        let leaf: StepLeaf | undefined;
+        for (const [group, own] of groups.entries()) {
+          signal?.throwIfAborted();
+          const [found] = await file.read(group, [column]);
+          leaf ??= leafOfColumn(column, found) as StepLeaf;
+          // In place of an action there may be nothing in the last row.
+          const isPad = PADDED.has(column.keys[0] as string) && group === groups.length - 1 && found?.missing === own - 1;
+          pieces.push(columnOf({ ...(found as NonNullable<typeof found>), ...(isPad ? { missing: -1 } : {}) }, leaf, own, { file: path, column }));
+        }
+        bytes += bytesOf(pieces);
+        if (bytes > maxBytes) throw new RldsError("CORRUPT", `the episode has more than the ${maxBytes} bytes that maxBytes allows`, { file: path });
+        columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, pieces) });
+      }
+      return { rows, columns };
+    } finally {
+      await opened.close();
+    }
+  }
+}
+
+/** Columns by their names; a struct of a Tuple is an array. */
+function nested(columns: readonly Loaded[], depth: number, space: Space | undefined, of: (column: Loaded, space: Space | undefined) => Column): ColumnTree {
+  const [first] = columns;
+  if (first !== undefined && columns.length === 1 && first.keys.length === depth) return of(first, space);
+  const names = [...new Set(columns.map(({ keys }) => keys[depth] as string))];
+  const subspaces = typeof space?.subspaces === "object" && space.subspaces !== null ? space.subspaces : {};
+  const node = {};
+  for (const name of names) {
+    const below = columns.filter(({ keys }) => keys[depth] === name);
+    setPart(node, name, nested(below, depth + 1, Object.hasOwn(subspaces, name) ? subspaces[name] : undefined, of));
+  }
+  return space?.type === "Tuple" && names.every((name, i) => name === String(i))
+    ? (Object.values(node) as ColumnTree[])
+    : (node as { [name: string]: ColumnTree });
+}
+
+/** The first rows of a column, in the shape that its space has. */
+function columnOfRows({ keys, leaf, data }: Loaded, space: Space | undefined, rows: number): Column {
+  const size = sizeOf(leaf.shape);
+  const shape = leaf.shape.length > 0 && space?.type === "Box" && isShape(space.shape) && sizeOf(space.shape) === size ? space.shape : leaf.shape;
+  return new Column({
+    path: keys.join("/"),
+    leaf: { dtype: leaf.dtype, shape } as StepLeaf,
+    rows,
+    rowBytes: bytesOf([data]) / Math.max(rows, 1),
+    read: async (from, to) => slice(data, size, from, to),
+  });
+}
+
+function isShape(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((length) => Number.isSafeInteger(length) && length >= 0);
+}

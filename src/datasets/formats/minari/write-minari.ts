@@ -1,0 +1,167 @@
+/** An RLDS dataset as one of Minari's, in its Parquet form. */
+import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
+import { pack } from "../../../schema/nest.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { columnsOf } from "../../model/pieces.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type FinalStep, finalStepIn, finalStepOf, withFinalStep } from "../final-step.ts";
+import { pythonJson } from "../json.ts";
+import { hyparquetWriter } from "../parquet/packages.ts";
+import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
+import { Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { MinariForm } from "./form.ts";
+
+export interface MinariWriteOptions extends WriteOptions {
+  /** Of the dataset: `namespace/name-v0`, the namespace if there is one. */
+  readonly id: string;
+  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "observation" */
+  readonly finalStep?: FinalStep;
+  readonly description?: string;
+  readonly author?: string;
+  readonly authorEmail?: string;
+  readonly algorithmName?: string;
+  readonly codePermalink?: string;
+}
+
+const OPTIONS = "id, finalStep, description, author, authorEmail, algorithmName, codePermalink, signal, onProgress, overwrite";
+/** Pyarrow gives a batch of so many rows, and Minari takes a batch for an episode. */
+const MAX_ROWS = 131_072;
+/** The youngest that writes this form; Minari asks for the version. */
+const VERSION = "0.5.4";
+const METADATA = "metadata.json";
+/** Parts of an id, of which the last one has a version; Minari's own rule, without its way back. */
+const WORD = /^[-\w]+$/;
+const VERSIONED = /.-v\d+$/;
+
+/**
+ * Writes `<to>/<id>/data`: metadata.json with the spaces, and a folder an episode with part-0.parquet and its metadata; `minari.load_dataset(id)` opens it, where the environment variable MINARI_DATASETS_PATH
+ * is the path of `to`. A single integer of an action is a Discrete of the values that there are, a text a Text, all else a Box with the bounds of its dtype; objects and arrays are Dict and Tuple. Images (u8 of
+ * at least 32 × 32) are stored as PNG, without loss, where all have a form that a PNG has. Terminations are is_terminal, truncations the other ends. Fields beside RLDS's become infos, those with dimensions
+ * flat; discounts are not kept. Files have their names once all are written. The same data gives the same bytes. Memory: one episode, and its columns.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that Minari cannot have (bytes, lists of texts, no
+ * elements), no observation or action, a reward that is no single number, an episode of more than 131,071 actions, without hyparquet-writer · INVALID_DATA for an episode without steps · EMPTY for no episodes
+ * · IO where it cannot be written, or is there already
+ */
+export async function writeMinari(rlds: RldsDataset<unknown>, to: Sink, options: MinariWriteOptions): Promise<WriteReport> {
+  const all = settled(options);
+  const packages = await hyparquetWriter();
+  const { folder } = await sinkOf(to);
+  const path = `${all.id}/data`;
+  return Staging.within(folder, path, undefined, (staging) => written(staging, rlds, { ...all, packages, folder, path }));
+}
+
+interface Settled extends MinariWriteOptions {
+  readonly packages: ParquetPackage;
+  readonly folder: SinkFolder;
+  readonly path: string;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Settled): Promise<WriteReport> {
+  const { signal, onProgress, overwrite, folder, path } = all;
+  const there = await filesThere(staging, folder, path);
+  if (there.length > 0 && !overwrite)
+    throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  try {
+    const form = new MinariForm(stepSpec, (await import("../images/encode-png.ts")).encodePng);
+    const episodeForm = { stepSpec, metadataSpec: metadataSpec as StepSpec, finalStep: all.finalStep, signal };
+    const names: string[] = [];
+    let [count, steps, rows, bytes] = [0, 0, 0, 0];
+    for await (const episode of episodes) {
+      const found = await episodeOf(episode, count, episodeForm);
+      const { actions, metadata } = found;
+      const table = new TableWriter(await staging.create(String(count)), form.schema, "SNAPPY", all.packages);
+      await table.write(form.rows(found));
+      await table.finish();
+      const about = await staging.create(String(count));
+      await about.write(new TextEncoder().encode(pythonJson({ ...metadata, id: count, total_steps: actions })));
+      await about.close();
+      names.push(`${count}/part-0.parquet`, `${count}/${METADATA}`);
+      count++;
+      steps += actions;
+      rows += found.length;
+      bytes += table.file.bytes + about.bytes;
+      onProgress?.({ episodes: count, steps: rows, bytes });
+    }
+    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and Minari cannot open such a dataset");
+    const text = await staging.create();
+    await text.write(new TextEncoder().encode(pythonJson(aboutOf(all, form, { count, steps, bytes }))));
+    signal?.throwIfAborted();
+    bytes += text.bytes;
+    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], there) };
+  } finally {
+    await close();
+  }
+}
+
+/** What a new dataset replaces: this form's files and HDF5's, as far as their numbers follow each other. */
+async function filesThere(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
+  const top = await staging.found();
+  const episodes: string[] = [];
+  for (let i = 0; ; i++) {
+    const found = await staging.found(String(i));
+    if (found.length === 0) break;
+    episodes.push(...found);
+  }
+  const own = top.filter((file) => file === `${path}/${METADATA}` || file.endsWith(".hdf5"));
+  const foreign = top.find((file) => !own.includes(file));
+  if (foreign !== undefined) throw new RldsError("IO", "the folder has a file that is none of Minari's: use another id", { file: `${folder.name}/${foreign}` });
+  return [...episodes, ...own];
+}
+
+function aboutOf(all: Settled, form: MinariForm, { count, steps, bytes }: { readonly count: number; readonly steps: number; readonly bytes: number }): object {
+  const { id, description, author, authorEmail, algorithmName, codePermalink } = all;
+  return {
+    ...{ total_episodes: count, total_steps: steps, data_format: "parquet", jpeg_encoding: form.encodes },
+    ...{ observation_space: form.observationSpace, action_space: form.actionSpace },
+    ...{ dataset_id: id, minari_version: VERSION, dataset_size: Math.round(bytes / 1e5) / 10 },
+    ...{ description, algorithm_name: algorithmName, code_permalink: codePermalink },
+    ...{ author: author === undefined ? undefined : [author], author_email: authorEmail === undefined ? undefined : [authorEmail] },
+  };
+}
+
+interface EpisodeForm {
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: StepSpec;
+  readonly finalStep: FinalStep | undefined;
+  readonly signal?: AbortSignal;
+}
+
+async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: number, { stepSpec, metadataSpec, finalStep, signal }: EpisodeForm) {
+  const collector = new Collector(metadataSpec, 1);
+  // However an episode ends, Minari has a final observation.
+  collector.add(withFinalStep(metadata, "observation"), { episode }, "the episode's metadata");
+  const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
+  if (length === 0)
+    throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
+  const actions = finalStepIn(metadata, finalStep, "observation") === "transition" ? length : length - 1;
+  if (actions >= MAX_ROWS)
+    throw new RldsError("UNSUPPORTED", `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`, { episode });
+  return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
+}
+
+/** As values of JSON, which has no bytes. */
+function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
+  return pack(
+    spec,
+    leavesOf(spec).map(({ leaf }, k) => (leaf.dtype === "bytes" ? undefined : rowOf(leaf, data[k] as ColumnData, 0))),
+  ) as object;
+}
+
+/** The options, checked. */
+function settled(options: MinariWriteOptions): MinariWriteOptions {
+  const { id, finalStep, overwrite = false, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
+  if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);
+  const parts = id.split("/");
+  if (!parts.every((part) => WORD.test(part)) || !VERSIONED.test(parts.at(-1) as string))
+    throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
+  for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
+  flag("overwrite", overwrite);
+  return { id, ...(finalStep !== undefined && { finalStep: finalStepOf(finalStep) }), overwrite, signal, onProgress, ...texts };
+}

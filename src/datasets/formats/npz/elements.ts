@@ -1,0 +1,107 @@
+/** Elements of an array that come as bytes, piece by piece, each put where it belongs: no second copy of the array is ever there. */
+
+import { type Dtype, zeros } from "../../../schema/dtype.ts";
+import type { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { ElementType } from "./npy-types.ts";
+
+export class Elements {
+  readonly #type: ElementType;
+  readonly #count: number;
+  readonly #corrupt: (what: string) => RldsError;
+  /** Strings are added one by one, as far as they stand in order. */
+  readonly #column: ColumnData;
+  readonly #walk: ColumnWalk | undefined;
+  #done = 0;
+  /** The beginning of an element whose rest is in the next piece. */
+  #begun: Uint8Array<ArrayBuffer> | undefined;
+  #begunBytes = 0;
+
+  /** @param fortran the shape of what comes in Fortran's order, first index fastest; undefined for C's order */
+  constructor(type: ElementType, count: number, fortran: readonly number[] | undefined, corrupt: (what: string) => RldsError) {
+    this.#type = type;
+    this.#count = count;
+    this.#corrupt = corrupt;
+    const isText = type.dtype === "string" || type.dtype === "bytes";
+    this.#column = isText ? blankTexts(count) : (zeros(type.dtype as Dtype, count) as ColumnData);
+    this.#walk = fortran && new ColumnWalk(fortran);
+  }
+
+  add(piece: Uint8Array): void {
+    const width = this.#type.bytes;
+    let at = 0;
+    if (this.#begun !== undefined) {
+      at = Math.min(width - this.#begunBytes, piece.length);
+      this.#begun.set(piece.subarray(0, at), this.#begunBytes);
+      this.#begunBytes += at;
+      if (this.#begunBytes < width) return;
+      this.#put(this.#begun);
+      this.#begun = undefined;
+    }
+    const whole = at + Math.floor((piece.length - at) / width) * width;
+    if (whole > at) this.#put(piece.slice(at, whole) as Uint8Array<ArrayBuffer>);
+    if (whole === piece.length) return;
+    this.#begun = new Uint8Array(width);
+    this.#begun.set(piece.subarray(whole));
+    this.#begunBytes = piece.length - whole;
+  }
+
+  /** All of them. @throws RldsError CORRUPT where some have not come */
+  taken(): ColumnData {
+    if (this.#done !== this.#count) throw this.#corrupt(`breaks off after ${this.#done} of ${this.#count} elements`);
+    return this.#column;
+  }
+
+  #put(bytes: Uint8Array<ArrayBuffer>): void {
+    const { unit, big } = this.#type;
+    if (big) for (let i = 0; unit > 1 && i < bytes.length; i += unit) bytes.subarray(i, i + unit).reverse();
+    const found = this.#type.decode(bytes, this.#corrupt);
+    const to = this.#column as unknown[];
+    if (this.#walk !== undefined) for (let i = 0; i < found.length; i++) to[this.#walk.next()] = found[i];
+    else if (Array.isArray(found)) for (let i = 0; i < found.length; i++) to[this.#done + i] = found[i];
+    else (this.#column as Float32Array).set(found as Float32Array, this.#done);
+    this.#done += found.length;
+  }
+}
+
+/** No hole at the beginning: those make an array slow. */
+function blankTexts(count: number): string[] {
+  const texts: string[] = [];
+  for (let i = 0; i < count; i++) texts.push("");
+  return texts;
+}
+
+/** Where in C's order the next element of Fortran's order stands. */
+class ColumnWalk {
+  readonly #shape: readonly number[];
+  readonly #strides: readonly number[];
+  readonly #index: number[];
+  #at = 0;
+
+  constructor(shape: readonly number[]) {
+    this.#shape = shape;
+    this.#index = shape.map(() => 0);
+    let stride = 1;
+    this.#strides = shape
+      .map((_, i) => {
+        const length = shape[shape.length - 1 - i] as number;
+        stride *= length;
+        return stride / length;
+      })
+      .reverse();
+  }
+
+  next(): number {
+    const found = this.#at;
+    for (let d = 0; d < this.#shape.length; d++) {
+      const [length, stride] = [this.#shape[d] as number, this.#strides[d] as number];
+      const index = (this.#index[d] as number) + 1;
+      this.#at += stride;
+      this.#index[d] = index;
+      if (index < length) break;
+      this.#at -= index * stride;
+      this.#index[d] = 0;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,62 @@
+/** What the elements of NumPy's arrays are, by its names for them. */
+
+import { DTYPES, isDtype } from "../../../schema/dtype.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { fromHalves } from "../half.ts";
+import { utf8, withoutTail } from "../utf8.ts";
+
+export interface ElementType {
+  readonly dtype: StepLeaf["dtype"];
+  /** Of an element, and of what in it has an order of bytes. */
+  readonly bytes: number;
+  readonly unit: number;
+  readonly big: boolean;
+  /** Of an element in memory, about. */
+  readonly held: number;
+  /** Of bytes that are aligned, little-endian, and nobody else's. */
+  decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
+}
+
+/** What a string takes beside its characters. */
+const STRING = 24;
+
+/** @param descr `<f4` @throws RldsError UNSUPPORTED */
+export function typeOf(descr: string, file: string, name: string): ElementType {
+  const [, order, kind, digits] = /^([<>|=])?([a-zA-Z?])(\d{1,9})?$/.exec(descr) ?? [];
+  const n = Number(digits);
+  const base = { bytes: n, unit: n, big: order === ">", held: n };
+  if ((kind === "b" && n === 1) || kind === "?") return { ...base, bytes: 1, unit: 1, held: 1, dtype: "bool", decode: bools };
+  if (kind === "f" && n === 2) return { ...base, held: 4, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  if ((kind === "S" || kind === "a") && n > 0)
+    return { ...base, unit: 1, held: STRING + 2 * n, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
+  if (kind === "U" && n > 0)
+    return { bytes: 4 * n, unit: 4, big: order === ">", held: STRING + 4 * n, dtype: "string", decode: (bytes) => texts(bytes, 4 * n, utf32) };
+  const dtype = `${kind}${8 * n}`;
+  if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
+    return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
+  const what = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
+  throw new RldsError("UNSUPPORTED", `${name} holds ${what}`, { file });
+}
+
+function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {
+  const wrong = bytes.find((byte) => byte > 1);
+  if (wrong !== undefined) throw corrupt(`is of booleans, and has a ${wrong}`);
+  return bytes;
+}
+
+/** Elements of the same width, filled up with zeros. */
+function texts(bytes: Uint8Array, width: number, decode: (bytes: Uint8Array) => string): string[] {
+  return Array.from({ length: bytes.length / width }, (_, i) => withoutTail(decode(bytes.subarray(i * width, (i + 1) * width)), "\0"));
+}
+
+function utf32(bytes: Uint8Array): string {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 4) {
+    const point = view.getUint32(i, true);
+    text += point > 0x10ffff ? "\ufffd" : String.fromCodePoint(point);
+  }
+  return text;
+}

@@ -1,0 +1,129 @@
+/** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { Room } from "../room.ts";
+import { Elements } from "./elements.ts";
+import { type ElementType, typeOf } from "./npy-types.ts";
+
+export interface NpyArray {
+  readonly dtype: StepLeaf["dtype"];
+  readonly shape: readonly number[];
+  /** In C's order, little-endian. */
+  readonly data: ColumnData;
+}
+
+export interface NpyFile {
+  /** The archive, and the array in it, as messages call them. */
+  readonly file: string;
+  readonly name: string;
+  /** All of its bytes. */
+  readonly size: number;
+  readonly room: Room;
+}
+
+/** What is said before the elements, and where they begin. */
+export interface Header {
+  readonly type: ElementType;
+  readonly shape: readonly number[];
+  readonly fortran: boolean;
+  readonly begin: number;
+}
+
+const MAGIC = "\x93NUMPY";
+const MAX_HEADER = 65536;
+/** As NumPy has it. */
+const MAX_DIMENSIONS = 64;
+/** `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
+const DESCR = /['"]descr['"]\s*:\s*(?:'([^'"\\]*)'|"([^'"\\]*)"|(\[))/;
+const FORTRAN = /['"]fortran_order['"]\s*:\s*(True|False)/;
+const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
+/** Python 2 wrote long numbers so. */
+const LENGTH = /^\s*(\d{1,15})L?\s*$/;
+
+/** The elements are put in their places as they come. @throws RldsError CORRUPT, UNSUPPORTED for objects, structures, complex numbers, dates */
+export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
+  let held = new Uint8Array(0);
+  let header: Header | undefined;
+  let elements: Elements | undefined;
+  for await (const piece of pieces) {
+    if (elements !== undefined) {
+      elements.add(piece);
+      continue;
+    }
+    held = joined(held, piece);
+    header = headerOf(held, array);
+    if (header === undefined) continue;
+    elements = elementsOf(header, array);
+    elements.add(held.subarray(header.begin));
+    held = held.subarray(0, 0);
+  }
+  if (elements === undefined || header === undefined) throw corrupt(array, `breaks off in its header, after ${held.length} bytes`);
+  return { dtype: header.type.dtype, shape: header.shape, data: elements.taken() };
+}
+
+/** Undefined where more bytes have to come. @throws RldsError CORRUPT, UNSUPPORTED */
+export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
+  const { file, name, size } = array;
+  if (bytes.length < 12) return undefined;
+  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corrupt(array, "is no array of NumPy's: it begins otherwise");
+  const version = bytes[6] as number;
+  if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const from = version === 1 ? 10 : 12;
+  const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
+  const begin = from + length;
+  if (length > MAX_HEADER || begin > size) throw corrupt(array, `has a header of ${length} bytes, which cannot be`);
+  if (begin > bytes.length) return undefined;
+  const text = latin1(bytes.subarray(from, begin));
+  const described = DESCR.exec(text);
+  const fortran = FORTRAN.exec(text)?.[1];
+  const shape = shapeOf(SHAPE.exec(text)?.[1]);
+  if (described === null || fortran === undefined || shape === undefined)
+    throw corrupt(array, `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
+  if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
+  if (shape.length > MAX_DIMENSIONS) throw corrupt(array, `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
+  return { type: typeOf(described[1] ?? described[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
+}
+
+/** `3, 4`; a comma may end it. Undefined for what is no shape. */
+function shapeOf(text: string | undefined): number[] | undefined {
+  if (text === undefined) return undefined;
+  const parts = text.split(",");
+  if (parts.at(-1)?.trim() === "") parts.pop();
+  const lengths = parts.map((part) => LENGTH.exec(part)?.[1]);
+  return lengths.includes(undefined) ? undefined : lengths.map(Number);
+}
+
+/** Elements that the shape says, which must be as many as there are bytes of. @throws RldsError CORRUPT */
+export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
+  const { size } = array;
+  const count = sizeOf(shape);
+  const wanted = count * type.bytes;
+  if (size - begin !== wanted) throw corrupt(array, `has ${size - begin} bytes of elements, and ${wanted} would fit its shape (${shape.join(", ")})`);
+  return count;
+}
+
+function elementsOf(header: Header, array: NpyFile): Elements {
+  const { type, shape, fortran } = header;
+  const count = countOf(header, array);
+  array.room.take(count * type.held, array.name);
+  return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corrupt(array, what));
+}
+
+export function corrupt({ file, name }: NpyFile, what: string): RldsError {
+  return new RldsError("CORRUPT", `${name} ${what}`, { file });
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+}

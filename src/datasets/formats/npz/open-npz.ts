@@ -1,0 +1,258 @@
+/** NumPy's archives of arrays (.npz) as datasets. */
+
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { isText, sizeOf } from "../../../schema/leaf.ts";
+import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
+import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
+import { type Field, fieldOf } from "../columns/names.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
+import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { checkLeafCount } from "../leaf-count.ts";
+import { later, none, once } from "../once.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { Room } from "../room.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { npyArray } from "./npy.ts";
+import { storedColumn } from "./stored-column.ts";
+import { isStored, zipEntries, zipPieces } from "./zip.ts";
+
+export interface NpzOptions extends ReadOptions {
+  /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
+  readonly finalObservation?: FinalObservation;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+type Fields = { -readonly [F in Field]?: ColumnTree };
+
+/** Goes through the episodes; how depends on what is there. */
+interface Plan {
+  readonly stepSpec: StepSpec;
+  readonly episodes?: number;
+  readonly steps?: number;
+  lengths(): Promise<readonly number[]>;
+  /** From an episode on. */
+  run(episode: number): AsyncIterable<StepColumns<RldsStep>>;
+}
+
+/**
+ * Columns over the steps of all episodes, one behind the other: `observation`, `action`, `reward` (also in plural, and as `obs`), nested by slashes, with `discount` and metadata. Where episodes
+ * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
+ * then they are transitions, as in openD4rl. Floats of 16 bits become f32; objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ */
+export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
+  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  integer("maxBytes", maxBytes, 1);
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
+  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
+  let isKept = false;
+  try {
+    const room = new Room(file.name, maxBytes);
+    const arrays = await arraysOf(file, room, { maxBytes, signal });
+    const { fields, metadata } = fieldsOf(arrays.found, file.name);
+    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, room });
+    const { stepSpec, episodes, steps } = plan;
+    const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+      for await (const steps of plan.run(episode)) {
+        signal?.throwIfAborted();
+        yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
+      }
+    };
+    isKept = arrays.areAsked;
+    return {
+      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
+      [Symbol.asyncIterator]: () => from(0),
+      startingAt: (episode) => from(integer("episode", episode, 0)),
+      lengths: once(() => plan.lengths()),
+      async close() {
+        if (isKept) await file.close();
+      },
+    };
+  } finally {
+    if (!isKept) await file.close();
+  }
+}
+
+/** Arrays of so many bytes together are read at once, and their checksums with them. */
+const WHOLE = 2 ** 24;
+
+/** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
+async function arraysOf(
+  file: SourceFile,
+  room: Room,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
+): Promise<{ readonly found: Map<string, Column>; readonly areAsked: boolean }> {
+  const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+  checkLeafCount(entries.length, "the archive", { file: file.name });
+  const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
+  const areAsked = bytesOf(entries) > WHOLE;
+  const bytes = bytesOf(entries.filter((entry) => !(areAsked && isStored(entry))));
+  if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
+  const found = new Map<string, Column>();
+  for (const entry of entries) {
+    signal?.throwIfAborted();
+    const path = entry.name.slice(0, -".npy".length);
+    if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
+    const array = { file: file.name, name: entry.name, size: entry.size, room };
+    const stored = areAsked && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
+    if (stored !== undefined) {
+      found.set(path, stored);
+      continue;
+    }
+    const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
+    const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
+    const size = sizeOf(leaf.shape);
+    const rows = shape[0];
+    if (!(size <= maxBytes)) throw new RldsError("CORRUPT", `a row of ${entry.name} has ${size} elements, more than maxBytes allows`, { file: file.name });
+    const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
+    found.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
+  }
+  return { found, areAsked };
+}
+
+/** Names with slashes nest; the first part says what it is. */
+function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
+  const tops = new Map<string, ColumnTree>();
+  const clash = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
+  for (const [path, column] of arrays) {
+    const keys = path.split("/");
+    if (keys.length > 16) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
+    const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
+      const [key, ...deeper] = rest;
+      if (key === undefined) {
+        if (at !== undefined) throw clash(path);
+        return column;
+      }
+      if (at instanceof Column) throw clash(path);
+      const nodes = new Map(Object.entries(at ?? {}) as [string, ColumnTree][]);
+      return Object.fromEntries([...nodes, [key, node(nodes.get(key), deeper)]]);
+    };
+    const [top = "", ...rest] = keys;
+    tops.set(top, node(tops.get(top), rest));
+  }
+  const fields: Fields = {};
+  const metadata: [string, ColumnTree][] = [];
+  for (const [name, tree] of tops) {
+    const field = fieldOf(name);
+    if (field === undefined) metadata.push([name, tree]);
+    else if (fields[field] !== undefined) throw new RldsError("CORRUPT", `the archive has two arrays for ${field}: one is called ${name}`, { file });
+    else fields[field] = tree;
+  }
+  return { fields, metadata: Object.fromEntries(metadata) };
+}
+
+async function planOf(
+  fields: Fields,
+  metadata: { readonly [name: string]: ColumnTree },
+  file: string,
+  { room, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; room: Room },
+): Promise<Plan> {
+  const { observation, action, reward } = fields;
+  const flags = (column: Column) => {
+    room.take(column.rows ?? 0, column.path);
+    return flagsOf(column, file, options.signal);
+  };
+  if (observation === undefined || action === undefined || reward === undefined)
+    throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
+  const single = (field: Field) => {
+    const found = fields[field];
+    if (found !== undefined && !(found instanceof Column)) throw new RldsError("CORRUPT", `${field} must be one array`, { file });
+    return found;
+  };
+  const [first, last, terminal, over, cut, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(single);
+  const ended = over ?? single("done");
+  const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
+  if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
+    const transition = main;
+    const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
+    if (different !== undefined) throw new RldsError("CORRUPT", `the next observations do not have the form of observations: ${different}`, { file });
+    if (options.finalObservation === "next" && fields.next_observation === undefined)
+      throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation needs", { file });
+    const rows = rowsOf([...columnsOf(transition), ended], file);
+    const memory = (bytes: Uint8Array, path: string) =>
+      new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
+    const terminals = memory(await flags(ended), ended.path);
+    const timeouts = cut && memory(await flags(cut), cut.path);
+    const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
+    rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
+    if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
+    const index = once(() => flatIndex(table, options));
+    return {
+      stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
+      lengths: async () => (await index()).lengths,
+      run(episode) {
+        if (episode === 0) return flatEpisodes(table, options);
+        return later(async () => {
+          const row = (await index()).rows[episode];
+          return row === undefined ? none() : flatEpisodes(table, options, row);
+        });
+      },
+    };
+  }
+  const isTerminal = terminal ?? ended;
+  if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
+    throw new RldsError(
+      "UNSUPPORTED",
+      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
+      { file },
+    );
+  const given = [first, last, isTerminal].filter((column) => column !== undefined);
+  const rows = rowsOf([...columnsOf(main), ...given], file);
+  const table: StepTable = {
+    tree: main,
+    isFirst: first && (await flags(first)),
+    isLast: last && (await flags(last)),
+    isTerminal: await flags(isTerminal),
+  };
+  const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, room);
+  const stepSpec = stepTableSpec(table);
+  const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);
+  return {
+    stepSpec,
+    episodes: ranges.length,
+    steps: rows,
+    lengths: async () => Array.from(ranges, ({ from, to }) => to - from),
+    async *run(episode) {
+      let before = episode;
+      for (const range of ranges) {
+        if (before-- > 0) continue;
+        const bytes = (range.to - range.from) * rowBytes;
+        if (bytes > options.maxBytes)
+          throw new RldsError("CORRUPT", `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`, { file });
+        yield await stepsOfRange(table, stepSpec, range);
+      }
+    },
+  };
+}
+
+/** Where the episodes are, one behind the other. */
+async function rangesByLengths(
+  { leaf, rows = 0, read, path }: Column,
+  steps: number,
+  file: string,
+  room: Room,
+): Promise<Iterable<Range> & { readonly length: number }> {
+  const isNumber = leaf.shape.length === 0 && !isText(leaf);
+  if (isNumber) room.take(16 * rows, path);
+  const lengths = Float64Array.from(isNumber ? ((await read(0, rows)) as Float64Array) : [Number.NaN], Number);
+  const sum = lengths.reduce((all, length) => all + (Number.isInteger(length) && length >= 0 ? length : Number.NaN), 0);
+  if (sum !== steps) throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`, { file });
+  return {
+    length: lengths.length,
+    *[Symbol.iterator]() {
+      let to = 0;
+      for (const length of lengths) {
+        to += length;
+        yield { from: to - length, to };
+      }
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
+import { turn } from "../../model/pass.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
+
+export interface ZipEntry {
+  /** A name, and nothing else: nobody opens a file of that name. */
+  readonly name: string;
+  readonly method: number;
+  readonly crc: number;
+  readonly compressed: number;
+  readonly size: number;
+  /** Where its local header begins. */
+  readonly at: number;
+}
+
+const END = 0x06054b50;
+const END_64 = 0x06064b50;
+const LOCATOR_64 = 0x07064b50;
+const ENTRY = 0x02014b50;
+const LOCAL = 0x04034b50;
+const STORED = 0;
+const DEFLATED = 8;
+const MAX_COMMENT = 65535;
+
+/** The archive's directory. @throws RldsError CORRUPT */
+export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
+  const { entries, size, at } = await directory(file);
+  if (size > maxBytes || at + size > file.size) throw corrupt(file, at, `the archive's directory has ${size} bytes, the file ${file.size}`);
+  const view = viewOf(await file.read(at, size));
+  const found: ZipEntry[] = [];
+  for (let p = 0; found.length < entries; ) {
+    if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
+      throw corrupt(file, at + p, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
+    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((k) => view.getUint16(p + k, true)) as [number, number, number];
+    const end = p + 46 + nameLength + extraLength;
+    if (end > size) throw corrupt(file, at + p, "an entry of the archive is longer than its directory");
+    const name = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + p + 46, nameLength));
+    const extra = new DataView(view.buffer, view.byteOffset + p + 46 + nameLength, extraLength);
+    const [size64, compressed64, at64] = long(
+      extra,
+      [24, 20, 42].map((k) => view.getUint32(p + k, true)),
+    );
+    found.push({
+      name,
+      method: view.getUint16(p + 8, true) & 1 ? -1 : view.getUint16(p + 10, true),
+      crc: view.getUint32(p + 16, true),
+      compressed: compressed64 as number,
+      size: size64 as number,
+      at: at64 as number,
+    });
+    p = end + commentLength;
+  }
+  return found;
+}
+
+/** So much is asked for at once, and so much of it inflated at once: no more than 16 MiB come of that. */
+const BLOCK = 1 << 20;
+const SLICE = 1 << 14;
+/** After so many bytes others have their turn. */
+const STRETCH = 1 << 23;
+
+/** An entry's bytes, piece by piece: no more than it says, and checked by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
+export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  const { name, method, crc, compressed, size } = entry;
+  const begin = await beginOf(file, entry);
+  const inflate = method === DEFLATED ? await inflater(() => corrupt(file, begin, `${name} is not what was deflated`)) : undefined;
+  const wrong = (found: number) => corrupt(file, begin, `${name} is not what was deflated: ${found} bytes of ${size}`);
+  let [done, sum, stretch] = [0, 0, 0];
+  for (let at = 0; at < compressed; at += BLOCK) {
+    const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
+    for (let from = 0; from < block.length; from += SLICE) {
+      const slice = block.subarray(from, from + SLICE);
+      const piece = inflate === undefined ? slice : inflate(slice, at + from + slice.length === compressed);
+      done += piece.length;
+      stretch += piece.length + SLICE;
+      if (done > size) throw wrong(done);
+      sum = crc32(piece, sum);
+      yield piece;
+      if (stretch > STRETCH) {
+        stretch = 0;
+        await turn(signal);
+      }
+    }
+  }
+  if (done !== size) throw wrong(done);
+  if (sum !== crc) throw corrupt(file, begin, `the checksum of ${name} is not that of its bytes`);
+}
+
+/** Whether its bytes stand in the archive as they are. */
+export function isStored({ method }: ZipEntry): boolean {
+  return method === STORED;
+}
+
+/** Where an entry's bytes are, once all that is said of them can be true. @throws RldsError CORRUPT, UNSUPPORTED */
+export async function beginOf(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
+  if (method !== STORED && method !== DEFLATED)
+    throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
+      file: file.name,
+      offset: at,
+    });
+  // Nothing deflates to less than a thousandth.
+  if (method === STORED ? compressed !== size : size > compressed * 1040 + 64) throw corrupt(file, at, `${name} cannot have ${size} bytes in ${compressed}`);
+  if (at + 30 > file.size) throw corrupt(file, at, `${name} is behind the file's end`);
+  const local = viewOf(await file.read(at, 30));
+  if (local.getUint32(0, true) !== LOCAL) throw corrupt(file, at, `${name} does not begin where the archive's directory says`);
+  const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
+  if (begin + compressed > file.size) throw corrupt(file, at, `${name} goes on behind the file's end`);
+  return begin;
+}
+
+/** What comes of one slice after the other. */
+async function inflater(wrong: () => RldsError): Promise<(slice: Uint8Array, last: boolean) => Uint8Array> {
+  const { Inflate } = await import("fflate");
+  let found = new Uint8Array(0);
+  const stream = new Inflate((piece) => {
+    found = piece as Uint8Array<ArrayBuffer>;
+  });
+  return (slice, last) => {
+    try {
+      stream.push(slice, last);
+    } catch {
+      throw wrong();
+    }
+    return found;
+  };
+}
+
+async function directory(file: SourceFile): Promise<{ entries: number; size: number; at: number }> {
+  const length = Math.min(file.size, MAX_COMMENT + 22 + 20);
+  const from = file.size - length;
+  const tail = viewOf(await file.read(from, length));
+  let p = length - 22;
+  while (p >= 0 && tail.getUint32(p, true) !== END) p--;
+  if (p < 0) throw corrupt(file, from, "the file is no zip archive, or its end is missing");
+  const short = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
+  if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return short;
+  const at64 = number(tail, p - 12);
+  if (at64 + 56 > file.size) throw corrupt(file, from + p - 20, "the archive's end of 64 bits is behind the file's end");
+  const end = viewOf(await file.read(at64, 56));
+  if (end.getUint32(0, true) !== END_64) throw corrupt(file, at64, "the archive's end of 64 bits is not there");
+  return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
+}
+
+/** Values of 32 bits; those that are all ones stand in the extra field, one behind the other. */
+function long(extra: DataView, values: number[]): number[] {
+  for (let p = 0; p + 4 <= extra.byteLength; p += 4 + extra.getUint16(p + 2, true)) {
+    if (extra.getUint16(p, true) !== 1) continue;
+    let at = p + 4;
+    return values.map((value) => {
+      if (value !== 0xffffffff || at + 8 > extra.byteLength) return value;
+      at += 8;
+      return number(extra, at - 8);
+    });
+  }
+  return values;
+}
+
+const number = (view: DataView, at: number) => Number(view.getBigUint64(at, true));
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+const corrupt = (file: SourceFile, offset: number, message: string) => new RldsError("CORRUPT", message, { file: file.name, offset });
+
+const TABLE = Int32Array.from({ length: 256 }, (_, n) => {
+  for (let k = 0; k < 8; k++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
+  return n;
+});
+
+/** Zip's checksum. @param before of the bytes before these */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  let crc = ~before;
+  for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] as number)) & 255] as number) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}

@@ -1,0 +1,144 @@
+/** A dataset of any format that is read here: which one it is shows in what is there. */
+import type { RldsStep } from "../model/dataset.ts";
+import { RldsError } from "../model/rlds-error.ts";
+import type { D4rlOptions } from "./hdf5/d4rl.ts";
+import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
+import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
+import { logOwner, ownerIn } from "./log-owner.ts";
+import type { MinariOptions } from "./minari/open-minari.ts";
+import type { NpzOptions } from "./npz/open-npz.ts";
+import type { ParquetOptions } from "./parquet/open-parquet.ts";
+import type { RldsReader } from "./reader.ts";
+import type { RecordingOptions } from "./recording/open-recording.ts";
+import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+import { MAX_BYTES, type Source, sourceOf } from "./sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "./sources/source.ts";
+import type { TfdsOptions } from "./tfds/open-tfds.ts";
+
+/** Those of the format that is found; any other is refused there. */
+export type RldsOptions = TfdsOptions &
+  MinariOptions &
+  D4rlOptions &
+  LeRobotOptions &
+  ParquetOptions &
+  JsonlOptions &
+  NpzOptions &
+  ReplayOpenOptions &
+  RecordingOptions;
+
+type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
+
+/** Each is loaded when it is needed. */
+const OPENERS = {
+  tfds: async () => (await import("./tfds/open-tfds.ts")).openTfds,
+  lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
+  parquet: async () => (await import("./parquet/open-parquet.ts")).openParquet,
+  hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
+  minari: async () => (await import("./minari/open-minari.ts")).openMinari,
+  npz: async () => (await import("./npz/open-npz.ts")).openNpz,
+  jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
+  replay: async () => (await import("./replay/open-replay.ts")).openReplay,
+  recording: async () => (await import("./recording/open-recording.ts")).openRecording,
+} as const satisfies { readonly [format: string]: () => Promise<(from: Source, options: never) => Promise<unknown>> };
+
+type Format = keyof typeof OPENERS;
+/** Of a log only its first bytes say whether a Replay or a recorder wrote it. */
+type Found = Format | "log";
+
+/** Names in a folder, by what they say; the first that is there says it. */
+const NAMES: readonly (readonly [name: string, format: Found])[] = [
+  ["features.json", "tfds"],
+  ["meta/info.json", "lerobot"],
+  ["data/main_data.hdf5", "hdf5"],
+  ["main_data.hdf5", "hdf5"],
+  ["data/metadata.json", "minari"],
+  ["00000001.rpr", "log"],
+];
+const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
+  [".parquet", "parquet"],
+  [".hdf5", "hdf5"],
+  [".h5", "hdf5"],
+  [".jsonl", "jsonl"],
+  [".ndjson", "jsonl"],
+  [".rpr", "log"],
+];
+
+/** How files begin. */
+const BEGINNINGS: readonly (readonly [bytes: string, format: Format])[] = [
+  ["\x89HDF\r\n\x1a\n", "hdf5"],
+  ["PAR1", "parquet"],
+  ["REPRISE1", "replay"],
+  ["PK\x03\x04", "npz"],
+  ["PK\x05\x06", "npz"],
+  ["{", "jsonl"],
+];
+
+/**
+ * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
+ * D4RL, an .npz, a file of JSON lines or a folder with one, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
+ */
+export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
+  const { signal, fetch, maxBytes = MAX_BYTES } = options;
+  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
+  const open = (await OPENERS[format]()) as Opener;
+  return (await open(from, options)) as RldsReader<S>;
+}
+
+async function ofFolder(folder: SourceFolder): Promise<Format> {
+  const paths = await folder.list();
+  if (paths === undefined) return tried(folder);
+  const signs = [
+    ...NAMES.map(([name, format]) => ({ format, fits: (path: string) => path === name || path.endsWith(`/${name}`) })),
+    ...ENDINGS.map(([ending, format]) => ({ format, fits: (path: string) => path.endsWith(ending) })),
+  ];
+  for (const { format, fits } of signs) {
+    const path = paths.find(fits);
+    if (path === undefined) continue;
+    return format === "log"
+      ? ownerIn(
+          folder,
+          paths.filter((path) => path.endsWith(".rpr")),
+        )
+      : format;
+  }
+  return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
+}
+
+/** Nobody can list the folder. */
+async function tried(folder: SourceFolder): Promise<Format> {
+  for (const [name, format] of NAMES) {
+    const file = await folder.open(name).catch((error) => {
+      if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    });
+    if (file === undefined) continue;
+    try {
+      return format === "log" ? ((await logOwner(file)) ?? "replay") : format;
+    } finally {
+      await file.close();
+    }
+  }
+  return unknown(folder, NAMES.map(([name]) => name).join(", "));
+}
+
+async function ofFile(file: SourceFile): Promise<Format> {
+  try {
+    const head = await file.read(0, Math.min(file.size, 64));
+    // A mark of UTF-8 and blanks may stand before the first line of JSON.
+    const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
+    const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
+    const [, format] = BEGINNINGS.find(([begin, found]) => (found === "jsonl" ? json : text).startsWith(begin)) ?? [];
+    return (
+      format ??
+      unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
+    );
+  } finally {
+    await file.close();
+  }
+}
+
+function unknown({ name }: { readonly name: string }, looked: string): never {
+  throw new RldsError("UNSUPPORTED", `this is not a dataset of a known format: looked for ${looked}`, { file: name });
+}

@@ -1,0 +1,93 @@
+/** The columns of a Parquet file: what their values are, and how deep their lists nest. */
+import type { Dtype } from "../../../schema/dtype.ts";
+
+/** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
+export type ColumnNames = { readonly [path: string]: string };
+
+/** What of hyparquet's tree is used here. */
+export interface SchemaNode {
+  readonly element: {
+    readonly name: string;
+    readonly type?: string;
+    readonly type_length?: number;
+    readonly repetition_type?: string;
+    readonly converted_type?: string;
+    readonly logical_type?: { readonly type?: string; readonly bitWidth?: number; readonly isSigned?: boolean };
+  };
+  readonly children: readonly SchemaNode[];
+  readonly path: readonly string[];
+}
+
+/** One leaf of the file's schema. */
+export interface FileColumn {
+  /** Names without those of list nodes: `["observation", "state"]`. */
+  readonly keys: readonly string[];
+  /** As the file names it, `observation.state.list.element`. */
+  readonly place: string;
+  readonly physical: string;
+  readonly typeLength: number;
+  /** Undefined for types that nothing here can be. */
+  readonly dtype: Dtype | "string" | "bytes" | undefined;
+  /** 16-bit floats, which become f32. */
+  readonly half: boolean;
+  /** What the file calls its type. */
+  readonly type: string;
+  /** Lists around a value. */
+  readonly lists: number;
+  readonly maxDefinition: number;
+  /** Whether a value may be missing by itself. */
+  readonly optional: boolean;
+}
+
+const INTEGERS: { readonly [name: string]: Dtype } = {
+  ...{ INT_8: "i8", INT_16: "i16", INT_32: "i32", INT_64: "i64", UINT_8: "u8", UINT_16: "u16", UINT_32: "u32", UINT_64: "u64" },
+};
+
+/** Leaves in the order of the column chunks. */
+export function fileColumns(root: SchemaNode): FileColumn[] {
+  const columns: FileColumn[] = [];
+  const visit = (node: SchemaNode, keys: readonly string[], lists: number, definition: number, inList: boolean): void => {
+    const { element, children } = node;
+    const repeated = element.repetition_type === "REPEATED";
+    const isList = element.converted_type === "LIST" || element.logical_type?.type === "LIST";
+    if (typeof element.name !== "string") throw new RangeError("a column has no name");
+    const here = inList ? keys : [...keys, element.name];
+    const nowLists = lists + (repeated ? 1 : 0);
+    const nowDefinition = definition + (element.repetition_type === "REQUIRED" || element.repetition_type === undefined ? 0 : 1);
+    if (children.length === 0) {
+      columns.push(leafOf(node, here, nowLists, nowDefinition));
+      return;
+    }
+    // A list is a group, in it a repeated group, in it the element: their names say nothing. Where the repeated node is the element itself, its names do.
+    const isElement = isList || (inList && repeated && children.length === 1);
+    for (const child of children) visit(child, here, nowLists, nowDefinition, isElement);
+  };
+  for (const child of root.children) visit(child, [], 0, 0, false);
+  return columns;
+}
+
+function leafOf({ element, path }: SchemaNode, keys: readonly string[], lists: number, maxDefinition: number): FileColumn {
+  const { type: physical = "", type_length = 0, converted_type, logical_type } = element;
+  const half = physical === "FIXED_LEN_BYTE_ARRAY" && logical_type?.type === "FLOAT16";
+  return {
+    ...{ keys, place: path.join("."), physical, typeLength: type_length, half, lists, maxDefinition, optional: element.repetition_type === "OPTIONAL" },
+    dtype: half ? "f32" : dtypeOf(physical, converted_type, logical_type),
+    type: logical_type?.type ?? converted_type ?? physical,
+  };
+}
+
+function dtypeOf(physical: string, converted: string | undefined, logical: SchemaNode["element"]["logical_type"]): FileColumn["dtype"] {
+  if (converted === "DECIMAL" || logical?.type === "DECIMAL") return undefined;
+  if (physical === "BOOLEAN") return "bool";
+  if (physical === "FLOAT") return "f32";
+  if (physical === "DOUBLE") return "f64";
+  if (physical === "INT32" || physical === "INT64") {
+    const named = logical?.type === "INTEGER" ? `${logical.isSigned ? "INT" : "UINT"}_${logical.bitWidth}` : converted;
+    const wide = physical === "INT64";
+    const dtype = INTEGERS[named ?? ""] ?? (wide ? "i64" : "i32");
+    return (dtype === "i64" || dtype === "u64") === wide ? dtype : undefined;
+  }
+  const text = ["UTF8", "JSON", "ENUM"].includes(converted ?? "") || ["STRING", "JSON", "ENUM"].includes(logical?.type ?? "");
+  if (physical === "BYTE_ARRAY") return text ? "string" : "bytes";
+  return physical === "FIXED_LEN_BYTE_ARRAY" ? "bytes" : undefined;
+}

@@ -1,0 +1,49 @@
+/** The files that writeParquet wrote: they say what they hold. */
+import type { StepSpec } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { parsedJson } from "../json.ts";
+import { specFromJson } from "../jsonl/spec-json.ts";
+import type { FileColumn } from "./columns.ts";
+import type { ParquetFile } from "./parquet-file.ts";
+import { ABOUT, EPISODE_INDEX, type FileForm, STEP_INDEX, writtenColumns } from "./schema.ts";
+import { columnNamed } from "./table.ts";
+
+/** Undefined for a file of somebody else. @throws RldsError CORRUPT, UNSUPPORTED */
+export function ownForm({ about, name: file }: ParquetFile): FileForm | undefined {
+  const text = about.get(ABOUT);
+  if (text === undefined) return undefined;
+  const corrupt = (what: string, cause?: unknown) => new RldsError("CORRUPT", `what the file says of itself under ${ABOUT} ${what}`, { file }, { cause });
+  let found: Partial<FileForm>;
+  try {
+    found = (parsedJson(text) ?? {}) as Partial<FileForm>;
+  } catch (cause) {
+    throw corrupt("is no JSON", cause);
+  }
+  const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = found;
+  if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has form version ${version}; only 1 can be read`, { file });
+  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  const areEmpty = Array.isArray(empty) && empty.every((one) => Array.isArray(one) && one.length === 2 && isCount(one[0]));
+  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corrupt("lacks a part");
+  const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
+  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corrupt("has no metadata by names");
+  return { ...(found as FileForm), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
+}
+
+/** The columns of steps and of metadata, each in the order of its spec's leaves. @throws RldsError CORRUPT for one that is not there, or another */
+export function ownColumns(file: ParquetFile, { stepSpec, metadataSpec }: FileForm) {
+  const columns = writtenColumns(stepSpec, metadataSpec).map((written) => {
+    const { name, leaf, of } = written;
+    const column = columnNamed(file, name);
+    if (column === undefined || column.dtype !== leaf.dtype || column.lists !== leaf.shape.length)
+      throw new RldsError("CORRUPT", `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`, {
+        file: file.name,
+      });
+    return { column, leaf, of };
+  });
+  const index = (name: string): FileColumn => {
+    const column = columnNamed(file, name);
+    if (column?.dtype !== "i64" || column.lists !== 0) throw new RldsError("CORRUPT", `the file has no column ${name} of i64`, { file: file.name });
+    return column;
+  };
+  return { columns, episode: index(EPISODE_INDEX), step: index(STEP_INDEX) };
+}

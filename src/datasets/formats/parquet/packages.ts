@@ -1,0 +1,40 @@
+/** The packages for Parquet, which are installed by those who need them. */
+import { RldsError } from "../../model/rlds-error.ts";
+
+/** @throws RldsError UNSUPPORTED where hyparquet is not installed */
+export async function hyparquet() {
+  try {
+    // Awaited where they stand, inside `try`: a bundler then sees that the package may be missing.
+    const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
+    const { byteStreamSplit, readRleBitPackedHybrid } = await import("hyparquet/src/encoding.js");
+    const { readPlain } = await import("hyparquet/src/plain.js");
+    const { deltaBinaryUnpack, deltaLengthByteArray } = await import("hyparquet/src/delta.js");
+    return { parquetMetadata, parquetSchema, snappyUncompress, byteStreamSplit, readRleBitPackedHybrid, readPlain, deltaBinaryUnpack, deltaLengthByteArray };
+  } catch (cause) {
+    throw missing("hyparquet", "read Parquet", cause);
+  }
+}
+
+export type Hyparquet = Awaited<ReturnType<typeof hyparquet>>;
+
+/** @throws RldsError UNSUPPORTED */
+export async function compressors() {
+  try {
+    return await import("hyparquet-compressors");
+  } catch (cause) {
+    throw missing("hyparquet-compressors", "read Parquet that is compressed otherwise than by snappy", cause);
+  }
+}
+
+/** @throws RldsError UNSUPPORTED */
+export async function hyparquetWriter() {
+  try {
+    return await import("hyparquet-writer");
+  } catch (cause) {
+    throw missing("hyparquet-writer", "write Parquet", cause);
+  }
+}
+
+function missing(name: string, what: string, cause: unknown): RldsError {
+  return new RldsError("UNSUPPORTED", `${name} is needed to ${what}: npm install ${name}`, {}, { cause });
+}

@@ -1,0 +1,318 @@
+/** One column of one row group: its pages, checked before they are decoded. */
+import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
+import { zeros } from "../../../schema/dtype.ts";
+import { fromHalf } from "../half.ts";
+import type { FileColumn } from "./columns.ts";
+import type { Decompress } from "./decompress.ts";
+import type { Hyparquet } from "./packages.ts";
+import { checkRuns, widthOf } from "./runs.ts";
+import { Thrift, type ThriftStruct } from "./thrift.ts";
+
+/** The values of a column in a row group. */
+export interface ChunkValues {
+  /** All elements, in order; a missing float is NaN. */
+  readonly values: AnyArray | readonly (string | Uint8Array)[];
+  /** Elements of each row, where the column has lists. */
+  readonly counts?: Uint32Array;
+  /** Of columns with lists of lists: the level at which each element begins anew. */
+  readonly levels?: Uint8Array;
+  /** The first row in which a value is missing that cannot be; -1 for none. */
+  readonly missing: number;
+}
+
+export interface ChunkForm {
+  readonly column: FileColumn;
+  readonly decompress: Decompress;
+  readonly rows: number;
+  /** Entries that the file says the column has. */
+  readonly entries: number;
+  readonly maxBytes: number;
+}
+
+/** Types of pages, and encodings, by their numbers in the file. */
+const [DATA, INDEX, DICTIONARY, DATA_V2] = [0, 1, 2, 3];
+const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, RLE_DICTIONARY, SPLIT] = [0, 2, 3, 5, 6, 8, 9];
+const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
+
+/** Decoded, but as the file has it: numbers, booleans, bigints, bytes. */
+type Decoded = ArrayLike<number | bigint | boolean | Uint8Array>;
+
+interface Page {
+  readonly entries: number;
+  readonly encoding: number;
+  readonly definitions: Uint8Array | undefined;
+  readonly repetitions: Uint8Array | undefined;
+  /** Without its levels. */
+  readonly bytes: Uint8Array;
+}
+
+const NO_TEXT = new Uint8Array(0);
+
+/** @throws RangeError and whatever hyparquet throws, for a chunk that is not what it should be · Unreadable for what is right, and not read here */
+export function decodeChunk(bytes: Uint8Array, form: ChunkForm, packages: Hyparquet): ChunkValues {
+  const { column, rows, entries, maxBytes } = form;
+  // Runs make a lot of values of few bytes: what they take is known before they are made.
+  if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
+    throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows`);
+  const gathered = new Gathered(column, rows, entries);
+  let dictionary: Decoded | undefined;
+  for (const { head, type, body } of pagesOf(bytes, form)) {
+    if (type === DICTIONARY) {
+      const about = fieldsOf(head, 7);
+      dictionary = plain(body, numberAt(about, 1), column, packages);
+    } else if (type === DATA || type === DATA_V2) {
+      const page = type === DATA ? pageOf(body, fieldsOf(head, 5), column, packages) : pageV2Of(head, body, form, packages);
+      gathered.add(page, decoded(page, dictionary, column, packages));
+    }
+  }
+  return gathered.finish();
+}
+
+/** Right, and not read here. */
+export class Unreadable extends Error {}
+
+function* pagesOf(
+  bytes: Uint8Array,
+  { decompress, maxBytes }: ChunkForm,
+): Generator<{ readonly head: ThriftStruct; readonly type: number; readonly body: Uint8Array }, void> {
+  let total = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const thrift = new Thrift(bytes, at);
+    const head = thrift.struct();
+    const [type, size, packed] = [1, 2, 3].map((field) => numberAt(head, field)) as [number, number, number];
+    if (packed > bytes.length - thrift.at) throw new RangeError(`a page of ${packed} bytes goes beyond its column`);
+    total += size;
+    if (total > maxBytes) throw new RangeError(`its pages take more than the ${maxBytes} bytes that maxBytes allows`);
+    const raw = bytes.subarray(thrift.at, thrift.at + packed);
+    at = thrift.at + packed;
+    if (type === INDEX) continue;
+    // The levels of the second kind of page are not compressed; only the values are.
+    const body = type === DATA_V2 ? raw : decompress(raw, size);
+    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes, not the ${size} of its head`);
+    yield { head, type, body };
+  }
+}
+
+function pageOf(body: Uint8Array, about: ThriftStruct, { lists, maxDefinition }: FileColumn, packages: Hyparquet): Page {
+  const entries = numberAt(about, 1);
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  let at = 0;
+  const levels = (max: number, encoding: number): Uint8Array | undefined => {
+    if (max === 0) return undefined;
+    if (encoding !== RLE) throw new Unreadable("its levels have the encoding of Parquet 1 before 2014");
+    const length = view.getUint32(at, true);
+    at += 4;
+    const found = levelsOf(body, at, at + length, max, entries, packages);
+    at += length;
+    return found;
+  };
+  const repetitions = levels(lists, numberAt(about, 4));
+  const definitions = levels(maxDefinition, numberAt(about, 3));
+  return { entries, encoding: numberAt(about, 2), definitions, repetitions, bytes: body.subarray(at) };
+}
+
+function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: ChunkForm, packages: Hyparquet): Page {
+  const about = fieldsOf(head, 8);
+  const entries = numberAt(about, 1);
+  const [definitionBytes, repetitionBytes] = [numberAt(about, 5), numberAt(about, 6)];
+  const start = repetitionBytes + definitionBytes;
+  const size = numberAt(head, 2) - start;
+  if (start > body.length || size < 0) throw new RangeError("its levels are longer than their page");
+  const repetitions = column.lists === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.lists, entries, packages);
+  const definitions = column.maxDefinition === 0 ? undefined : levelsOf(body, repetitionBytes, start, column.maxDefinition, entries, packages);
+  const rest = body.subarray(start);
+  // A page without values has nothing to decompress.
+  const bytes = about[7] === false || size === 0 ? rest : decompress(rest, size);
+  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes, not the ${size} of its head`);
+  return { entries, encoding: numberAt(about, 4), definitions, repetitions, bytes };
+}
+
+function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number, packages: Hyparquet): Uint8Array {
+  if (end > body.length) throw new RangeError("its levels are longer than their page");
+  const width = widthOf(max);
+  const bytes = body.subarray(start, end);
+  return runs(bytes, width, entries, new Uint8Array(entries), max, packages);
+}
+
+/** Runs of so many values, none of which may be above `max`. */
+function runs<A extends Uint8Array | Uint32Array>(
+  bytes: Uint8Array,
+  width: number,
+  count: number,
+  into: A,
+  max: number,
+  { readRleBitPackedHybrid }: Hyparquet,
+): A {
+  if (width === 0) return into;
+  checkRuns(bytes, 0, bytes.length, width, count);
+  // A byte behind the end may be looked at, though never used.
+  const padded = new Uint8Array(bytes.length + 4);
+  padded.set(bytes);
+  readRleBitPackedHybrid({ view: new DataView(padded.buffer), offset: 0 }, width, into, bytes.length);
+  for (let i = 0; i < count; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
+  return into;
+}
+
+/** The values that are there. */
+function decoded({ entries, encoding, definitions, bytes }: Page, dictionary: Decoded | undefined, column: FileColumn, packages: Hyparquet): Decoded {
+  let count = entries;
+  if (definitions !== undefined) for (let i = 0; i < entries; i++) if (definitions[i] !== column.maxDefinition) count--;
+  const { physical, typeLength } = column;
+  if (count === 0) return [];
+  if (encoding === PLAIN) return plain(bytes, count, column, packages);
+  if (encoding === PLAIN_DICTIONARY || encoding === RLE_DICTIONARY) {
+    if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its values are of a dictionary that is not there");
+    const indices = runs(bytes.subarray(1), bytes[0] as number, count, new Uint32Array(count), dictionary.length - 1, packages);
+    return Array.from(indices, (index) => dictionary[index] as number);
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (encoding === RLE && physical === "BOOLEAN") return runs(bytes.subarray(4, 4 + view.getUint32(0, true)), 1, count, new Uint8Array(count), 1, packages);
+  if (encoding === SPLIT) {
+    if (count * (WIDTHS[physical] ?? typeLength) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
+    return packages.byteStreamSplit({ view, offset: 0 }, count, physical as "FLOAT", typeLength) as Decoded;
+  }
+  if (encoding === DELTA && (physical === "INT32" || physical === "INT64")) {
+    checkDelta(bytes, count);
+    const into = physical === "INT32" ? new Int32Array(count) : new BigInt64Array(count);
+    packages.deltaBinaryUnpack({ view, offset: 0 }, count, into);
+    return into;
+  }
+  if (encoding === DELTA_LENGTH && physical === "BYTE_ARRAY") {
+    checkDelta(bytes, count);
+    const into = new Array<Uint8Array>(count);
+    packages.deltaLengthByteArray({ view, offset: 0 }, count, into);
+    return into;
+  }
+  throw new Unreadable(`its encoding has the number ${encoding}`);
+}
+
+/** How many miniblocks a block has decides how much is read at once. */
+function checkDelta(bytes: Uint8Array, count: number): void {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = bytes[at++];
+      if (byte === undefined) break;
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+    throw new RangeError("its values end too early");
+  };
+  const [block, miniblocks, total] = [varint(), varint(), varint()];
+  if (block % 128 !== 0 || block === 0 || miniblocks === 0 || (block / miniblocks) % 32 !== 0 || total < count)
+    throw new RangeError("its blocks of differences make no sense");
+}
+
+function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): Decoded {
+  const width = physical === "BOOLEAN" ? 1 / 8 : physical === "BYTE_ARRAY" ? 4 : physical === "FIXED_LEN_BYTE_ARRAY" ? typeLength : (WIDTHS[physical] ?? 0);
+  if (width === 0) throw new Unreadable(`it is of ${physical}`);
+  if (Math.ceil(count * width) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as Decoded;
+  const values: Uint8Array[] = [];
+  for (let i = 0, at = 0; i < count; i++) {
+    const length = view.getUint32(at, true);
+    if (length > bytes.length - at - 4) throw new RangeError("a value goes beyond its page");
+    values.push(new Uint8Array(bytes.subarray(at + 4, at + 4 + length)));
+    at += 4 + length;
+  }
+  return values;
+}
+
+/** The pages' values one behind the other. */
+class Gathered {
+  readonly #column: FileColumn;
+  readonly #rows: number;
+  readonly #entries: number;
+  readonly #values: AnyArray | (string | Uint8Array)[];
+  readonly #counts: Uint32Array | undefined;
+  readonly #levels: Uint8Array | undefined;
+  readonly #texts = new Map<Uint8Array, string>();
+  #size = 0;
+  #seen = 0;
+  #row = -1;
+  #missing = -1;
+
+  constructor(column: FileColumn, rows: number, entries: number) {
+    this.#column = column;
+    this.#rows = rows;
+    this.#entries = entries;
+    const { dtype, lists } = column;
+    if (dtype === undefined) throw new Unreadable(`it is of type ${column.type}`);
+    this.#values = dtype === "string" || dtype === "bytes" ? [] : (zeros(dtype as Dtype, entries) as AnyArray);
+    if (lists > 0) this.#counts = new Uint32Array(rows);
+    if (lists > 1) this.#levels = new Uint8Array(entries);
+  }
+
+  add({ entries, definitions, repetitions }: Page, found: Decoded): void {
+    const { maxDefinition, optional } = this.#column;
+    if (this.#seen + entries > this.#entries) throw new RangeError(`its pages have more than its ${this.#entries} values`);
+    this.#seen += entries;
+    for (let i = 0, next = 0; i < entries; i++) {
+      const level = repetitions?.[i] ?? 0;
+      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`it has more than ${this.#rows} rows`);
+      if (this.#row < 0) throw new RangeError("its first row begins in the middle");
+      const definition = definitions?.[i] ?? maxDefinition;
+      const isThere = definition === maxDefinition;
+      // A list that is empty, or not there, has an entry, and no element.
+      if (!isThere && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
+      if (this.#levels !== undefined) this.#levels[this.#size] = level;
+      this.#put(isThere ? found[next++] : undefined);
+      if (this.#counts !== undefined) this.#counts[this.#row] = (this.#counts[this.#row] as number) + 1;
+    }
+  }
+
+  finish(): ChunkValues {
+    if (this.#seen !== this.#entries || this.#row !== this.#rows - 1)
+      throw new RangeError(`it has ${this.#seen} values in ${this.#row + 1} rows, not ${this.#entries} in ${this.#rows}`);
+    const size = this.#size;
+    const values = Array.isArray(this.#values) ? this.#values : (this.#values as Float32Array).subarray(0, size);
+    return { values, counts: this.#counts, levels: this.#levels?.subarray(0, size), missing: this.#missing };
+  }
+
+  #put(value: number | bigint | boolean | Uint8Array | undefined): void {
+    const { dtype, half } = this.#column;
+    const at = this.#size++;
+    const to = this.#values as Float32Array;
+    if (value === undefined) {
+      const float = dtype === "f32" || dtype === "f64";
+      if (float) to[at] = Number.NaN;
+      if (!float && this.#missing < 0) this.#missing = this.#row;
+      if (Array.isArray(this.#values)) this.#values.push(dtype === "string" ? "" : NO_TEXT);
+    } else if (dtype === "string") {
+      (this.#values as string[]).push(this.#text(value as Uint8Array));
+    } else if (dtype === "bytes") {
+      (this.#values as Uint8Array[]).push(value as Uint8Array);
+    } else if (half) {
+      const [low, high] = value as Uint8Array;
+      to[at] = fromHalf((low as number) | ((high as number) << 8));
+    } else {
+      // An integer of fewer bits than its column is brought into them, an unsigned one out of its sign.
+      to[at] = value as number;
+    }
+  }
+
+  /** Texts of a dictionary are decoded once. */
+  #text(bytes: Uint8Array): string {
+    const known = this.#texts.get(bytes);
+    if (known !== undefined) return known;
+    const text = decoder.decode(bytes);
+    this.#texts.set(bytes, text);
+    return text;
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function fieldsOf(head: ThriftStruct, field: number): ThriftStruct {
+  const found = head[field];
+  if (typeof found !== "object" || Array.isArray(found) || found instanceof Uint8Array) throw new RangeError("the head of a page lacks a part");
+  return found as ThriftStruct;
+}
+
+function numberAt(fields: ThriftStruct, field: number): number {
+  const found = fields[field];
+  if (typeof found !== "number" || found < 0) throw new RangeError("the head of a page has no such number");
+  return found;
+}

@@ -1,0 +1,132 @@
+/** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
+import { decompressOf } from "./decompress.ts";
+import { hyparquet } from "./packages.ts";
+import { type ChunkValues, decodeChunk, Unreadable } from "./pages.ts";
+import { Thrift } from "./thrift.ts";
+
+export interface ParquetFile {
+  readonly name: string;
+  readonly columns: readonly FileColumn[];
+  readonly rows: number;
+  /** Rows of each group. */
+  readonly groups: readonly number[];
+  /** Key-value metadata. */
+  readonly about: ReadonlyMap<string, string>;
+  /** The least and the largest integer of a column in a group; undefined where the footer does not say, or some are missing. */
+  range(group: number, column: FileColumn): ChunkRange | undefined;
+  /** @param columns of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
+  read(group: number, columns: readonly FileColumn[]): Promise<ChunkValues[]>;
+}
+
+export interface ChunkRange {
+  readonly min: bigint;
+  readonly max: bigint;
+}
+
+/** "PAR1", and "PARE" of an encrypted footer. */
+const MAGIC = 0x31524150;
+const ENCRYPTED = 0x45524150;
+
+interface Chunk {
+  readonly start: number;
+  readonly length: number;
+  readonly entries: number;
+  readonly codec: string;
+  readonly range: ChunkRange | undefined;
+}
+
+/** @throws RldsError CORRUPT, UNSUPPORTED */
+export async function parquetFile(file: SourceFile, maxBytes: number): Promise<ParquetFile> {
+  const packages = await hyparquet();
+  const corrupt = (message: string, offset?: number, cause?: unknown) => new RldsError("CORRUPT", message, { file: file.name, offset }, { cause });
+  if (file.size < 12) throw corrupt(`the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
+  const tail = viewOf(await file.read(file.size - 8, 8));
+  const magic = tail.getUint32(4, true);
+  if (magic === ENCRYPTED) throw new RldsError("UNSUPPORTED", "the file is encrypted", { file: file.name });
+  if (magic !== MAGIC || viewOf(await file.read(0, 4)).getUint32(0, true) !== MAGIC) throw corrupt("the file does not begin and end with PAR1", file.size - 4);
+  const length = tail.getUint32(0, true);
+  const end = file.size - 8 - length;
+  if (end < 4 || length > maxBytes) throw corrupt(`the footer has ${length} bytes, of a file of ${file.size}`, file.size - 8);
+  const footer = await file.read(end, length + 8);
+  try {
+    // Whoever reads it again can believe its lengths.
+    new Thrift(footer.subarray(0, length)).struct();
+    const metadata = packages.parquetMetadata(footer.slice(), { geoparquet: false });
+    const columns = fileColumns(packages.parquetSchema(metadata) as unknown as SchemaNode);
+    const names = new Set(columns.map(({ place }) => place));
+    if (names.size !== columns.length) throw new RangeError("two columns have one name");
+    const groups = metadata.row_groups.map(({ columns: found, num_rows }) => {
+      if (found.length !== columns.length) throw new RangeError(`a row group has ${found.length} columns, the file ${columns.length}`);
+      const rows = whole(num_rows);
+      return { rows, chunks: found.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
+    });
+    const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+    if (rows !== whole(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, the footer says ${metadata.num_rows}`);
+    return {
+      ...{ name: file.name, columns, rows, groups: groups.map((group) => group.rows) },
+      about: new Map((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""])),
+      range: (group, column) => groups[group]?.chunks[columns.indexOf(column)]?.range,
+      async read(group, wanted) {
+        const { rows, chunks } = groups[group] as (typeof groups)[number];
+        const results: ChunkValues[] = [];
+        for (const column of wanted) {
+          const { start, length, entries, codec } = chunks[columns.indexOf(column)] as Chunk;
+          if (length > maxBytes) throw corrupt(`column ${column.place} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`, start);
+          const decompress = await decompressOf(codec, packages, file.name);
+          const bytes = await file.read(start, length);
+          try {
+            results.push(decodeChunk(bytes, { column, decompress, rows, entries, maxBytes }, packages));
+          } catch (cause) {
+            if (cause instanceof RldsError) throw cause;
+            const message = `column ${column.place} cannot be read: ${reasonOf(cause)}`;
+            if (cause instanceof Unreadable) throw new RldsError("UNSUPPORTED", message, { file: file.name, offset: start }, { cause });
+            throw corrupt(message, start, cause);
+          }
+        }
+        return results;
+      },
+    };
+  } catch (cause) {
+    if (cause instanceof RldsError) throw cause;
+    throw corrupt(`the footer cannot be read: ${reasonOf(cause)}`, end, cause);
+  }
+}
+
+/** Why a decoder threw. Of a TypeError, which it has where a part that it counts on is missing, the engine's own words help nobody. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof TypeError) return "a part of it is missing";
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function whole(value: unknown): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 0) throw new RangeError(`a number of rows, values or bytes is ${value}`);
+  return number;
+}
+
+/** Where a column of a row group is; it must be before the footer. */
+function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
+  if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
+  const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
+  const data = whole(data_page_offset);
+  // Some writers say 0 where there is none.
+  const dictionary = dictionary_page_offset === undefined ? 0 : whole(dictionary_page_offset);
+  const start = dictionary > 0 ? Math.min(data, dictionary) : data;
+  const length = whole(total_compressed_size);
+  if (start < 4 || start + length > end) throw new RangeError(`a column is at byte ${start} with ${length} bytes, of which the file has ${end}`);
+  return { start, length, entries: whole(num_values), codec: String(codec), range: rangeOf(statistics) };
+}
+
+function rangeOf(statistics: unknown): ChunkRange | undefined {
+  const { min_value, max_value, null_count } = (statistics ?? {}) as { [name: string]: unknown };
+  const areIntegers = [min_value, max_value].every((value) => typeof value === "bigint" || Number.isSafeInteger(value));
+  if (!areIntegers || null_count === undefined || Number(null_count) !== 0) return undefined;
+  return { min: BigInt(min_value as number), max: BigInt(max_value as number) };
+}

@@ -1,0 +1,97 @@
+/** What columns a step has in Parquet. */
+
+import type { Dtype } from "../../../schema/dtype.ts";
+import { isText } from "../../../schema/leaf.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+
+/** The key of what our files say of themselves: JSON of a FileForm. */
+export const ABOUT = "reprise.rlds";
+/** Names in front of the columns of episodes. */
+export const EPISODE = "episode/";
+export const EPISODE_INDEX = "episode_index";
+export const STEP_INDEX = "step_index";
+
+export interface FileForm {
+  readonly version: 1;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  /** The number of this file, from 0, and whether it is the last one. */
+  readonly part: number;
+  readonly last: boolean;
+  /** So many there are up to its end. */
+  readonly episodes: number;
+  readonly steps: number;
+  /** Episodes of this part that have no steps, by their numbers, with their metadata as JSON values. */
+  readonly empty: readonly (readonly [number, unknown])[];
+}
+
+/** Of hyparquet's SchemaElement what is used. */
+export interface SchemaElement {
+  readonly name: string;
+  readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY";
+  readonly repetition_type?: "REQUIRED" | "OPTIONAL" | "REPEATED";
+  readonly converted_type?: "UTF8" | "LIST" | "INT_8" | "INT_16" | "UINT_8" | "UINT_16" | "UINT_32" | "UINT_64";
+  readonly num_children?: number;
+}
+
+export interface WrittenColumn extends FoundLeaf {
+  readonly name: string;
+  readonly of: "step" | "episode";
+}
+
+const TYPES: { readonly [D in Dtype]: Pick<SchemaElement, "type" | "converted_type"> } = {
+  bool: { type: "BOOLEAN" },
+  i8: { type: "INT32", converted_type: "INT_8" },
+  u8: { type: "INT32", converted_type: "UINT_8" },
+  i16: { type: "INT32", converted_type: "INT_16" },
+  u16: { type: "INT32", converted_type: "UINT_16" },
+  i32: { type: "INT32" },
+  u32: { type: "INT32", converted_type: "UINT_32" },
+  i64: { type: "INT64" },
+  u64: { type: "INT64", converted_type: "UINT_64" },
+  f32: { type: "FLOAT" },
+  f64: { type: "DOUBLE" },
+};
+
+/** @throws RldsError UNSUPPORTED for a name that two columns would have */
+export function writtenColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): WrittenColumn[] {
+  const columns: WrittenColumn[] = [
+    ...leavesOf(stepSpec).map((found) => ({ ...found, name: found.path, of: "step" as const })),
+    ...leavesOf(metadataSpec as StepSpec).map((found) => ({ ...found, name: EPISODE + found.path, of: "episode" as const })),
+  ];
+  const seen = new Set([EPISODE_INDEX, STEP_INDEX]);
+  for (const { name } of columns) {
+    if (name === "" || seen.has(name)) throw new RldsError("UNSUPPORTED", `${name || "a leaf"} must be a name of its own among the columns: rename it`);
+    seen.add(name);
+  }
+  return columns;
+}
+
+/** A value with dimensions is a list, of lists where there are several. */
+export function schemaOf(columns: readonly WrittenColumn[]): SchemaElement[] {
+  const required = "REQUIRED" as const;
+  const index = (name: string): SchemaElement => ({ name, type: "INT64", repetition_type: required });
+  return [
+    { name: "schema", num_children: columns.length + 2 },
+    index(EPISODE_INDEX),
+    index(STEP_INDEX),
+    ...columns.flatMap(({ name, leaf }) => columnSchema(name, leaf)),
+  ];
+}
+
+/** The elements of one column. */
+export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
+  const required = "REQUIRED" as const;
+  const lists = leaf.shape.flatMap((_, depth): SchemaElement[] => [
+    { name: depth === 0 ? name : "element", repetition_type: required, converted_type: "LIST", num_children: 1 },
+    { name: "list", repetition_type: "REPEATED", num_children: 1 },
+  ]);
+  return [...lists, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
+}
+
+function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {
+  if (isText(leaf)) return leaf.dtype === "string" ? { type: "BYTE_ARRAY", converted_type: "UTF8" } : { type: "BYTE_ARRAY" };
+  return TYPES[leaf.dtype];
+}

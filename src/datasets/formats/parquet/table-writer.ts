@@ -1,0 +1,68 @@
+/** One file of Parquet on its way: a row group at a time. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { StagedFile } from "../sinks/staging.ts";
+import type { hyparquetWriter } from "./packages.ts";
+import type { SchemaElement } from "./schema.ts";
+
+export type ParquetPackage = Awaited<ReturnType<typeof hyparquetWriter>>;
+export type Codec = "SNAPPY" | "UNCOMPRESSED";
+
+/** Rows of a column. */
+export interface WrittenRows {
+  readonly name: string;
+  readonly data: readonly unknown[];
+  /** Else what the package chooses. */
+  readonly encoding?: "PLAIN";
+}
+
+export class TableWriter {
+  readonly file: StagedFile;
+  readonly #bytes: InstanceType<ParquetPackage["ByteWriter"]>;
+  readonly #parquet: InstanceType<ParquetPackage["ParquetWriter"]>;
+
+  constructor(file: StagedFile, schema: readonly SchemaElement[], codec: Codec, { ByteWriter, ParquetWriter }: ParquetPackage) {
+    this.file = file;
+    this.#bytes = new ByteWriter();
+    this.#parquet = new ParquetWriter({ writer: this.#bytes, schema: schema as never, codec, createdBy: "reprise" });
+  }
+
+  /** A row group: the same number of rows of every column. */
+  async write(columnData: readonly WrittenRows[]): Promise<void> {
+    await this.#parquet.write({ columnData: columnData as never, rowGroupSize: Math.max(columnData[0]?.data.length ?? 0, 1) });
+    await this.#drain();
+  }
+
+  /** @param about what the file says of itself, by keys */
+  async finish(about: { readonly [key: string]: string } = {}): Promise<void> {
+    this.#parquet.kvMetadata = Object.entries(about).map(([key, value]) => ({ key, value }));
+    await this.#parquet.finish();
+    await this.#drain();
+    await this.file.close();
+  }
+
+  /** What was encoded goes to the file; the writer counts on from there. */
+  async #drain(): Promise<void> {
+    await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
+    this.#bytes.index = 0;
+  }
+}
+
+/** A dictionary takes -0 for 0, and images are all different. */
+export function encodingOf({ dtype }: StepLeaf): Pick<WrittenRows, "encoding"> {
+  return dtype.startsWith("f") || dtype === "bytes" ? { encoding: "PLAIN" } : {};
+}
+
+/** The value whose elements begin at `at`: a single value, or lists. */
+export function rowOf({ dtype, shape }: StepLeaf, data: ColumnData, at: number): unknown {
+  const element = (i: number) => (dtype === "bool" ? data[i] === 1 : data[i]);
+  if (shape.length === 0) return element(at);
+  const nest = (depth: number, from: number): unknown[] => {
+    const below = sizeOf(shape.slice(depth + 1));
+    const deeper = depth + 1 < shape.length;
+    return Array.from({ length: shape[depth] as number }, (_, k) => (deeper ? nest(depth + 1, from + k * below) : element(from + k)));
+  };
+  return nest(0, at);
+}

@@ -1,0 +1,92 @@
+/** A column's values as the column of a step's leaf. */
+
+import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
+import { zeros } from "../../../schema/dtype.ts";
+import { isText, sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { FileColumn } from "./columns.ts";
+import type { ChunkValues } from "./pages.ts";
+import type { ParquetFile } from "./parquet-file.ts";
+
+/** Where a message says the values are from. */
+export interface TablePlace {
+  readonly file: string;
+  readonly column: FileColumn;
+}
+
+/** What the values of a column are; a list has the shape that it has in the first row. Undefined for a type that is not read. */
+export function leafOfColumn({ dtype, lists }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
+  if (dtype === undefined) return undefined;
+  return { dtype, shape: lists === 0 ? [] : shapeOf(lists, first) } as StepLeaf;
+}
+
+/** The lists of the first row: how many elements there are from one beginning to the next. */
+function shapeOf(lists: number, first: ChunkValues | undefined): number[] {
+  const count = first?.counts?.[0] ?? 0;
+  if (lists === 1 || count === 0) return [count, ...new Array<number>(lists - 1).fill(0)];
+  const levels = (first as ChunkValues & { readonly levels: Uint8Array }).levels.subarray(0, count);
+  // Lists that begin at a level or above it.
+  const begun = Array.from({ length: lists }, (_, level) => levels.filter((one) => one <= level).length);
+  const sizes = [...begun, count];
+  return Array.from({ length: lists }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
+}
+
+/** All rows of a row group, checked. @throws RldsError INVALID_DATA for values that are missing · UNSUPPORTED for lists of several lengths */
+export function columnOf(found: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: TablePlace): ColumnData {
+  const { values, counts, levels, missing } = found;
+  const subject = `column ${column.keys.join("/")}`;
+  if (missing >= 0) throw new RldsError("INVALID_DATA", `${subject} must have a value in every row, got none in row ${missing} of a row group`, { file });
+  const size = sizeOf(leaf.shape);
+  const odd = counts?.findIndex((count) => count !== size) ?? -1;
+  if (odd >= 0) throw ragged(subject, leaf, `${counts?.[odd]} elements in row ${odd} of a row group`, file);
+  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => ragged(subject, leaf, "lists of other lengths", file));
+  if (values.length !== rows * size) throw ragged(subject, leaf, `${values.length} elements in ${rows} rows`, file);
+  return values as ColumnData;
+}
+
+function checkLevels(levels: Uint8Array, shape: readonly number[], error: () => RldsError): void {
+  const size = sizeOf(shape);
+  const below = shape.map((_, depth) => sizeOf(shape.slice(depth)));
+  const pattern = Uint8Array.from({ length: size }, (_, i) => below.findIndex((elements) => i % elements === 0));
+  for (let i = 0; i < size; i++) if (pattern[i] === 255) pattern[i] = shape.length;
+  for (let i = 0, k = 0; i < levels.length; i++, k = k + 1 === size ? 0 : k + 1) if (levels[i] !== pattern[k]) throw error();
+}
+
+function ragged(subject: string, { shape }: StepLeaf, got: string, file: string): RldsError {
+  return new RldsError("UNSUPPORTED", `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${got}`, { file });
+}
+
+/** Rows from … to - 1, without a copy where they are numbers. */
+export function slice(data: ColumnData, size: number, from: number, to: number): ColumnData {
+  return Array.isArray(data) ? data.slice(from * size, to * size) : (data as Float32Array).subarray(from * size, to * size);
+}
+
+/** Pieces one behind the other, in an array of their own. */
+export function joined(leaf: StepLeaf, pieces: readonly ColumnData[]): ColumnData {
+  if (isText(leaf)) return pieces.flat() as ColumnData;
+  const all = zeros(
+    leaf.dtype as Dtype,
+    pieces.reduce((sum, piece) => sum + piece.length, 0),
+  ) as unknown as Float32Array;
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece as Float32Array, at);
+    at += piece.length;
+  }
+  return all as AnyArray;
+}
+
+/** Bytes that rows take, about. */
+export function bytesOf(data: readonly ColumnData[]): number {
+  return data.reduce((sum, column) => {
+    if (!Array.isArray(column)) return sum + (column as Float32Array).byteLength;
+    return sum + column.reduce((all, value) => all + value.length + 16, 0);
+  }, 0);
+}
+
+/** The column of a name, with dots or slashes. */
+export function columnNamed(file: ParquetFile, name: string): FileColumn | undefined {
+  return file.columns.find(({ keys }) => keys.join("/") === name || keys.join(".") === name);
+}

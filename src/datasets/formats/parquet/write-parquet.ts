@@ -1,0 +1,117 @@
+/** An RLDS dataset as Parquet: a row a step. */
+import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
+import { piecesOf } from "../../model/pieces.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { jsonRow } from "../jsonl/json-values.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
+import { Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { hyparquetWriter } from "./packages.ts";
+import { PartWriter } from "./part-writer.ts";
+import { type FileForm, schemaOf, writtenColumns } from "./schema.ts";
+
+export interface ParquetWriteOptions extends WriteOptions {
+  /** A path that ends with .parquet is one file, whatever its size; in a folder a new file begins with the next episode once one has so many bytes. Default: 256 MiB */
+  readonly fileBytes?: number;
+  /** The most rows of a row group; wide rows make smaller ones, of a million elements. Default: 10,000 */
+  readonly groupRows?: number;
+  /** Default: "snappy" */
+  readonly compression?: "snappy" | "none";
+}
+
+const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite";
+/** Steps that are columns at a time. */
+const PIECE = 1024;
+const PART = /^part-\d+\.parquet$/;
+
+/**
+ * Writes one row a step: `episode_index`, `step_index`, a column a leaf (`observation/state`; a value with dimensions is a list, of lists where there are several), and
+ * an episode's metadata as columns `episode/…`, the same in all of its rows. The form stands in each file's metadata under `reprise.rlds`: openParquet gives back the same data, episodes without steps
+ * included. A folder has `part-00000.parquet` …, and must have no other .parquet files. Files have their names once all are written. The same data gives the same bytes. Memory: one row group, of at most 32 MiB of texts and bytes, and one row.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without hyparquet-writer · EMPTY
+ * where no step tells the form · IO where it cannot be written, or something is there already
+ */
+export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
+  const { fileBytes = 2 ** 28, groupRows = 10_000, compression = "snappy", overwrite = false, signal, onProgress } = onlyKeys("options", options, OPTIONS);
+  integer("fileBytes", fileBytes, 1);
+  integer("groupRows", groupRows, 1);
+  flag("overwrite", overwrite);
+  if (compression !== "snappy" && compression !== "none") throw mustBe(RangeError, "compression", '"snappy" or "none"', compression);
+  const packages = await hyparquetWriter();
+  const { folder, file: single } = await sinkOf(to, [".parquet"]);
+  const settled = { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single };
+  return Staging.within(folder, "", single, (staging) => written(staging, rlds, settled));
+}
+
+interface Settled extends Required<Pick<ParquetWriteOptions, "fileBytes" | "groupRows" | "compression">>, WriteOptions {
+  readonly packages: Awaited<ReturnType<typeof hyparquetWriter>>;
+  readonly folder: SinkFolder;
+  readonly single: string | undefined;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Settled): Promise<WriteReport> {
+  const { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single } = settled;
+  const there = (await staging.found()).filter((path) => single === undefined || path === single);
+  const foreign = single === undefined ? there.find((path) => path.endsWith(".parquet") && !PART.test(path)) : undefined;
+  if (foreign !== undefined)
+    throw new RldsError("IO", "the folder contains another .parquet file, which would be read as a part of the dataset: use another folder", {
+      file: `${folder.name}/${foreign}`,
+    });
+  if (there.length > 0 && !overwrite) {
+    const what =
+      single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file exists already: overwrite: true replaces it";
+    throw new RldsError("IO", what, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
+  }
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  try {
+    const columns = writtenColumns(stepSpec, metadataSpec);
+    const schema = schemaOf(columns);
+    const parts: PartWriter[] = [];
+    let empty: [number, unknown][] = [];
+    let finished = 0;
+    let [count, steps] = [0, 0];
+    const begin = async () => {
+      const part = new PartWriter(await staging.create(), schema, columns, groupRows, compression === "snappy" ? "SNAPPY" : "UNCOMPRESSED", packages);
+      parts.push(part);
+      return part;
+    };
+    // A part knows whether it is the last one only when the next begins, or nothing does.
+    const finish = async (last: boolean) => {
+      const form: FileForm = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty };
+      const part = parts.at(-1) as PartWriter;
+      await part.finish(form);
+      finished += part.file.bytes;
+      empty = [];
+    };
+    let part = await begin();
+    for await (const { steps: given, ...metadata } of episodes) {
+      if (single === undefined && part.file.bytes >= fileBytes) {
+        await finish(false);
+        part = await begin();
+      }
+      const collector = new Collector(metadataSpec as StepSpec, 1);
+      collector.add(metadata, { episode: count }, "the episode's metadata");
+      const { data } = collector.take();
+      let length = 0;
+      for await (const piece of piecesOf(given, stepSpec, { episode: count, max: PIECE, signal })) {
+        await part.add({ episode: count, from: piece.from, length: piece.length, steps: piece.data, metadata: data });
+        length += piece.length;
+      }
+      if (length === 0) empty.push([count, jsonRow(metadataSpec as StepSpec, data, 0)]);
+      count++;
+      steps += length;
+      onProgress?.({ episodes: count, steps, bytes: finished + part.file.bytes });
+    }
+    await finish(true);
+    signal?.throwIfAborted();
+    const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
+    const replaced = there.filter((path) => path === single || PART.test(path));
+    const files = await staging.commit(names, replaced);
+    return { episodes: count, steps, bytes: finished, files };
+  } finally {
+    await close();
+  }
+}

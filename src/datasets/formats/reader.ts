@@ -1,0 +1,44 @@
+/** What every reader of files gives: a dataset that knows where it is from. */
+import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
+import type { StepColumns } from "../model/step-columns.ts";
+
+export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot" | "recording";
+
+/** An episode as the readers give it: its steps are there, as columns. */
+export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
+  readonly steps: StepColumns<S>;
+}
+
+/** Can be gone through again and again; each time reads the files anew. */
+export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> {
+  readonly format: Format;
+  /** Of the dataset, as its files say it, or else the file's or folder's. */
+  readonly name: string;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  /** How many there are, where the files say so before they are read. */
+  readonly episodes?: number;
+  readonly steps?: number;
+  /** The names of its splits, where it has any, and the one that is read. */
+  readonly splits?: readonly string[];
+  readonly split?: string;
+  /** What the files say of themselves: licence, description, environment. */
+  readonly about: { readonly [key: string]: unknown };
+  /**
+   * The episodes from number `episode` on (0, 1, …), without reading those before it; past the last one there are none. Absent where nothing in the files says where an
+   * episode is: TFDS, JSON lines. What says it is read once, the first time that it is needed.
+   * @throws RangeError for what is no whole number from 0 on
+   */
+  startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
+  /** Steps of each episode, in their order, without the steps themselves. Absent where files do not say them ahead. O(episodes), or O(rows) of a column that says where they end. */
+  lengths?(): Promise<readonly number[]>;
+  /** Lets go of the files. */
+  close(): Promise<void>;
+}
+
+/** Options that every reader takes. */
+export interface ReadOptions {
+  readonly signal?: AbortSignal;
+  /** The most bytes that one record, page or row group may take in memory; 1 GiB where it is left out. More is a file that is not what it says. */
+  readonly maxBytes?: number;
+}

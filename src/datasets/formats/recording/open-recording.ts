@@ -1,0 +1,120 @@
+/** Recordings of reprise/record as datasets. */
+import { integer, onlyKeys, ReplayError } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { ready } from "../../../files/builtins.ts";
+import type { Directory } from "../../../files/directory.ts";
+import { readingOneMoment } from "../../../storage/log/moment.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { RowForm } from "../../model/recording/row-form.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
+import { imageDecoder } from "../images/images.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { episodesOf } from "./episodes.ts";
+import { type Listing, listed } from "./listed.ts";
+import { PendingFrames } from "./read-frames.ts";
+import { DirectoryFolder, type RecordingFolder } from "./recording-folder.ts";
+import { SourceDirectory } from "./source-directory.ts";
+import { readSpec } from "./step-form.ts";
+
+export interface RecordingOptions extends ReadOptions {
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+/** A folder of any source; or what `opfs` or `memory` of reprise/storage gave, also while it is recorded to. */
+export type RecordingSource = Source | Directory;
+
+/** A recording as a dataset: how much there is is known before any step is read. */
+export interface Recording<S = RldsStep> extends RldsReader<S> {
+  readonly episodes: number;
+  readonly steps: number;
+  /** The episodes from number `episode` on (0, 1, …); behind the last one there are none. @throws RangeError for what is no whole number from 0 on */
+  startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
+  /** Steps of each episode, in order. O(episodes) */
+  lengths(): Promise<readonly number[]>;
+}
+
+/** What is known of a recorded episode. */
+const METADATA: { readonly [name: string]: StepSpec } = {
+  task: { dtype: "string", shape: [] },
+  success: { dtype: "bool", shape: [] },
+  finished: { dtype: "bool", shape: [] },
+  [FINAL_STEP]: FINAL_STEP_LEAF,
+};
+
+/**
+ * A recording as an RLDS dataset: `metadata` of an episode is its `task`, `success`, whether it was `finished` or a crash has cut it, and its `final_step`: "observation" where the last step was given as `final`, else "transition"; `about` has `fps`, the `tasks`, and what
+ * the recorder was told. Steps have what was recorded, and RLDS's flags; frames are pixels. What a recorder has flushed is there, also while it goes on: the reader shows
+ * the moment when it was opened. Of each file but the newest only the beginning is read before the steps are. Memory: one episode, and one file where the source
+ * has to be waited for (a URL, a Blob in a page).
+ * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
+ */
+export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
+  const { maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
+  integer("maxBytes", maxBytes, 1);
+  await ready;
+  const read = async () => {
+    const folder = await folderOf(from, { maxBytes, signal, fetch });
+    try {
+      return await reader<S>(folder, await listed(folder, signal), maxBytes, signal);
+    } finally {
+      await folder.letGo();
+    }
+  };
+  return rlds("the recording", () => readingOneMoment("the recording", read, signal));
+}
+
+async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {
+  const { about, episodes } = listing;
+  const form = new RowForm(about.spec);
+  const stepSpec = readSpec(about.spec);
+  const decode = about.images === "png" && form.frames.length > 0 ? await imageDecoder() : undefined;
+  const from = (first: number): AsyncIterable<ReadEpisode<S>> => ({
+    async *[Symbol.asyncIterator]() {
+      const frames = new PendingFrames(form, about, decode, maxBytes);
+      const each = episodesOf<S>(folder.fork(), first, { listing, form, stepSpec, frames, maxBytes, signal });
+      try {
+        for (;;) {
+          const { done, value } = await rlds(folder.directory.name, () => each.next());
+          if (done === true) return;
+          yield value;
+        }
+      } finally {
+        await each.return(undefined);
+      }
+    },
+  });
+  return {
+    format: "recording",
+    name: folder.directory.name,
+    stepSpec,
+    metadataSpec: METADATA,
+    episodes: episodes.length,
+    steps: episodes.reduce((sum, { steps }) => sum + steps, 0),
+    about: { ...about.about, fps: about.fps, tasks: [...new Set(episodes.map(({ task }) => task))].filter((task) => task !== "") },
+    [Symbol.asyncIterator]: () => from(0)[Symbol.asyncIterator](),
+    startingAt: (episode: number) => from(integer("episode", episode, 0)),
+    lengths: async () => episodes.map(({ steps }) => steps),
+    close: () => folder.letGo(),
+  };
+}
+
+async function folderOf(from: RecordingSource, options: RecordingOptions & { readonly maxBytes: number }): Promise<RecordingFolder> {
+  if (typeof (from as Partial<Directory> | null)?.lock === "function") return new DirectoryFolder(from as Directory);
+  const { folder, file } = await sourceOf(from as Source, options);
+  if (folder !== undefined) return SourceDirectory.of(folder, options.maxBytes, options.signal);
+  await file.close();
+  throw new RldsError("UNSUPPORTED", "a file alone is no recording: give the folder that has 00000001.rpr", { file: file.name });
+}
+
+/** Errors of the log, as errors of a dataset. */
+async function rlds<T>(file: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof ReplayError) || error instanceof RldsError) throw error;
+    throw new RldsError(error.code, error.message, { file }, { cause: error });
+  }
+}

@@ -1,0 +1,156 @@
+/** A folder of any source as the log's readers want a directory: what can be read at once is, what must be waited for is fetched first. */
+
+import { closable, type Directory, type StorageFile } from "../../../files/directory.ts";
+import { momentOf, type SegmentSizes } from "../../../storage/log/moment.ts";
+import { fileOf } from "../../../storage/log/segment-head.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import type { RecordingFolder } from "./recording-folder.ts";
+import { SourceFiles } from "./source-files.ts";
+
+/** Asked for bytes that are not there yet. */
+class Missing extends Error {
+  readonly file: string;
+  readonly at: number;
+  readonly length: number;
+
+  constructor(file: string, at: number, length: number) {
+    super(`${file} is not there yet`);
+    this.file = file;
+    this.at = at;
+    this.length = length;
+  }
+}
+
+/** Bytes of a file that were fetched. */
+interface Fetched {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+export class SourceDirectory implements Directory, RecordingFolder {
+  readonly name: string;
+  readonly #folder: SourceFolder;
+  /** Where in the folder it is, with a slash at its end. */
+  readonly #prefix: string;
+  readonly #maxBytes: number;
+  /** As they were at one moment: somebody may still write. */
+  readonly #sizes: SegmentSizes;
+  readonly #open = new Map<string, SourceFile>();
+  readonly #fetched = new Map<string, Fetched>();
+
+  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders · ReplayError LOCKED where its owner writes all the time */
+  static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
+    const { files, prefix } = await SourceFiles.of(folder);
+    return new SourceDirectory(folder, prefix, maxBytes, await momentOf(files, signal));
+  }
+
+  private constructor(folder: SourceFolder, prefix: string, maxBytes: number, sizes: SegmentSizes) {
+    this.#sizes = sizes;
+    this.name = prefix === "" ? folder.name : `${folder.name}/${prefix.slice(0, -1)}`;
+    this.#folder = folder;
+    this.#prefix = prefix;
+    this.#maxBytes = maxBytes;
+  }
+
+  get directory(): Directory {
+    return this;
+  }
+
+  fork(): SourceDirectory {
+    return new SourceDirectory(this.#folder, this.#prefix, this.#maxBytes, this.#sizes);
+  }
+
+  list(): string[] {
+    return [...this.#sizes.keys()];
+  }
+
+  open(name: string): StorageFile {
+    const size = this.#sizes.get(name);
+    if (size === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+    const readOnly = () => {
+      throw new RldsError("UNSUPPORTED", "the recording is only read here", { file: name });
+    };
+    return closable(name, {
+      size: () => size,
+      read: (into, at) => this.#read(name, into, at, size),
+      write: readOnly,
+      truncate: readOnly,
+      sync: readOnly,
+    });
+  }
+
+  remove(name: string): void {
+    throw new RldsError("UNSUPPORTED", "the recording is only read here", { file: name });
+  }
+
+  lock(): () => void {
+    return () => {};
+  }
+
+  async reading<T>(read: () => T): Promise<T> {
+    for (;;) {
+      try {
+        return read();
+      } catch (error) {
+        const { cause } = error as { cause?: unknown };
+        if (!(cause instanceof Missing)) throw error;
+        await this.#fetch(cause.file, cause.at, cause.length);
+      }
+    }
+  }
+
+  async ready(segment: number): Promise<void> {
+    const name = fileOf(segment);
+    await this.#fetch(name, 0, this.#sizes.get(name) ?? 0);
+  }
+
+  async bytes(name: string, most: number): Promise<Uint8Array> {
+    const file = await this.#folder.open(this.#prefix + name);
+    try {
+      if (file.size > most) throw new RldsError("CORRUPT", `the file has ${file.size} bytes where at most ${most} can be`, { file: name });
+      return await file.read(0, file.size);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async letGo(): Promise<void> {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    this.#fetched.clear();
+    for (const file of open) await file.close();
+  }
+
+  #read(name: string, into: Uint8Array, at: number, size: number): number {
+    const length = Math.min(into.length, Math.max(0, size - at));
+    if (length === 0) return 0;
+    const file = this.#open.get(name);
+    if (file?.readNow !== undefined) {
+      into.set(file.readNow(at, length));
+      return length;
+    }
+    const there = this.#fetched.get(name);
+    const from = at - (there?.at ?? 0);
+    if (there === undefined || from < 0 || from + length > there.bytes.length) throw new Missing(name, at, length);
+    into.set(there.bytes.subarray(from, from + length));
+    return length;
+  }
+
+  /** Opens a file; of one that is not read at once, fetches some bytes: they take the place of those before. */
+  async #fetch(name: string, at: number, length: number): Promise<void> {
+    let file = this.#open.get(name);
+    if (file === undefined) {
+      file = await this.#folder.open(this.#prefix + name, { grows: true });
+      this.#open.set(name, file);
+    }
+    if (file.readNow !== undefined) return;
+    const before = this.#fetched.get(name);
+    // A walk begins anew with what it had.
+    const from = Math.min(at, before?.at ?? at);
+    const to = Math.max(at + length, before === undefined ? 0 : before.at + before.bytes.length);
+    if (to - from > this.#maxBytes)
+      throw new RldsError("CORRUPT", `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`, { file: name });
+    this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
+  }
+}

@@ -1,0 +1,88 @@
+/** The segments in a folder of any source, each looked at when it is asked for. */
+
+import type { LogFiles } from "../../../storage/log/moment.ts";
+import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { openedIfThere, type SourceFile, type SourceFolder } from "../sources/source.ts";
+
+/** How many numbers are tried where a folder cannot be listed. */
+const MOST_SEGMENTS = 1_000_000;
+
+export class SourceFiles implements LogFiles {
+  readonly #folder: SourceFolder;
+  /** Where in the folder they are, with a slash at its end. */
+  readonly #prefix: string;
+  readonly #isListed: boolean;
+  /** Sizes that were seen as the numbers were tried: those of older segments are not asked for twice. */
+  readonly #tried = new Map<string, number>();
+
+  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders */
+  static async of(folder: SourceFolder): Promise<{ readonly files: SourceFiles; readonly prefix: string }> {
+    const paths = await folder.list();
+    if (paths === undefined) return { files: new SourceFiles(folder, "", false), prefix: "" };
+    const segments = paths.filter((path) => segmentOf(path.slice(path.lastIndexOf("/") + 1)) > 0);
+    const [prefix, ...more] = new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)));
+    if (prefix === undefined) throw none(folder.name);
+    if (more.length > 0)
+      throw new RldsError("UNSUPPORTED", `there are ${more.length + 1} recordings: give one of ${[prefix, ...more].slice(0, 4).join(", ")}`, {
+        file: folder.name,
+      });
+    return { files: new SourceFiles(folder, prefix, true), prefix };
+  }
+
+  private constructor(folder: SourceFolder, prefix: string, isListed: boolean) {
+    this.#folder = folder;
+    this.#prefix = prefix;
+    this.#isListed = isListed;
+  }
+
+  async list(): Promise<readonly string[]> {
+    if (!this.#isListed) return this.#try();
+    const paths = (await this.#folder.list()) ?? [];
+    return paths.filter((path) => path.startsWith(this.#prefix)).map((path) => path.slice(this.#prefix.length));
+  }
+
+  async look(name: string): Promise<number | undefined> {
+    const known = this.#tried.get(name);
+    if (known !== undefined && this.#tried.has(fileOf(segmentOf(name) + 2))) return known;
+    return this.#sized(name);
+  }
+
+  async read(name: string, at: number, length: number): Promise<Uint8Array> {
+    const file = await this.#open(name);
+    if (file === undefined) return new Uint8Array(0);
+    try {
+      return await file.read(at, Math.max(0, Math.min(length, file.size - at)));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Nobody can list the folder: segments have numbers. */
+  async #try(): Promise<readonly string[]> {
+    this.#tried.clear();
+    for (let segment = 1; segment <= MOST_SEGMENTS; segment++) {
+      const size = await this.#sized(fileOf(segment));
+      if (size === undefined) {
+        if (segment === 1) throw none(this.#folder.name);
+        return [...this.#tried.keys()];
+      }
+      this.#tried.set(fileOf(segment), size);
+    }
+    throw new RldsError("UNSUPPORTED", `there are more than ${MOST_SEGMENTS} segments`, { file: this.#folder.name });
+  }
+
+  async #sized(name: string): Promise<number | undefined> {
+    const file = await this.#open(name);
+    await file?.close();
+    return file?.size;
+  }
+
+  #open(name: string): Promise<SourceFile | undefined> {
+    return openedIfThere(this.#folder, this.#prefix + name, { grows: true });
+  }
+}
+
+function none(file: string): RldsError {
+  return new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file });
+}

@@ -1,0 +1,264 @@
+/**
+ * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/record/row.ts), and how its episode goes on.
+ * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
+ */
+
+import { LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
+import { loggerOf } from "../../../base/warnings.ts";
+import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
+import { attempt } from "../../../files/attempt.ts";
+import type { Directory, StorageFile } from "../../../files/directory.ts";
+import type { Engine } from "../../../memory/engine.ts";
+import { SectionMemory } from "../../../memory/section-memory.ts";
+import { engineOf, type Replay, savedOf } from "../../../replay/replay.ts";
+import { HEAD_BYTES, type PlacedLeaf, SHARED, WIDE } from "../../../schema/layout.ts";
+import { blank, isText } from "../../../schema/leaf.ts";
+import { readTexts, textBytes } from "../../../schema/text.ts";
+import { SECTION_BYTES } from "../../../storage/format/section.ts";
+import type { Retain } from "../../../storage/log/durability.ts";
+import { type Recovered, recover } from "../../../storage/log/scan.ts";
+import { sectionsOf } from "../../../storage/log/sections.ts";
+import { fileOf } from "../../../storage/log/segment-head.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { Words } from "./words.ts";
+
+const COUNT_BYTES = 4;
+const LINK_BYTES = 8;
+/** How the episode ends with a row is in the upper two bits of its link. */
+const END_SHIFT = 30;
+
+/** A record of a row that was just taken, in the payload of its section. */
+interface Fresh {
+  readonly number: number;
+  readonly link: number;
+  readonly episode: number;
+  readonly at: number;
+  /** Versions of its frames. */
+  readonly frames: readonly number[];
+}
+
+/** Where in the files the records of a pool are, oldest first. */
+class Records {
+  readonly bytes: number;
+  readonly segments = new Words();
+  /** Offsets in a file of at most 2 GiB and a group. */
+  readonly offsets = new Words();
+  /** The newest record of each row, by its number; from 1 on. */
+  readonly newest = new Map<number, number>();
+
+  constructor(bytes: number) {
+    this.bytes = bytes;
+  }
+
+  add(number: number, segment: number, offset: number): number {
+    const index = this.segments.push(segment);
+    this.offsets.push(offset);
+    this.newest.set(number, index);
+    return index;
+  }
+}
+
+export class JournalHistory {
+  readonly pieces: readonly Piece[];
+  readonly #directory: Directory;
+  readonly #leaves: readonly PlacedLeaf[];
+  /** Where in a record each wide leaf is. */
+  readonly #wide = new Map<PlacedLeaf, number>();
+  readonly #framesOfStep: number;
+  readonly #steps: Records;
+  readonly #pools: readonly Records[];
+  /** Of each step: its episode, how that ends with it, the versions of its frames. */
+  readonly #episodes = new Words();
+  readonly #ends = new Words();
+  readonly #frames = new Words();
+  readonly #links = new Map<number, number>();
+  readonly #streams = new Map<number, string>();
+
+  /** Reads all files. @returns undefined for a journal that gives space back @throws ReplayError CORRUPT, IO; what `signal` says */
+  static async of(directory: Directory, replay: Replay, signal?: AbortSignal): Promise<JournalHistory | undefined> {
+    const memory = new SectionMemory();
+    const recovered = recover(directory, memory, { salvage: false, logger: loggerOf(null) });
+    const { retain } = (recovered?.head.about ?? {}) as { readonly retain?: Retain };
+    if (recovered === undefined || retain !== "all") return undefined;
+    const engine = engineOf(replay);
+    const history = new JournalHistory(directory, engine);
+    await history.#read(recovered, memory, signal);
+    (history as { pieces: readonly Piece[] }).pieces = history.#grouped(openEpisodes(engine, savedOf(replay)));
+    return history;
+  }
+
+  private constructor(directory: Directory, { layout }: Engine) {
+    this.pieces = [];
+    this.#directory = directory;
+    this.#leaves = layout.leaves;
+    let bytes = HEAD_BYTES + layout.rowBytes;
+    for (const leaf of layout.leaves) {
+      if (leaf.kind !== WIDE) continue;
+      this.#wide.set(leaf, bytes);
+      bytes += leaf.bytes;
+    }
+    this.#steps = new Records(bytes);
+    this.#pools = layout.pools.map(({ frameBytes }) => new Records(HEAD_BYTES + Math.ceil(frameBytes / 8) * 8));
+    this.#framesOfStep = layout.leaves.reduce((sum, leaf) => sum + framesOf(leaf), 0);
+  }
+
+  get steps(): number {
+    return this.#steps.segments.length;
+  }
+
+  /** A column for each leaf, of some steps. */
+  columns(steps: Uint32Array): ColumnData[] {
+    const columns = this.#leaves.map(({ leaf, size }) => blank(leaf, size * steps.length));
+    const files = new Map<number, StorageFile>();
+    const record = new Uint8Array(this.#steps.bytes);
+    const frame = new Uint8Array(Math.max(0, ...this.#pools.map(({ bytes }) => bytes)));
+    try {
+      for (const [i, step] of steps.entries()) {
+        this.#fill(record, this.#steps, step, files);
+        let at = step * this.#framesOfStep;
+        for (const leaf of this.#leaves) {
+          const column = columns[leaf.index] as ColumnData;
+          if (leaf.kind === SHARED) {
+            const pool = this.#poolOf(leaf);
+            for (let f = 0; f < framesOf(leaf); f++, at++) {
+              const version = this.#frames.at(at);
+              if (version === 0) continue;
+              this.#fill(frame, pool, version - 1, files);
+              put(column, leaf, i * leaf.bytes + f * leaf.frameBytes, frame.subarray(HEAD_BYTES, HEAD_BYTES + leaf.frameBytes));
+            }
+          } else {
+            const from = this.#wide.get(leaf) ?? HEAD_BYTES + leaf.offset;
+            put(column, leaf, i * leaf.bytes, record.subarray(from, from + leaf.bytes));
+          }
+        }
+      }
+    } finally {
+      for (const file of files.values()) file.close();
+    }
+    return columns as ColumnData[];
+  }
+
+  async #read(recovered: Recovered, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
+    let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
+    const ends = () => {
+      // Records come newest first. What was salvaged is written once more as it is, and is nothing new.
+      if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
+      group = undefined;
+    };
+    for (const _ of sectionsOf(this.#directory, recovered, memory, loggerOf(null), (kind, id, payload, segment, at) => {
+      if (group?.of !== at.group) ends();
+      group ??= { of: at.group, rows: [], isNew: false };
+      if (kind === STREAMS) {
+        const bytes = String.fromCharCode(...payload);
+        if (this.#streams.get(id) !== bytes) group.isNew = true;
+        this.#streams.set(id, bytes);
+        return;
+      }
+      if (kind !== ROWS && kind !== LINKS) return;
+      const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+      const from = at.from + SECTION_BYTES;
+      if (kind === ROWS && id < this.#pools.length) this.#addFrames(this.#pools[id] as Records, view, segment, from);
+      if (id !== this.#pools.length) return;
+      if (kind === LINKS) {
+        const open = group;
+        for (let k = COUNT_BYTES; k < payload.length; k += LINK_BYTES) this.#link(view.getUint32(k, true), view.getUint32(k + 4, true), open.rows);
+        return;
+      }
+      for (let k = COUNT_BYTES; k < payload.length; k += this.#steps.bytes) {
+        const [number, link, episode] = [view.getUint32(k, true), view.getUint32(k + 4, true), view.getUint32(k + 8, true)];
+        const known = this.#steps.newest.get(number);
+        if (known === undefined || this.#links.get(number) !== link || this.#episodes.at(known) !== episode) group.isNew = true;
+        group.rows.push({ number, link, episode, at: from + k, segment, frames: this.#framesIn(view, k) });
+      }
+    })) {
+      signal?.throwIfAborted();
+      await undefined;
+    }
+    ends();
+  }
+
+  /** Of a row of the open group, which is not added yet, the record says it already. */
+  #link(number: number, link: number, open: readonly Fresh[]): void {
+    const index = this.#steps.newest.get(number);
+    if (index === undefined || open.some((row) => row.number === number)) return;
+    this.#links.set(number, link);
+    this.#ends.set(index, link >>> END_SHIFT);
+  }
+
+  #add({ number, link, episode, at, segment, frames }: Fresh & { readonly segment: number }): void {
+    this.#steps.add(number, segment, at);
+    this.#links.set(number, link);
+    this.#episodes.push(episode);
+    this.#ends.push(link >>> END_SHIFT);
+    for (const version of frames) this.#frames.push(version);
+  }
+
+  #addFrames(pool: Records, view: DataView, segment: number, from: number): void {
+    for (let k = COUNT_BYTES; k < view.byteLength; k += pool.bytes) pool.add(view.getUint32(k, true), segment, from + k);
+  }
+
+  /** One more than the index of each frame's newest record; 0 for none. */
+  #framesIn(view: DataView, record: number): number[] {
+    const versions: number[] = [];
+    for (const leaf of this.#leaves)
+      for (let f = 0; f < framesOf(leaf); f++) {
+        const number = view.getUint32(record + HEAD_BYTES + leaf.offset + 4 * f, true);
+        versions.push(number === 0 ? 0 : 1 + (this.#poolOf(leaf).newest.get(number) ?? -1));
+      }
+    return versions;
+  }
+
+  #poolOf({ leaf }: PlacedLeaf): Records {
+    const names = [...new Set(this.#leaves.flatMap((one) => (one.leaf.shared === undefined ? [] : [one.leaf.shared])))];
+    return this.#pools[names.indexOf(leaf.shared as string)] as Records;
+  }
+
+  /** The steps of each episode, in the order in which the episodes began. */
+  #grouped(open: OpenEpisodes): Piece[] {
+    const steps = new Map<number, Words>();
+    for (let i = 0; i < this.steps; i++) {
+      const episode = this.#episodes.at(i);
+      const own = steps.get(episode) ?? new Words();
+      if (own.push(i) === 0) steps.set(episode, own);
+    }
+    return [...steps]
+      .sort(([a], [b]) => a - b)
+      .map(([episode, own]) => {
+        const rows = own.taken();
+        const end = this.#ends.at(rows.at(-1) as number);
+        return { episode, rows, end, openSteps: end === 0 ? (open.get(episode) ?? 0) : 0 };
+      });
+  }
+
+  #fill(into: Uint8Array, records: Records, index: number, files: Map<number, StorageFile>): void {
+    const segment = records.segments.at(index);
+    const name = fileOf(segment);
+    let file = files.get(segment);
+    if (file === undefined) {
+      file = attempt("opening", this.#directory, name, () => this.#directory.open(name, false));
+      files.set(segment, file);
+    }
+    const offset = records.offsets.at(index);
+    for (let done = 0; done < records.bytes; ) {
+      const read = attempt("reading", this.#directory, name, () => (file as StorageFile).read(into.subarray(done, records.bytes), offset + done));
+      if (!(read > 0)) break;
+      done += read;
+    }
+  }
+}
+
+function framesOf({ kind, leaf }: PlacedLeaf): number {
+  return kind === SHARED ? (leaf.stack ?? 1) : 0;
+}
+
+/** Puts bytes of a leaf into its column. @param at in bytes */
+function put(column: ColumnData, { leaf, bytes, size }: PlacedLeaf, at: number, from: Uint8Array): void {
+  if (isText(leaf)) {
+    const texts: string[] = [];
+    readTexts(from, 0, leaf.maxBytes, texts, from.length / textBytes(leaf.maxBytes));
+    for (const [i, text] of texts.entries()) (column as string[])[(at / bytes) * size + i] = text;
+    return;
+  }
+  const { buffer, byteOffset } = column as Uint8Array;
+  new Uint8Array(buffer, byteOffset + at, from.length).set(from);
+}

@@ -1,0 +1,48 @@
+/** A journal in memory, as it was at one moment, while its owner may go on. */
+import { type OpenReplay, Replay } from "../../../replay/replay.ts";
+import { type Directory, ready } from "../../../storage/index.ts";
+import { readingOneMoment } from "../../../storage/log/moment.ts";
+import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
+
+export interface JournalReading {
+  readonly signal?: AbortSignal | undefined;
+  readonly module?: WebAssembly.Module | undefined;
+}
+
+export interface OpenedJournal {
+  readonly replay: OpenReplay;
+  /** As it was. Its files are open as long as the Replay is not disposed of. */
+  readonly directory: Directory;
+}
+
+/**
+ * The Replay of a journal on disk. Nothing there is changed or locked; draws change memory only.
+ * @throws ReplayError CORRUPT · NOT_FOUND · SPEC_MISMATCH · UNSUPPORTED · IO · LOCKED where the owner makes and removes files all the time
+ */
+export async function openJournal(of: string | Directory, options: JournalReading): Promise<OpenedJournal> {
+  await ready;
+  let directory: ReadOnlyDirectory | undefined;
+  const { name } = typeof of === "string" ? { name: of } : of;
+  try {
+    return await readingOneMoment(
+      name,
+      async () => {
+        const moment = new ReadOnlyDirectory(of, { after: directory });
+        directory = moment;
+        moment.stays = true;
+        const replay = await opened(moment, options);
+        moment.stays = false;
+        return { replay, directory: moment };
+      },
+      options.signal,
+    );
+  } catch (error) {
+    directory?.close();
+    throw error;
+  }
+}
+
+/** @param dir whose files nobody changes */
+export function opened(dir: Directory, { signal, module }: JournalReading): Promise<OpenReplay> {
+  return Replay.open({ dir, durability: "manual", logger: null, ...(signal && { signal }), ...(module && { module }) });
+}

@@ -1,0 +1,104 @@
+/** From a source to the Replay in it, in memory. */
+import { ReplayError } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { Replay } from "../../../replay/replay.ts";
+import type { TransitionRoles } from "../../../schema/transition-roles.ts";
+import { ready } from "../../../storage/index.ts";
+import { momentOf, readingOneMoment } from "../../../storage/log/moment.ts";
+import { segmentOf } from "../../../storage/log/segment-head.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ReadOptions } from "../reader.ts";
+import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { CopiedFiles } from "./copied-files.ts";
+import { JournalHistory } from "./history.ts";
+import { type OpenedJournal, opened, openJournal } from "./open-journal.ts";
+
+export interface ReplayOpenOptions extends ReadOptions {
+  /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
+  readonly transition?: TransitionRoles;
+  /** Another build of the core, as `new Replay` takes it, where the host forbids compiling. */
+  readonly module?: WebAssembly.Module;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+export interface StoredReplay {
+  readonly format: "journal" | "snapshot";
+  readonly name: string;
+  readonly replay: Replay;
+  /** Of a journal with `retain: "all"`: every step that it was given. Its files are open as long as the Replay is not disposed of. */
+  readonly history?: JournalHistory | undefined;
+}
+
+type Asked = ReplayOpenOptions & { readonly maxBytes: number };
+
+const BLOCK = 1 << 20;
+
+/** @throws RldsError */
+export async function storedReplay(from: Source, asked: Asked): Promise<StoredReplay> {
+  const { signal, fetch, maxBytes } = asked;
+  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const name = file?.name ?? (folder as SourceFolder).name;
+  try {
+    if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, asked) };
+    return { format: "journal", name, ...(await ofJournal(from, folder, asked)) };
+  } catch (error) {
+    if (error instanceof ReplayError && !(error instanceof RldsError)) throw new RldsError(error.code, error.message, { file: name }, { cause: error });
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+function ofSnapshot(file: SourceFile, { signal, module }: Asked): Promise<Replay> {
+  if (segmentOf(file.name) > 0) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
+  return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
+}
+
+async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < file.size; at += BLOCK) {
+    signal?.throwIfAborted();
+    yield await file.read(at, Math.min(BLOCK, file.size - at));
+  }
+}
+
+async function ofJournal(from: Source, folder: SourceFolder, asked: Asked): Promise<Pick<StoredReplay, "replay" | "history">> {
+  const below = await readingOneMoment(folder.name, () => folderOf(folder), asked.signal);
+  const path = pathOf(from);
+  const { replay, directory } = path === undefined ? await copied(folder, below, asked) : await openJournal(below === "" ? path : `${path}/${below}`, asked);
+  try {
+    return { replay, history: await JournalHistory.of(directory, replay, asked.signal) };
+  } catch (error) {
+    replay.dispose();
+    throw error;
+  }
+}
+
+/** Of a source that is no folder of the system. */
+async function copied(folder: SourceFolder, below: string, asked: Asked): Promise<OpenedJournal> {
+  await ready;
+  const files = new CopiedFiles(folder, below, asked.maxBytes);
+  return readingOneMoment(
+    folder.name,
+    async () => {
+      const directory = files.at(await momentOf(files, asked.signal));
+      return { replay: await opened(directory, asked), directory };
+    },
+    asked.signal,
+  );
+}
+
+/** Where in the folder the segments are. */
+async function folderOf(folder: SourceFolder): Promise<string> {
+  const paths = await folder.list();
+  if (paths === undefined)
+    throw new RldsError("UNSUPPORTED", "the files of a journal have no names that can be guessed: give a folder that can be listed", { file: folder.name });
+  const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
+  const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
+  const [first, second] = below;
+  if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
+  if (second !== undefined)
+    throw new RldsError("UNSUPPORTED", `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`, { file: folder.name });
+  return first;
+}

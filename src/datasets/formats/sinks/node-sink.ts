@@ -1,0 +1,94 @@
+/** A sink in the file system: Node's, which Deno and Bun have too. */
+import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { lockFile } from "./node-locks.ts";
+import type { SinkFile, SinkFolder } from "./sink-folder.ts";
+
+interface Entry {
+  readonly name: string;
+  isDirectory(): boolean;
+}
+
+interface Handle {
+  write(bytes: Uint8Array, offset: number): Promise<{ readonly bytesWritten: number }>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is used of `node:fs/promises` and `node:path`. */
+interface Modules {
+  readonly fs: {
+    readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
+    mkdir(path: string, options: { readonly recursive: true }): Promise<string | undefined>;
+    rmdir(path: string): Promise<void>;
+    readFile(path: string): Promise<Uint8Array>;
+    open(path: string, flags: "wx"): Promise<Handle>;
+    rename(from: string, to: string): Promise<void>;
+    rm(path: string, options: { readonly force: true }): Promise<void>;
+  };
+  readonly paths: { join(...parts: string[]): string; dirname(path: string): string; basename(path: string): string };
+}
+
+async function modules(): Promise<Modules> {
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no system files: use a FileSystemDirectoryHandle or a Map instead of a path");
+  return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
+}
+
+/** A folder; or, for a path with such an ending, the folder around it and the file's name. */
+export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
+  const found = await modules();
+  if (!endings.some((ending) => to.endsWith(ending))) return { folder: folderOf(to, found) };
+  return { folder: folderOf(found.paths.dirname(to), found), path: found.paths.basename(to) };
+}
+
+const yes = () => true;
+const no = () => false;
+
+function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
+  const full = (path: string) => paths.join(root, ...path.split("/"));
+  return {
+    name: root,
+    async list(folder) {
+      const entries = await fs.readdir(full(folder), { withFileTypes: true }).catch((error: { readonly code?: string }): Entry[] => {
+        if (error.code === "ENOENT") return [];
+        throw error;
+      });
+      const start = folder === "" ? "" : `${folder}/`;
+      return entries
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => start + entry.name)
+        .sort();
+    },
+    async lock(path) {
+      const folder = paths.dirname(full(path));
+      const made = await fs.mkdir(folder, { recursive: true });
+      const release = await lockFile(full(path));
+      return async () => {
+        release();
+        // Folders that were made for nothing.
+        for (let at = folder; made !== undefined && at.startsWith(made); at = paths.dirname(at)) if (!(await fs.rmdir(at).then(yes, no))) break;
+      };
+    },
+    read: (path) => fs.readFile(full(path)),
+    async create(path) {
+      await fs.mkdir(paths.dirname(full(path)), { recursive: true });
+      // No link that somebody has planted there is followed.
+      const handle = await fs.open(full(path), "wx");
+      return {
+        async write(bytes) {
+          for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
+        },
+        async close() {
+          // Its name comes after its bytes: a file that was renamed is whole after a power cut as well.
+          await handle.sync().finally(() => handle.close());
+        },
+      } satisfies SinkFile;
+    },
+    rename: (from, to) => fs.rename(full(from), full(to)),
+    async remove(path) {
+      await fs.rm(full(path), { force: true });
+      // Folders that have nothing more.
+      for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(yes, no))) break;
+    },
+  };
+}

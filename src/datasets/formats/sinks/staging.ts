@@ -1,0 +1,166 @@
+/** Files that appear together: written under other names, renamed once all of them are whole. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { locksOf } from "./locks.ts";
+import type { SinkFile, SinkFolder } from "./sink-folder.ts";
+
+/** What a broken write may leave behind is known by its name, and is never read. */
+const STAGED = ".incomplete-";
+const LOCK = "lock";
+const BUFFER = 1 << 18;
+const NOTHING = new Uint8Array(0);
+
+/** A file on its way: small writes are gathered. */
+export class StagedFile {
+  /** Bytes so far. */
+  bytes = 0;
+  readonly path: string;
+  readonly #file: SinkFile;
+  #gathered = new Uint8Array(BUFFER);
+  #length = 0;
+  #closed = false;
+
+  constructor(path: string, file: SinkFile) {
+    this.path = path;
+    this.#file = file;
+  }
+
+  /** @throws RldsError IO */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.bytes += bytes.length;
+    if (this.#length + bytes.length > BUFFER) await this.#flush();
+    if (bytes.length > BUFFER) return attempt(this.path, () => this.#file.write(bytes));
+    this.#gathered.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** @throws RldsError IO */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#flush();
+    this.#closed = true;
+    this.#gathered = NOTHING;
+    await attempt(this.path, () => this.#file.close());
+  }
+
+  /** Lets go of it; what was written is removed after this. */
+  async abandon(): Promise<void> {
+    if (!this.#closed) await this.#file.close().catch(() => {});
+    this.#closed = true;
+  }
+
+  async #flush(): Promise<void> {
+    const length = this.#length;
+    this.#length = 0;
+    if (length > 0) await attempt(this.path, () => this.#file.write(this.#gathered.subarray(0, length)));
+  }
+}
+
+export class Staging {
+  readonly #sink: SinkFolder;
+  readonly #folder: string;
+  readonly #single: string;
+  readonly #files: StagedFile[] = [];
+  /** Folders below it in which files were made. */
+  readonly #below = new Set<string>();
+
+  /**
+   * Nobody else writes there meanwhile. What was written is removed where the work fails.
+   * @param folder of the sink; "" for the sink itself
+   * @param single the one file that is written, where others may be written beside it at the same time
+   */
+  static async within<T>(sink: SinkFolder, folder: string, single: string | undefined, work: (staging: Staging) => Promise<T>): Promise<T> {
+    const staging = new Staging(sink, folder, single);
+    const release = await staging.#lock();
+    try {
+      await staging.#clear();
+      return await work(staging);
+    } catch (error) {
+      await staging.discard();
+      throw error;
+    } finally {
+      await release();
+    }
+  }
+
+  private constructor(sink: SinkFolder, folder: string, single?: string) {
+    this.#sink = sink;
+    this.#folder = folder;
+    this.#single = single === undefined ? "" : `${single}-`;
+  }
+
+  /** What is in the folder, or in one below it, but for what a broken write left. */
+  async found(below = ""): Promise<readonly string[]> {
+    const folder = this.#at(below);
+    const paths = await attempt(folder, () => this.#sink.list(folder));
+    return paths.filter((path) => !path.slice(path.lastIndexOf("/") + 1).startsWith(STAGED));
+  }
+
+  /** @param below the folder below that its name will be in @throws RldsError IO */
+  async create(below = ""): Promise<StagedFile> {
+    if (below !== "" && !this.#below.has(below)) await this.#clear(below);
+    this.#below.add(below);
+    const path = this.#at(`${below === "" ? "" : `${below}/`}${STAGED}${this.#single}${this.#files.length}`);
+    const file = new StagedFile(path, await attempt(path, () => this.#sink.create(path)));
+    this.#files.push(file);
+    return file;
+  }
+
+  /**
+   * Closes every file, removes what is replaced, and gives the files their names, in order: what tells a reader that the others are there comes last.
+   * @param names one a file, in the order of `create`, with the folder that it was made in
+   * @returns the paths in the sink
+   */
+  async commit(names: readonly string[], replaced: readonly string[] = []): Promise<string[]> {
+    for (const file of this.#files) await file.close();
+    for (const path of [...replaced].reverse()) await attempt(path, () => this.#sink.remove(path));
+    const done: string[] = [];
+    try {
+      for (const [i, file] of this.#files.entries()) {
+        const path = this.#at(names[i] as string);
+        await attempt(path, () => this.#sink.rename(file.path, path));
+        done.push(path);
+      }
+    } catch (error) {
+      for (const path of done) await this.#sink.remove(path).catch(() => {});
+      throw error;
+    }
+    return done;
+  }
+
+  /** Removes what was written. Never fails: it follows a failure. */
+  async discard(): Promise<void> {
+    for (const file of this.#files) {
+      await file.abandon();
+      await this.#sink.remove(file.path).catch(() => {});
+    }
+  }
+
+  #lock(): Promise<() => Promise<void>> {
+    const path = this.#at(`${STAGED}${this.#single}${LOCK}`);
+    return attempt(path, () => (this.#sink.lock ?? locksOf(this.#sink, this.#sink.name))(path));
+  }
+
+  /** What a broken write left. */
+  async #clear(below = ""): Promise<void> {
+    const folder = this.#at(below);
+    const start = `${folder === "" ? "" : `${folder}/`}${STAGED}${this.#single}`;
+    const left = (await this.#sink.list(folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
+    for (const path of left) await attempt(path, () => this.#sink.remove(path));
+  }
+
+  #at(name: string): string {
+    return this.#folder === "" || name === "" ? this.#folder + name : `${this.#folder}/${name}`;
+  }
+}
+
+/** What a sink cannot do is an error that names the file. */
+export async function attempt<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof RldsError) throw cause;
+    const code = (cause as { code?: string } | null)?.code;
+    const why = code === "ENOSPC" ? "the disk is full" : `the file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw new RldsError("IO", why, { file }, { cause });
+  }
+}

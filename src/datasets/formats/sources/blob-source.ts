@@ -1,0 +1,55 @@
+/** Blobs, files that a person chose, and folders of them. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { bytesFile } from "./bytes-source.ts";
+import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+
+export function blobFile(name: string, blob: Blob): SourceFile {
+  const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: blob.size });
+  const { FileReaderSync } = globalThis as unknown as { FileReaderSync?: new () => { readAsArrayBuffer(blob: Blob): ArrayBuffer } };
+  return {
+    name,
+    size: blob.size,
+    async read(at, length) {
+      if (at + length > blob.size) throw early(at + length - blob.size);
+      try {
+        return new Uint8Array(await blob.slice(at, at + length).arrayBuffer());
+      } catch (cause) {
+        throw new RldsError("IO", "the file cannot be read: it may have changed since it was chosen", { file: name, offset: at }, { cause });
+      }
+    },
+    // Only workers have it.
+    readNow:
+      FileReaderSync &&
+      ((at, length) => {
+        if (at + length > blob.size) throw early(at + length - blob.size);
+        return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob.slice(at, at + length)));
+      }),
+    async close() {},
+  };
+}
+
+/** A folder of bytes and blobs, by their paths. */
+export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | Blob>): SourceFolder {
+  return {
+    name,
+    async open(path) {
+      const found = files.get(inside(path, name));
+      if (found === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
+      return found instanceof Uint8Array ? bytesFile(path, found) : blobFile(path, found);
+    },
+    async list() {
+      return [...files.keys()].sort();
+    },
+  };
+}
+
+/** What `<input type="file" webkitdirectory>` gives: paths begin with the chosen folder's name, which no path of ours has. */
+export function filesFolder(files: readonly File[]): SourceFolder {
+  const paths = files.map((file) => file.webkitRelativePath || file.name);
+  const [top = ""] = paths[0]?.split("/") ?? [];
+  const chosen = paths.every((path) => path.startsWith(`${top}/`));
+  return mapFolder(
+    (chosen && top) || "files",
+    new Map(files.map((file, i) => [chosen ? (paths[i] as string).slice(top.length + 1) : (paths[i] as string), file])),
+  );
+}

@@ -1,0 +1,20 @@
+/** Files that are in memory. */
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile } from "./source.ts";
+
+export function bytesFile(name: string, given: Uint8Array): SourceFile {
+  // A Buffer's slice is a view, where any other array's is a copy.
+  const bytes = new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+  const readNow = (at: number, length: number) => {
+    if (at + length > bytes.length)
+      throw new RldsError("CORRUPT", `the file ends ${at + length - bytes.length} bytes too early`, { file: name, offset: bytes.length });
+    return bytes.subarray(at, at + length);
+  };
+  return {
+    name,
+    size: bytes.length,
+    read: async (at, length) => readNow(at, length),
+    readNow,
+    async close() {},
+  };
+}

@@ -1,0 +1,58 @@
+/** Files and folders that a page was given a handle of: chosen by a person, or the origin's own (OPFS). */
+import { RldsError } from "../../model/rlds-error.ts";
+import { blobFile } from "./blob-source.ts";
+import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+
+/** The parts of FileSystemFileHandle and FileSystemDirectoryHandle that are asked for. */
+export interface FileHandleLike {
+  readonly kind: "file";
+  readonly name: string;
+  getFile(): Promise<File>;
+}
+
+export interface FolderHandleLike {
+  readonly kind: "directory";
+  readonly name: string;
+  getDirectoryHandle(name: string): Promise<FolderHandleLike>;
+  getFileHandle(name: string): Promise<FileHandleLike>;
+  entries(): AsyncIterable<[string, FileHandleLike | FolderHandleLike]>;
+}
+
+/** @throws RldsError NOT_FOUND */
+export async function handleFile(handle: FileHandleLike, name = handle.name): Promise<SourceFile> {
+  return blobFile(name, await found(handle.getFile(), name));
+}
+
+export function handleFolder(root: FolderHandleLike): SourceFolder {
+  return {
+    name: root.name,
+    async open(path) {
+      const names = inside(path, root.name).split("/");
+      const last = names.pop() as string;
+      let folder = root;
+      for (const name of names) folder = await found(folder.getDirectoryHandle(name), path);
+      return handleFile(await found(folder.getFileHandle(last), path), path);
+    },
+    async list() {
+      return (await listed(root, "")).sort();
+    },
+  };
+}
+
+async function listed(folder: FolderHandleLike, prefix: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const [name, entry] of folder.entries()) {
+    if (entry.kind === "file") paths.push(prefix + name);
+    else paths.push(...(await listed(entry, `${prefix}${name}/`)));
+  }
+  return paths;
+}
+
+async function found<T>(asked: Promise<T>, file: string): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    const missing = ["NotFoundError", "TypeMismatchError"].includes((cause as Error | undefined)?.name ?? "");
+    throw new RldsError(missing ? "NOT_FOUND" : "IO", missing ? "there is no such file" : "the file cannot be opened", { file }, { cause });
+  }
+}

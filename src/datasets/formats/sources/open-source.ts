@@ -1,0 +1,90 @@
+/** What a reader may be given, whatever it is. */
+
+import { mustBe } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
+import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
+import { nodeSource } from "./node-source.ts";
+import type { FoundSource, SourceFile, SourceFolder } from "./source.ts";
+import { urlFile, urlFolder } from "./url-source.ts";
+
+/**
+ * Where a dataset is: a path of a file or folder (Node, Deno, Bun) · a URL, also as text that begins with `http://`, `https://` or `file://`; it is a folder where it ends with a slash, or its last name has
+ * no ending of letters · a Blob or File · the files of a folder that a person chose · a handle of the File System API · bytes and Blobs by their paths · a SourceFile or SourceFolder, such as `sourceOf`
+ * gives or a program has for a storage of its own; readers do not close such a file.
+ */
+export type Source =
+  | string
+  | URL
+  | Blob
+  | readonly File[]
+  | FileHandleLike
+  | FolderHandleLike
+  | ReadonlyMap<string, Uint8Array | Blob>
+  | SourceFile
+  | SourceFolder;
+
+export interface SourceOptions {
+  readonly signal?: AbortSignal;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+  /** The most bytes of a file that are kept in memory where its server knows no ranges; 1 GiB where it is left out. */
+  readonly maxBytes?: number;
+}
+
+export const MAX_BYTES = 2 ** 30;
+const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, or a SourceFile or SourceFolder";
+
+/** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
+export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_BYTES }: SourceOptions = {}): Promise<FoundSource> {
+  signal?.throwIfAborted();
+  const path = pathOf(from);
+  if (path !== undefined) return nodeSource(path);
+  if (typeof from === "string" || from instanceof URL) {
+    const url = new URL(from);
+    const options = { signal, fetch, maxBytes };
+    return isFolder(url) ? { folder: urlFolder(url, options) } : { file: await urlFile(url, options) };
+  }
+  if (from instanceof Blob) return { file: blobFile((from as File).name ?? "a Blob", from) };
+  if (Array.isArray(from) && from.every((one) => one instanceof Blob)) return { folder: filesFolder(from as unknown as readonly File[]) };
+  if (typeof (from as ReadonlyMap<string, unknown> | undefined)?.get === "function")
+    return { folder: mapFolder("the Map", from as ReadonlyMap<string, Uint8Array>) };
+  const { read, open, list } = (from ?? {}) as Partial<SourceFile & SourceFolder>;
+  if (typeof read === "function") return { file: lent(from as SourceFile) };
+  if (typeof open === "function" && typeof list === "function") return { folder: from as SourceFolder };
+  const { kind } = (from ?? {}) as Partial<FileHandleLike | FolderHandleLike>;
+  if (kind === "file") return { file: await handleFile(from as FileHandleLike) };
+  if (kind === "directory") return { folder: handleFolder(from as FolderHandleLike) };
+  throw mustBe(TypeError, "from", RULE, from);
+}
+
+/** A file that the caller made, and closes. */
+function lent(file: SourceFile): SourceFile {
+  const { readNow } = file;
+  return {
+    name: file.name,
+    size: file.size,
+    read: (at, length) => file.read(at, length),
+    ...(readNow && { readNow: (at: number, length: number) => readNow.call(file, at, length) }),
+    async close() {},
+  };
+}
+
+/** The path in the system's files that a source is; undefined for any other. */
+export function pathOf(from: Source): string | undefined {
+  if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return from;
+  if (typeof from !== "string" && !(from instanceof URL)) return undefined;
+  const url = new URL(from);
+  return url.protocol === "file:" ? filePath(url) : undefined;
+}
+
+/** `1.0.0` is a folder, `data.parquet` a file. */
+function isFolder({ protocol, pathname }: URL): boolean {
+  return protocol.startsWith("http") && !/\.[a-z][a-z0-9]*$/i.test(pathname);
+}
+
+function filePath({ pathname }: URL): string {
+  const path = decodeURIComponent(pathname);
+  // A drive's letter stands behind the first slash.
+  return /^\/[a-z]:/i.test(path) ? path.slice(1) : path;
+}

@@ -1,0 +1,56 @@
+/** A feature of the steps as one column of an episode. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { Example } from "./example.ts";
+import type { Dimensions } from "./features.ts";
+import { type Decoding, itemsOf } from "./items.ts";
+import { integersOf } from "./lists.ts";
+import { fits, misfit } from "./shapes.ts";
+import { isDynamic, type StoredLeaf } from "./stored-leaf.ts";
+
+export interface LeafColumn {
+  readonly data: ColumnData;
+  /** Steps; undefined where nobody can tell. */
+  readonly length?: number;
+  /** Of one step's value, in full; null where there is no step that could tell. */
+  readonly shape: Dimensions;
+}
+
+/** @param known the shape of a step's value, the lengths of its sequences first @throws RldsError CORRUPT, UNSUPPORTED */
+export function columnOf(example: Example, leaf: StoredLeaf, known: Dimensions, decoding: Decoding): LeafColumn {
+  const depth = leaf.lengths.length;
+  const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, known.slice(0, depth));
+  const items = itemsOf(example, leaf, valuesKey(leaf), known.slice(depth), decoding);
+  const shape = [...lengths, ...items.shape];
+  if (!fits(known, shape)) throw misfit(example, leaf, known, shape);
+  if (depth === 0) return { data: items.data, length: items.count, shape };
+  const expected = (length as number) * sizeOf(lengths.map((one) => one ?? 0));
+  if (items.count !== undefined && items.count !== expected)
+    throw example.wrong(`feature ${leaf.key} must have ${expected} values, as its row lengths say, got ${items.count}`);
+  return { data: items.data, length, shape };
+}
+
+/** The key of a leaf's values. */
+export function valuesKey(leaf: StoredLeaf): string {
+  if (isDynamic(leaf)) return `${leaf.key}/value`;
+  return leaf.lengths.length + (leaf.inSteps ? 1 : 0) < 2 ? leaf.key : `${leaf.key}/ragged_flat_values`;
+}
+
+/** The lengths of sequences in sequences, level by level, and how many steps the first level has: all rows of a level must be alike. */
+function rowsOf(example: Example, leaf: StoredLeaf, known: Dimensions): [Dimensions, number] {
+  let expected: number | undefined;
+  let steps = 0;
+  const lengths = known.map((length, level) => {
+    const rows = integersOf(example, `${leaf.key}/ragged_row_lengths_${level}`, "u32");
+    if (level === 0) steps = rows.length;
+    else if (rows.length !== expected) throw example.wrong(`feature ${leaf.key} must have ${expected} row lengths on level ${level}, got ${rows.length}`);
+    const first = length ?? rows[0] ?? null;
+    const other = rows.find((row) => row !== first);
+    const withRow = (row: number | null) => known.map((one, d) => (d === level ? row : one));
+    if (other !== undefined) throw misfit(example, leaf, withRow(first), withRow(other));
+    expected = rows.length * (first ?? 0);
+    return first;
+  });
+  return [lengths, steps];
+}

@@ -1,0 +1,71 @@
+/** dataset_info.json: the dataset's name, its splits, and the names of their files. */
+import { RldsError } from "../../model/rlds-error.ts";
+import { type Json, list, object, text, whole } from "./json.ts";
+
+export const INFO = "dataset_info.json";
+
+export interface Split {
+  readonly name: string;
+  /** Records of each shard. */
+  readonly shardLengths: readonly number[];
+  /** Of a shard's file, in the version's folder. */
+  path(shard: number): string;
+}
+
+export interface DatasetInfo {
+  readonly name: string;
+  readonly splits: readonly Split[];
+  /** All else that the file says. */
+  readonly about: Json;
+}
+
+const TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
+const DIGITS = 5;
+
+/** @throws RldsError CORRUPT · UNSUPPORTED for files that are no TFRecords */
+export function datasetInfo(json: Json): DatasetInfo {
+  const { splits, ...about } = json;
+  const format = text(json.fileFormat ?? json.file_format ?? "tfrecord", "fileFormat", INFO);
+  if (format !== "tfrecord") {
+    throw new RldsError(
+      "UNSUPPORTED",
+      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord": write the dataset anew with file_format="tfrecord"`,
+      { file: INFO },
+    );
+  }
+  const name = text(json.name, "name", INFO);
+  const found = list(splits ?? [], "splits", INFO).map((split, i) => splitOf(object(split, `splits[${i}]`, INFO), name, format));
+  return { name, splits: found, about };
+}
+
+function splitOf(json: Json, dataset: string, format: string): Split {
+  const name = text(json.name, "a split's name", INFO);
+  const stored = json.shardLengths ?? json.shard_lengths;
+  if (stored === undefined)
+    throw new RldsError("UNSUPPORTED", `split ${JSON.stringify(name)} has no shardLengths: tensorflow_datasets 3 or newer writes them`, { file: INFO });
+  const shardLengths = list(stored, "shardLengths", INFO).map((length) => whole(length, "a shard's length", INFO));
+  const total = shardLengths.reduce((sum, length) => sum + length, 0);
+  if (!Number.isSafeInteger(total)) throw new RldsError("CORRUPT", `shardLengths must add up to an integer, got ${total}`, { file: INFO });
+  const template = text(json.filepathTemplate ?? json.filepath_template ?? TEMPLATE, "filepathTemplate", INFO) || TEMPLATE;
+  const shards = shardLengths.length;
+  const digits = Math.max(DIGITS, String(shards).length);
+  const padded = (n: number) => String(n).padStart(digits, "0");
+  return {
+    name,
+    shardLengths,
+    path(shard) {
+      const values: Json = {
+        DATASET: dataset,
+        SPLIT: name,
+        FILEFORMAT: format,
+        SHARD_INDEX: padded(shard),
+        NUM_SHARDS: padded(shards),
+        SHARD_X_OF_Y: `${padded(shard)}-of-${padded(shards)}`,
+      };
+      return template.replaceAll(/\{([^{}]*)\}/g, (_, variable: string) => {
+        if (Object.hasOwn(values, variable)) return values[variable] as string;
+        throw new RldsError("CORRUPT", `filepathTemplate contains the unknown variable {${variable}}`, { file: INFO });
+      });
+    },
+  };
+}

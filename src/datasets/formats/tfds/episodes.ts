@@ -1,0 +1,115 @@
+/** Records become episodes. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import { pack } from "../../../schema/nest.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import type { ReadEpisode } from "../reader.ts";
+import { columnOf, type LeafColumn } from "./columns.ts";
+import { Example, type Keys, keysOf } from "./example.ts";
+import { type Dimensions, FEATURES, type Feature } from "./features.ts";
+import { type Decoding, dtypeOf, shapeIn } from "./items.ts";
+import { metadataOf } from "./metadata.ts";
+import { featureSpec, keysOfLeaf, type StoredLeaf, storedLeaves } from "./stored-leaf.ts";
+
+const STEPS = "steps";
+
+export class EpisodeForm {
+  readonly #steps: Feature;
+  readonly #leaves: readonly StoredLeaf[];
+  readonly #metadata: readonly { readonly name: string; readonly feature: Feature; readonly leaves: readonly StoredLeaf[] }[];
+  readonly #keys: Keys;
+  readonly #decoding: Decoding;
+  readonly #maxBytes: number;
+  /** Shapes of the steps' values, by key. */
+  readonly #shapes: Map<string, Dimensions>;
+
+  /** @throws RldsError UNSUPPORTED for what is no RLDS dataset */
+  constructor(features: Feature, decoding: Decoding, maxBytes: number) {
+    const steps = features.kind === "dict" ? features.features[STEPS] : undefined;
+    if (features.kind !== "dict" || steps?.kind !== "sequence" || steps.feature.kind !== "dict") {
+      throw new RldsError("UNSUPPORTED", "the dataset is not RLDS: it has no feature `steps` that is a Dataset of a FeaturesDict", { file: FEATURES });
+    }
+    this.#steps = steps.feature;
+    this.#leaves = storedLeaves(steps.feature, STEPS, true);
+    this.#metadata = Object.entries(features.features)
+      .filter(([name]) => name !== STEPS)
+      .map(([name, feature]) => ({ name, feature, leaves: storedLeaves(feature, name, false) }));
+    this.#keys = keysOf([this.#leaves, ...this.#metadata.map(({ leaves }) => leaves)].flat().flatMap(keysOfLeaf));
+    this.#decoding = decoding;
+    this.#maxBytes = maxBytes;
+    this.#shapes = new Map(this.#leaves.map((leaf) => [leaf.key, [...leaf.lengths, ...shapeIn(leaf.feature, decoding)]]));
+  }
+
+  /** Whether a step's shapes are known. */
+  get isKnown(): boolean {
+    return [...this.#shapes.values()].every((shape) => !shape.includes(null));
+  }
+
+  /** @throws RldsError UNSUPPORTED where the shapes are not known yet */
+  get stepSpec(): StepSpec {
+    return featureSpec(this.#steps, STEPS, ({ key, feature }) => {
+      const shape = this.#shapes.get(key) as Dimensions;
+      return { dtype: dtypeOf(feature, this.#decoding), shape: shape.map((length) => length ?? 0) } as StepSpec;
+    });
+  }
+
+  /** A length that differs between episodes is -1. */
+  get metadataSpec(): { readonly [name: string]: StepSpec } {
+    const leafOf = ({ feature, lengths }: Pick<StoredLeaf, "feature" | "lengths">) => {
+      const shape = [...lengths, ...shapeIn(feature, this.#decoding)];
+      return { dtype: dtypeOf(feature, this.#decoding), shape: shape.map((length) => length ?? -1) } as StepSpec;
+    };
+    return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, featureSpec(feature, name, leafOf)]));
+  }
+
+  /** Learns from a record what the features leave open. */
+  learn(bytes: Uint8Array, place: Place): void {
+    const { columns, length } = this.#columns(this.#example(bytes, place));
+    if (length === 0) return;
+    this.#leaves.forEach(({ key }, i) => {
+      this.#shapes.set(key, (columns[i] as LeafColumn).shape);
+    });
+  }
+
+  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  episode<S>(bytes: Uint8Array, place: Place, spec: StepSpec): ReadEpisode<S> {
+    const example = this.#example(bytes, place);
+    const { columns, length } = this.#columns(example);
+    const steps = new StepColumns<S>(
+      spec,
+      columns.map(({ data }) => data),
+      length,
+    );
+    const metadata = this.#metadata.map(({ name, feature, leaves }) => {
+      const values = leaves.map((leaf) => metadataOf(example, leaf, this.#decoding));
+      // One value a leaf, in the order of the leaves.
+      return [
+        name,
+        pack(
+          featureSpec(feature, name, () => ({ dtype: "u8", shape: [] })),
+          values,
+        ),
+      ];
+    });
+    return { ...Object.fromEntries(metadata), steps };
+  }
+
+  #example(bytes: Uint8Array, place: Place): Example {
+    return new Example(bytes, this.#keys, place, this.#maxBytes);
+  }
+
+  #columns(example: Example): { columns: LeafColumn[]; length: number } {
+    const columns = this.#leaves.map((leaf) => columnOf(example, leaf, this.#shapes.get(leaf.key) as Dimensions, this.#decoding));
+    const told = columns.findIndex(({ length }) => length !== undefined);
+    const length = columns[told]?.length ?? 0;
+    columns.forEach((column, i) => {
+      const size = sizeOf(column.shape.map((one) => one ?? 0));
+      const found = column.length ?? (size === 0 ? length : 0);
+      if (found === length) return;
+      throw example.wrong(`all features of the steps must be of one length: ${this.#leaves[told]?.key} has ${length} steps, ${this.#leaves[i]?.key} ${found}`);
+    });
+    return { columns, length };
+  }
+}

@@ -1,0 +1,98 @@
+/** features.json: what tensorflow_datasets 4.9 makes its features of. */
+
+import type { Dtype } from "../../../schema/dtype.ts";
+import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+
+/** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
+export type Encoding = "none" | "bytes" | "text" | "png";
+
+export interface WrittenLeaf extends FoundLeaf {
+  readonly encoding: Encoding;
+}
+
+const NAMES: { readonly [D in Dtype]: string } = {
+  bool: "bool",
+  ...{ i8: "int8", u8: "uint8", i16: "int16", u16: "uint16", i32: "int32", u32: "uint32", i64: "int64", u64: "uint64", f32: "float32", f64: "float64" },
+};
+const FEATURES = "tensorflow_datasets.core.features.";
+const CLASSES = {
+  dict: `${FEATURES}features_dict.FeaturesDict`,
+  dataset: `${FEATURES}dataset_feature.Dataset`,
+  scalar: `${FEATURES}scalar.Scalar`,
+  tensor: `${FEATURES}tensor_feature.Tensor`,
+  text: `${FEATURES}text_feature.Text`,
+  image: `${FEATURES}image_feature.Image`,
+};
+
+/**
+ * f64 is stored as raw bytes: a tf.Example has no floats but f32. So is what has no elements: the tensorflow_datasets of today cannot read it otherwise.
+ * @param images paths of leaves that are PNG @throws RldsError UNSUPPORTED, RangeError
+ */
+export function writtenLeaves(spec: StepSpec, under: string, images: ReadonlySet<string>): WrittenLeaf[] {
+  const leaves = leavesOf(spec).map((found): WrittenLeaf => ({ ...found, encoding: encodingOf(found, images) }));
+  const seen = new Set<string>();
+  for (const { path } of leaves) {
+    if (path === "" || seen.has(path) || path.split("/").includes(""))
+      throw new RldsError("UNSUPPORTED", `${under}${path} must be a name of its own in a dataset of tensorflow_datasets, got one that is empty or there twice`);
+    seen.add(path);
+  }
+  return leaves;
+}
+
+function encodingOf({ path, leaf, size }: FoundLeaf, images: ReadonlySet<string>): Encoding {
+  if (images.has(path)) {
+    const [height = 0, width = 0, channels = 0] = leaf.shape;
+    if (leaf.dtype === "u8" && leaf.shape.length === 3 && height > 0 && width > 0 && [1, 3, 4].includes(channels)) return "png";
+    throw new RangeError(`images must be leaves of u8 with shape [height, width, 1, 3 or 4], got ${path}: ${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
+  }
+  if (isText(leaf)) return "text";
+  if (size > 0) return leaf.dtype === "f64" ? "bytes" : "none";
+  if (leaf.dtype === "u32" || leaf.dtype === "u64")
+    throw new RldsError("UNSUPPORTED", `${path} must have elements: tensorflow_datasets reads no ${NAMES[leaf.dtype]} without any`);
+  return "bytes";
+}
+
+/** The file's text: sorted keys, as everything that must be the same for the same data. */
+export function featuresJson(
+  stepSpec: StepSpec,
+  metadataSpec: { readonly [name: string]: StepSpec },
+  steps: readonly WrittenLeaf[],
+  metadata: readonly WrittenLeaf[],
+): string {
+  const encodings = (leaves: readonly WrittenLeaf[]) => new Map(leaves.map(({ path, encoding }) => [path, encoding]));
+  const features = {
+    ...childrenOf(metadataSpec, "", encodings(metadata)),
+    steps: { pythonClassName: CLASSES.dataset, sequence: { feature: featureOf(stepSpec, "", encodings(steps)), length: "-1" } },
+  };
+  const sorted = Object.fromEntries(Object.entries(features).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify({ featuresDict: { features: sorted }, pythonClassName: CLASSES.dict }, null, 4);
+}
+
+function childrenOf(spec: { readonly [name: string]: StepSpec }, path: string, encodings: ReadonlyMap<string, Encoding>): object {
+  const names = Object.keys(spec).sort();
+  return Object.fromEntries(names.map((name) => [name, featureOf(spec[name] as StepSpec, path === "" ? name : `${path}/${name}`, encodings)]));
+}
+
+function featureOf(spec: StepSpec, path: string, encodings: ReadonlyMap<string, Encoding>): object {
+  if (!isLeaf(spec))
+    return { featuresDict: { features: childrenOf(spec as { readonly [name: string]: StepSpec }, path, encodings) }, pythonClassName: CLASSES.dict };
+  return leafOf(spec, encodings.get(path) as Encoding);
+}
+
+function leafOf(leaf: StepLeaf, encoding: Encoding): object {
+  const { shape } = leaf;
+  if (leaf.dtype === "string" && shape.length === 0) return { pythonClassName: CLASSES.text, text: {} };
+  const dimensions = shape.length === 0 ? {} : { dimensions: shape.map(String) };
+  if (encoding === "png") return { image: { dtype: "uint8", encodingFormat: "png", shape: dimensions }, pythonClassName: CLASSES.image };
+  const dtype = isText(leaf) ? "string" : NAMES[leaf.dtype];
+  const pythonClassName = shape.length === 0 && encoding === "none" ? CLASSES.scalar : CLASSES.tensor;
+  return { pythonClassName, tensor: { dtype, encoding: encoding === "bytes" ? "bytes" : "none", shape: dimensions } };
+}
+
+/** Elements of a leaf's value, as they stand in a record. */
+export function elementsOf({ encoding, leaf }: WrittenLeaf): number {
+  return encoding === "png" || encoding === "bytes" ? 1 : sizeOf(leaf.shape);
+}

@@ -1,0 +1,144 @@
+/** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
+
+import type { Dtype } from "../../../schema/dtype.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { parsedJson } from "../json.ts";
+import { checkLeafCount } from "../leaf-count.ts";
+import { type Json, list, object, text, whole } from "./json.ts";
+
+export const FEATURES = "features.json";
+
+/** Lengths by dimension; null where only the data tells. */
+export type Dimensions = readonly (number | null)[];
+
+/** Numbers of two bytes, which become f32, and all others under our names. */
+export type NumberType = Dtype | "f16" | "bf16";
+
+export type Feature =
+  | { readonly kind: "dict"; readonly features: { readonly [name: string]: Feature } }
+  | { readonly kind: "sequence"; readonly feature: Feature; readonly length: number | null }
+  | { readonly kind: "numbers"; readonly type: NumberType; readonly shape: Dimensions; readonly encoding: "none" | "bytes" | "zlib" }
+  | { readonly kind: "text"; readonly shape: Dimensions }
+  | { readonly kind: "image"; readonly type: "u8" | "u16" | "f32"; readonly shape: Dimensions };
+
+const TYPES: { readonly [name: string]: NumberType | "text" } = {
+  ...{ bool: "bool", int8: "i8", uint8: "u8", int16: "i16", uint16: "u16", int32: "i32", uint32: "u32", int64: "i64", uint64: "u64" },
+  ...{ float16: "f16", bfloat16: "bf16", float32: "f32", float64: "f64", string: "text", object: "text" },
+};
+
+/** No dataset is nested deeper. */
+const DEEPEST = 64;
+
+/** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */
+export function featuresOf(json: Json): Feature {
+  const found = feature(json, "", 0);
+  checkLeafCount(leafCount(found), "the dataset", { file: FEATURES });
+  return found;
+}
+
+function leafCount(found: Feature): number {
+  if (found.kind === "sequence") return leafCount(found.feature);
+  return found.kind === "dict" ? Object.values(found.features).reduce((sum, one) => sum + leafCount(one), 0) : 1;
+}
+
+function feature(json: Json, path: string, depth: number): Feature {
+  const at = path || "the dataset";
+  if (depth > DEEPEST) throw new RldsError("CORRUPT", `feature ${at} must be nested at most ${DEEPEST} deep`, { file: FEATURES });
+  const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of feature ${at}`, FEATURES);
+  const content = contentOf(json, at);
+  const each = (features: Json) => {
+    const read = Object.entries(features).map(([key, one]) => {
+      const below = path ? `${path}/${key}` : key;
+      return [key, feature(object(one, `feature ${below}`, FEATURES), below, depth + 1)];
+    });
+    return { kind: "dict", features: Object.fromEntries(read) } as const;
+  };
+  switch (name.slice(name.lastIndexOf(".") + 1)) {
+    case "FeaturesDict":
+      // The older form names them at once.
+      return each(object("type" in json && !json.proto_cls ? content : (content.features ?? {}), `the features of ${at}`, FEATURES));
+    case "Sequence":
+    case "Dataset":
+      return {
+        kind: "sequence",
+        feature: feature(object(content.feature, `the feature of ${at}`, FEATURES), path, depth + 1),
+        length: dimension(content.length ?? null, at),
+      };
+    case "Video": {
+      const [length = null, ...shape] = shapeOf(content, at);
+      return { kind: "sequence", feature: image(content, shape, at), length };
+    }
+    case "Scalar":
+    case "Tensor":
+      return tensor(content, shapeOf(content, at), at);
+    case "ClassLabel":
+      return { kind: "numbers", type: "i64", shape: [], encoding: "none" };
+    case "BBoxFeature":
+      return { kind: "numbers", type: "f32", shape: [4], encoding: "none" };
+    case "Text":
+      return { kind: "text", shape: [] };
+    case "Image":
+    case "LabeledImage":
+      return image(content, shapeOf(content, at), at);
+    default:
+      throw unsupported(at, `of the class ${name}`);
+  }
+}
+
+/** What a feature says of itself, under the name of its kind. */
+function contentOf(json: Json, at: string): Json {
+  const subject = `the content of feature ${at}`;
+  if ("type" in json) {
+    const { content } = json;
+    if (typeof content !== "string") return object(content ?? {}, subject, FEATURES);
+    try {
+      return object(parsedJson(content), subject, FEATURES);
+    } catch {
+      throw new RldsError("CORRUPT", `${subject} must be JSON`, { file: FEATURES });
+    }
+  }
+  const known = ["featuresDict", "sequence", "tensor", "text", "image", "video", "classLabel", "boundingBox"];
+  const names = [...known, ...known.map((word) => word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))];
+  return object(json[names.find((word) => json[word] !== undefined) ?? ""] ?? {}, subject, FEATURES);
+}
+
+function tensor(content: Json, shape: Dimensions, at: string): Feature {
+  const name = text(content.dtype ?? "", `the dtype of feature ${at}`, FEATURES);
+  const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+  if (type === undefined) throw unsupported(at, `of the dtype ${JSON.stringify(name)}`);
+  if (type === "text") return { kind: "text", shape };
+  const encoding = text(content.encoding || "none", `the encoding of feature ${at}`, FEATURES).toLowerCase();
+  if (encoding === "none" || encoding === "bytes" || encoding === "zlib") return { kind: "numbers", type, shape, encoding };
+  throw unsupported(at, `with the encoding ${JSON.stringify(encoding)}`);
+}
+
+function image(content: Json, shape: Dimensions, at: string): Feature {
+  const name = text(content.dtype || "uint8", `the dtype of feature ${at}`, FEATURES);
+  const type = ({ uint8: "u8", uint16: "u16", float32: "f32" } as const)[name];
+  if (type === undefined || shape.length > 3) throw unsupported(at, `an image of ${name} with ${shape.length} dimensions`);
+  // Where an image says nothing, it has three channels of any size.
+  return { kind: "image", type, shape: shape.length === 3 ? shape : [null, null, 3] };
+}
+
+function shapeOf(content: Json, at: string): Dimensions {
+  const { shape = [] } = content;
+  const dimensions = Array.isArray(shape)
+    ? shape
+    : list(object(shape ?? {}, `the shape of feature ${at}`, FEATURES).dimensions ?? [], `the shape of feature ${at}`, FEATURES);
+  const found = dimensions.map((length) => dimension(length, at));
+  const size = sizeOf(found.map((length) => length ?? 1));
+  if (!Number.isSafeInteger(size))
+    throw new RldsError("CORRUPT", `feature ${at} must have a size that a number can hold, got ${found.join(" × ")}`, { file: FEATURES });
+  return found;
+}
+
+/** -1 and null stand for a length that only the data tells. */
+function dimension(value: unknown, at: string): number | null {
+  const length = value === null ? -1 : whole(value, `a dimension of feature ${at}`, FEATURES, -1);
+  return length === -1 ? null : length;
+}
+
+function unsupported(at: string, what: string): RldsError {
+  return new RldsError("UNSUPPORTED", `feature ${at} is ${what}, which Reprise cannot read`, { file: FEATURES });
+}

@@ -1,0 +1,69 @@
+/** A feature of the episode as one value beside the steps. */
+
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { valuesKey } from "./columns.ts";
+import type { Example } from "./example.ts";
+import { type Decoding, itemsOf, shapeIn } from "./items.ts";
+import { integersOf } from "./lists.ts";
+import { shown } from "./shapes.ts";
+import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
+
+/**
+ * A value of shape [] is a number, a boolean, a bigint or a text. One whose lengths the features know, or that is a single row, is flat; any other is nested lists, whose
+ * innermost are typed arrays.
+ * @throws RldsError CORRUPT, UNSUPPORTED
+ */
+export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decoding): unknown {
+  const { key, lengths, feature } = leaf;
+  const shape = shapeIn(feature, decoding);
+  const items = itemsOf(example, leaf, valuesKey(leaf), shape, decoding);
+  const rows = lengths.slice(1).map((_, level) => [...integersOf(example, `${key}/ragged_row_lengths_${level}`, "u32")]);
+  checkRows(example, leaf, rows, items);
+  const { data } = items;
+  const declared = [...lengths, ...shape];
+  if (declared.length === 0) return feature.kind === "numbers" && feature.type === "bool" ? data[0] === 1 : data[0];
+  if (declared.length === 1 || !declared.includes(null)) return data;
+  const top = rows.length > 0 ? (rows[0] as number[]).length : (items.count as number);
+  const inner = items.shape as number[];
+  const outer = lengths.length === 0 ? [] : [[top], ...rows];
+  const lists = outer.reduce((sum, level) => sum + level.length, 0) + sizeOf(inner.slice(0, -1)) * (items.count ?? 0);
+  example.room(64 * lists);
+  return nested(data, outer, inner);
+}
+
+/** The number of values must be what the lengths say. */
+function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows: readonly (readonly number[])[], { count }: LeafItems): void {
+  if (lengths.length === 0) {
+    if (count !== undefined && count !== 1) throw example.wrong(`feature ${key} must have one value, got ${count}`);
+    return;
+  }
+  const wrong = (level: number, got: number | undefined) => {
+    const expected = shown([...lengths, ...feature.shape]);
+    return example.wrong(`feature ${key} must have the shape ${expected}, and its lengths on level ${level} do not add up, got ${got}`);
+  };
+  const totals = [...rows.map((level) => level.length), count];
+  totals.forEach((total, level) => {
+    const before = level === 0 ? undefined : (rows[level - 1] as readonly number[]);
+    if (before !== undefined && total !== undefined && before.reduce((sum, row) => sum + row, 0) !== total) throw wrong(level, total);
+    const declared = lengths[level];
+    const found = before ?? (total === undefined ? [] : [total]);
+    if (declared !== null && found.some((row) => row !== declared)) throw wrong(level, total);
+  });
+}
+
+/** Lists in lists: of the outer levels each row has its own length. */
+function nested(data: ColumnData, outer: readonly (readonly number[])[], inner: readonly number[]): unknown {
+  const cursors = outer.map(() => 0);
+  const levels = outer.length + inner.length;
+  let at = 0;
+  const next = (level: number): unknown => {
+    const row = cursors[level] ?? 0;
+    cursors[level] = row + 1;
+    const length = (level < outer.length ? outer[level]?.[row] : inner[level - outer.length]) as number;
+    if (level < levels - 1) return Array.from({ length }, () => next(level + 1));
+    at += length;
+    return data.slice(at - length, at);
+  };
+  return next(0);
+}

@@ -1,0 +1,190 @@
+/** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
+
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import type { RldsStep } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { imageDecoder } from "../images/images.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { inside, type SourceFolder } from "../sources/source.ts";
+import { datasetInfo, INFO } from "./dataset-info.ts";
+import { EpisodeForm } from "./episodes.ts";
+import { FEATURES, type Feature, featuresOf } from "./features.ts";
+import { readJson } from "./json.ts";
+import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
+import { TfRecords } from "./tfrecord.ts";
+
+export interface TfdsOptions extends ReadOptions {
+  /** As tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. The only split, or `train`, where it is left out. */
+  readonly split?: string;
+  /** Whether text is strings (UTF-8), or bytes as they are stored; strings where it is left out. */
+  readonly text?: "string" | "bytes";
+  /** Whether PNG and JPEG become pixels, or stay bytes as they are stored; pixels where it is left out. */
+  readonly images?: "decode" | "bytes";
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+const OPTIONS = "split, text, images, fetch, signal, maxBytes";
+
+/**
+ * Opens a version's folder, or a dataset's folder, of which the newest version is taken. Only the two JSON files are read, and where the features leave a shape open the first
+ * episode; reading holds one episode and two blocks of a file. Every record's checksum is checked.
+ * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
+ */
+export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
+  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  word("text", text, ["string", "bytes"]);
+  word("images", images, ["decode", "bytes"]);
+  integer("maxBytes", maxBytes, 1);
+  const { folder: given, file } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (given === undefined) {
+    await file.close();
+    throw new RldsError("UNSUPPORTED", "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json", {
+      file: file.name,
+    });
+  }
+  const folder = await versionFolder(given);
+  const info = datasetInfo(await readJson(folder, INFO, maxBytes));
+  const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
+  if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
+  const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
+  const decodes = images === "decode" && hasImages(features);
+  const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
+  const records = (own: readonly SplitPart[]) => recordsOf(folder, own, { signal, maxBytes });
+  if (!form.isKnown) {
+    for await (const { bytes, offset, file: name } of records(parts)) {
+      form.learn(bytes, { file: name, offset, episode: 0 });
+      if (form.isKnown) break;
+    }
+  }
+  const { stepSpec, metadataSpec } = form;
+  let closed = false;
+  return {
+    format: "tfds",
+    name: info.name,
+    stepSpec,
+    metadataSpec,
+    episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
+    splits: info.splits.map(({ name }) => name),
+    split: split ?? parts[0]?.split.name,
+    about: info.about,
+    async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+      let episode = 0;
+      for await (const { bytes, offset, file: name } of records(parts)) {
+        if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
+        yield form.episode<S>(bytes, { file: name, offset, episode: episode++ }, stepSpec);
+      }
+    },
+    async close() {
+      closed = true;
+    },
+  };
+}
+
+interface FoundRecord {
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+  readonly file: string;
+}
+
+/** The records of the parts, in order, shard by shard. @throws RldsError */
+async function* recordsOf(
+  folder: SourceFolder,
+  parts: readonly SplitPart[],
+  options: { signal?: AbortSignal; maxBytes: number },
+): AsyncGenerator<FoundRecord, void, undefined> {
+  for (const { split, from, to } of parts) {
+    let first = 0;
+    for (const [shard, length] of split.shardLengths.entries()) {
+      const [begin, end] = [Math.max(from - first, 0), Math.min(to - first, length)];
+      first += length;
+      if (begin < end) yield* shardOf(folder, split.path(shard), { length, begin, end, ...options });
+    }
+  }
+}
+
+interface ShardOptions {
+  readonly length: number;
+  readonly begin: number;
+  readonly end: number;
+  readonly signal?: AbortSignal;
+  readonly maxBytes: number;
+}
+
+async function* shardOf(
+  folder: SourceFolder,
+  path: string,
+  { length, begin, end, signal, maxBytes }: ShardOptions,
+): AsyncGenerator<FoundRecord, void, undefined> {
+  const file = await folder.open(path);
+  const records = new TfRecords(file, { signal, maxBytes });
+  try {
+    for (let i = 0; i < end; i++) {
+      signal?.throwIfAborted();
+      if (records.atEnd) {
+        throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, got ${i}`, { file: file.name, offset: records.position });
+      }
+      if (i < begin) await records.skip();
+      else yield { bytes: await records.next(), offset: records.offset, file: file.name };
+    }
+    if (end === length && !records.atEnd) {
+      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, but has more`, {
+        file: file.name,
+        offset: records.position,
+      });
+    }
+  } finally {
+    await records.close();
+  }
+}
+
+function hasImages(feature: Feature): boolean {
+  if (feature.kind === "dict") return Object.values(feature.features).some(hasImages);
+  return feature.kind === "sequence" ? hasImages(feature.feature) : feature.kind === "image";
+}
+
+function word(subject: string, value: unknown, words: readonly string[]): void {
+  if (!words.includes(value as string))
+    throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
+}
+
+const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;
+
+/** The folder itself, or the newest version of the one dataset below it. @throws RldsError NOT_FOUND, UNSUPPORTED where there are several datasets */
+async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
+  const paths = await folder.list();
+  // Nobody can list what is behind a URL: there it is the folder, or not there.
+  if (paths === undefined || paths.includes(INFO)) return folder;
+  const found = paths.flatMap((path) => {
+    if (!path.endsWith(`/${INFO}`)) return [];
+    const below = path.slice(0, -INFO.length - 1);
+    const [, name, ...version] = VERSION.exec(below) ?? [];
+    return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
+  });
+  const names = [...new Set(found.map(({ name }) => name))];
+  if (names.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder contains several datasets, ${names.join(", ")}: name the folder of one`, { file: folder.name });
+  const [newest] = found.sort((a, b) => compared(b.version, a.version));
+  if (newest === undefined)
+    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });
+  return below(folder, newest.path);
+}
+
+function compared(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at === -1 ? 0 : (a[at] as number) - (b[at] as number);
+}
+
+function below(folder: SourceFolder, path: string): SourceFolder {
+  const name = `${folder.name}/${path}`;
+  return {
+    name,
+    open: (file) => folder.open(`${path}/${inside(file, name)}`),
+    async list() {
+      const paths = await folder.list();
+      return paths?.filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1));
+    },
+  };
+}

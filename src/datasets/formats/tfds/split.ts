@@ -1,0 +1,83 @@
+/** Splits and parts of them, as tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
+import { mustBe } from "../../../base/error.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { INFO, type Split } from "./dataset-info.ts";
+
+/** Records of a split, from `from` up to `to`. */
+export interface SplitPart {
+  readonly split: Split;
+  readonly from: number;
+  readonly to: number;
+}
+
+const PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
+const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
+const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
+
+/** The split that is read where none is asked for: the only one, or `train`. @throws RangeError where there are several · RldsError EMPTY */
+export function defaultSplit(splits: readonly Split[]): SplitPart {
+  if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
+  const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
+  if (split !== undefined) return whole(split);
+  throw mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
+}
+
+/** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
+export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
+  return text.split("+").flatMap((one) => {
+    const [, name, slice] = PART.exec(one.trim()) ?? [];
+    if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
+    if (name === "all" && slice === undefined) return splits.map(whole);
+    const split = splits.find((found) => found.name === name);
+    if (split === undefined) throw mustBe(RangeError, "split", `one of ${names(splits)}`, name);
+    return [{ split, ...bounds(slice, split, text) }];
+  });
+}
+
+function whole(split: Split): SplitPart {
+  return { split, from: 0, to: sum(split.shardLengths) };
+}
+
+function bounds(slice: string | undefined, { shardLengths }: Split, text: string): { from: number; to: number } {
+  const max = sum(shardLengths);
+  if (slice === undefined) return { from: 0, to: max };
+  const found = slice.split(":").map((bound) => BOUND.exec(bound));
+  const units = found.map((bound) => bound?.[2]);
+  const unit = units.find((one) => one !== undefined);
+  const values = found.map((bound) => (bound?.[1] === undefined ? undefined : Number(bound[1])));
+  // One number alone is one shard.
+  if (found.length === 1 && unit === "shard" && values[0] !== undefined) {
+    found.push(found[0] as RegExpExecArray | null);
+    values.push(values[0] + 1);
+  }
+  const isWhole = (value: number | undefined) => value === undefined || (unit === "%" ? Math.abs(value) <= 100 : Number.isInteger(value));
+  if (found.length !== 2 || found.includes(null) || !values.every(isWhole) || values.every((value) => value === undefined)) {
+    throw mustBe(RangeError, "split", RULE, text);
+  }
+  const absolute = (value: number, i: number) => (unit === "%" ? percent(value) : unit === "shard" ? shards(value, i) : value);
+  const [from, to] = values.map((value, i) => (value === undefined ? [0, max][i] : absolute(value, i))) as [number, number];
+  if (Math.abs(from) > max || Math.abs(to) > max) throw mustBe(RangeError, "split", `within the ${max} existing records`, text);
+  return { from: from < 0 ? max + from : from, to: to < 0 ? max + to : to };
+
+  function percent(value: number): number {
+    return halfToEven((value * max) / 100);
+  }
+  function shards(value: number, i: number): number {
+    return sum(shardLengths.slice(0, i === 1 && value <= 0 ? shardLengths.length + value : value));
+  }
+}
+
+/** As Python rounds. */
+function halfToEven(value: number): number {
+  const down = Math.floor(value);
+  if (value - down !== 0.5) return Math.round(value);
+  return down % 2 === 0 ? down : down + 1;
+}
+
+function sum(lengths: readonly number[]): number {
+  return lengths.reduce((total, length) => total + length, 0);
+}
+
+function names(splits: readonly Split[]): string {
+  return splits.map(({ name }) => name).join(", ");
+}

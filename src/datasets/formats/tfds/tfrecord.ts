@@ -1,0 +1,92 @@
+/**
+ * TFRecord files. Of each record:
+ *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │   little endian
+ */
+import { RldsError } from "../../model/rlds-error.ts";
+import { ReadAhead } from "../sources/read-ahead.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { maskedCrc32c } from "./crc32c.ts";
+
+/** Bytes before a record's data. */
+export const HEAD = 12;
+const FOOT = 4;
+
+export interface TfRecordOptions {
+  readonly signal?: AbortSignal;
+  /** The most bytes that a record may have. */
+  readonly maxBytes: number;
+}
+
+/** A file's records, one after the other. Every error is an RldsError with file and offset. */
+export class TfRecords {
+  /** Where the last record begins. */
+  offset = 0;
+  readonly #ahead: ReadAhead;
+  readonly #maxBytes: number;
+
+  constructor(file: SourceFile, { signal, maxBytes }: TfRecordOptions) {
+    this.#ahead = new ReadAhead(file, { signal });
+    this.#maxBytes = maxBytes;
+  }
+
+  get atEnd(): boolean {
+    return this.#ahead.left === 0;
+  }
+
+  get position(): number {
+    return this.#ahead.position;
+  }
+
+  /** The data of the next record, a view that stays as it is. @throws RldsError CORRUPT */
+  async next(): Promise<Uint8Array> {
+    const length = await this.#head();
+    if (length > this.#maxBytes) throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
+    const bytes = await this.#ahead.read(length + FOOT);
+    if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("a record's checksum does not fit its bytes: the file is damaged");
+    return bytes.subarray(0, length);
+  }
+
+  /** Goes past a record; its data is not looked at. @throws RldsError CORRUPT */
+  async skip(): Promise<void> {
+    this.#ahead.skip((await this.#head()) + FOOT);
+  }
+
+  close(): Promise<void> {
+    return this.#ahead.close();
+  }
+
+  /** Reads a record's head: its length, which the rest of the file has room for. */
+  async #head(): Promise<number> {
+    this.offset = this.#ahead.position;
+    if (this.#ahead.left < HEAD) throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#ahead.left} left: it was cut off`);
+    const head = await this.#ahead.read(HEAD);
+    if (maskedCrc32c(head, 0, 8) !== u32(head, 8))
+      throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
+    const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
+    const left = this.#ahead.left - FOOT;
+    if (length > left) throw this.#corrupt(`a record is said to have ${length} bytes, and the file has ${Math.max(left, 0)} left: it was cut off`);
+    return length;
+  }
+
+  #corrupt(message: string): RldsError {
+    return new RldsError("CORRUPT", message, { file: this.#ahead.file.name, offset: this.offset });
+  }
+}
+
+function u32(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0, true);
+}
+
+/** Bytes of a record beside its data. */
+export const OVERHEAD = 16;
+
+/** A whole record in an array of its own. */
+export function recordOf(data: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(data.length + OVERHEAD);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, maskedCrc32c(bytes, 0, 8), true);
+  bytes.set(data, 12);
+  view.setUint32(12 + data.length, maskedCrc32c(data), true);
+  return bytes;
+}

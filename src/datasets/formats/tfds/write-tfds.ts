@@ -1,0 +1,194 @@
+/** An RLDS dataset as a folder that tensorflow_datasets opens. */
+import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
+import { columnsOf } from "../../model/pieces.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
+import { type StagedFile, Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { INFO } from "./dataset-info.ts";
+import { type EncodePng, exampleOf } from "./example-writer.ts";
+import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
+import { FEATURES } from "./features.ts";
+import type { Json } from "./json.ts";
+import { datasetThere, sameJson, withSplit } from "./splits-there.ts";
+import { OVERHEAD, recordOf } from "./tfrecord.ts";
+
+export interface TfdsWriteOptions extends WriteOptions {
+  /** Of the dataset: letters, digits and underscores, a letter first. */
+  readonly name: string;
+  /** `major.minor.patch`. Default: "1.0.0" */
+  readonly version?: string;
+  /** Default: "train" */
+  readonly split?: string;
+  /** So many files, of about as many episodes each; the dataset must know its `episodes`, or be an array. No file is without an episode. */
+  readonly shards?: number;
+  /** The most bytes of a file, unless one episode has more. Default: 256 MiB */
+  readonly shardBytes?: number;
+  readonly description?: string;
+  /** Paths of leaves of a step (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
+  readonly images?: readonly string[];
+}
+
+const OPTIONS = "name, version, split, shards, shardBytes, description, images, signal, onProgress, overwrite";
+const MAX_SHARDS = 99999;
+
+/**
+ * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
+ * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
+ * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode, and its record.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes · INVALID_DATA
+ * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
+ */
+export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
+  const all = settled(rlds, options);
+  const { folder } = await sinkOf(to);
+  const path = `${all.name}/${all.version}`;
+  return Staging.within(folder, path, undefined, (staging) => written(staging, rlds, { ...all, folder, path }));
+}
+
+interface Place {
+  readonly folder: SinkFolder;
+  readonly path: string;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, all: ReturnType<typeof settled> & Place): Promise<WriteReport> {
+  const { name, version, split, description, images, signal, onProgress, overwrite, shardOf, folder, path } = all;
+  const there = await staging.found();
+  const dataset = await datasetThere(folder, path, name, there);
+  const others = dataset?.splits.filter((each) => each !== split) ?? [];
+  if (!overwrite && (dataset === undefined ? there.length > 0 : dataset.splits.includes(split)))
+    throw new RldsError(
+      "IO",
+      dataset === undefined
+        ? "the folder is not empty: overwrite: true replaces the dataset in it"
+        : `split ${split} is there already: overwrite: true replaces it`,
+      {
+        file: `${folder.name}/${path}`,
+      },
+    );
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  try {
+    const stepLeaves = writtenLeaves(stepSpec, "steps/", images);
+    for (const image of images)
+      if (!stepLeaves.some((leaf) => leaf.path === image))
+        throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
+    const metadataLeaves = writtenLeaves(metadataSpec as StepSpec, "", new Set());
+    // Its key in a record would be that of a leaf of a step.
+    const clash = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
+    if (clash !== undefined) throw new RldsError("UNSUPPORTED", `${clash.path} must not begin with steps/ as metadata of an episode: rename it`);
+    const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
+    if (others.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
+      throw new RldsError("SPEC_MISMATCH", `a split next to ${others.join(", ")} must have the same features: use another name or version`, {
+        file: `${folder.name}/${path}/features.json`,
+      });
+    const encodePng: EncodePng = images.size === 0 ? unused : (await import("../images/encode-png.ts")).encodePng;
+    const shards: { readonly file: StagedFile; episodes: number }[] = [];
+    let [count, steps, bytes, last] = [0, 0, 0, -1];
+    for await (const { steps: given, ...metadata } of episodes) {
+      const { data, length } = await columnsOf(given, stepSpec, { episode: count, signal });
+      const collector = new Collector(metadataSpec as StepSpec, 1);
+      collector.add(metadata, { episode: count }, "the episode's metadata");
+      const columns = [
+        ...stepLeaves.map((leaf, i) => ({ name: `steps/${leaf.path}`, leaf, data: data[i] as ColumnData, length })),
+        ...collector
+          .take()
+          .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as WrittenLeaf, data: column, length: 1 })),
+      ];
+      const record = recordOf(exampleOf(columns, encodePng, count));
+      const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
+      if (shard !== last) {
+        // A system has only so many open files.
+        await shards.at(-1)?.file.close();
+        shards.push({ file: await staging.create(), episodes: 0 });
+      }
+      last = shard;
+      const open = shards.at(-1) as { readonly file: StagedFile; episodes: number };
+      await open.file.write(record);
+      open.episodes++;
+      count++;
+      steps += length;
+      bytes += record.length;
+      onProgress?.({ episodes: count, steps, bytes });
+    }
+    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
+    const entry = splitOf(
+      split,
+      bytes - count * OVERHEAD,
+      shards.map((shard) => shard.episodes),
+    );
+    const beside = others.length > 0 && dataset !== undefined;
+    const info = beside ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
+    const texts = [...(beside ? [] : [features]), JSON.stringify(info, null, 2)];
+    for (const text of texts) {
+      const encoded = new TextEncoder().encode(text);
+      bytes += encoded.length;
+      await (await staging.create()).write(encoded);
+    }
+    const of = String(shards.length).padStart(5, "0");
+    const names = shards.map((_, i) => `${name}-${split}.tfrecord-${String(i).padStart(5, "0")}-of-${of}`);
+    signal?.throwIfAborted();
+    const replaced = beside ? there.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : there.filter(isOurs);
+    const files = await staging.commit([...names, ...(beside ? [] : [FEATURES]), INFO], replaced);
+    return { episodes: count, steps, bytes, files };
+  } finally {
+    await close();
+  }
+}
+
+function unused(): never {
+  throw new Error("no image was to be stored");
+}
+
+/** What a dataset of tensorflow_datasets has in its folder; other files stay where they are. */
+function isOurs(path: string): boolean {
+  const file = path.slice(path.lastIndexOf("/") + 1);
+  return file === "features.json" || file === "dataset_info.json" || file === "metadata.json" || /\.tfrecord-\d+-of-\d+$/.test(file);
+}
+
+function splitOf(name: string, numBytes: number, shardLengths: readonly number[]): Json {
+  return { filepathTemplate: "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}", name, numBytes: String(numBytes), shardLengths: shardLengths.map(String) };
+}
+
+function infoOf(name: string, version: string, description: string | undefined, split: Json): Json {
+  return { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits: [split], version };
+}
+
+/** The options, checked; and which shard an episode is in. */
+function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
+  const {
+    name,
+    version = "1.0.0",
+    split = "train",
+    shards,
+    shardBytes,
+    description,
+    images = [],
+    overwrite = false,
+    ...rest
+  } = onlyKeys("options", options, OPTIONS);
+  const word = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
+    if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
+    if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
+  };
+  word("name", name, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
+  word("version", version, "three numbers, as 1.0.0", /^\d+\.\d+\.\d+$/);
+  word("split", split, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
+  if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
+  if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
+  flag("overwrite", overwrite);
+  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
+  const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
+  let shard = 0;
+  let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > max ? ++shard : shard);
+  if (shards !== undefined) {
+    integer("shards", shards, 1, MAX_SHARDS);
+    const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
+    if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes: set shardBytes instead");
+    shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
+  }
+  return { ...rest, name, version, split, description, images: new Set(images as readonly string[]), overwrite, shardOf };
+}

@@ -1,0 +1,174 @@
+/** What a segment holds: parts of episodes, in order. The next segment begins with it, so that nobody has to read a segment to know. */
+import { ReplayError } from "../../../base/error.ts";
+import { encodeTagged } from "../../../storage/tagged.ts";
+import { decodeTagged } from "../../../storage/untagged.ts";
+
+/** Bits of a part's flags. */
+export const ENDED = 1;
+export const SUCCESS = 2;
+export const TERMINATED = 4;
+export const DISCARDED = 8;
+const ALL = 15;
+
+export interface Part {
+  readonly episode: number;
+  /** In this segment; what was seen last counts as one. */
+  steps: number;
+  /** 0 until it ended. */
+  flags: number;
+  task: string;
+}
+
+export interface End {
+  readonly flags: number;
+  readonly task: string;
+}
+
+export function endBytes({ flags, task }: End): Uint8Array {
+  return encodeTagged({ flags, task }, "end");
+}
+
+/** @throws ReplayError CORRUPT */
+export function endOf(bytes: Uint8Array): End {
+  const { flags, task } = (decodeTagged(bytes) ?? {}) as Partial<End>;
+  if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt("an episode's end is none");
+  return { flags, task };
+}
+
+/** How far a recording has come where a segment begins. */
+export interface Progress {
+  /** Episodes that are closed, but for those that were discarded. */
+  readonly kept: number;
+  /** Number of the open episode, or else of the next one. */
+  readonly episode: number;
+  /** Steps of the open episode; 0 where none is. */
+  readonly length: number;
+}
+
+const BEGINNING: Progress = { kept: 0, episode: 0, length: 0 };
+
+export class Contents {
+  readonly parts: Part[] = [];
+  readonly #before: Progress;
+  /** At the mark: parts, and what the last one was. */
+  #count = 0;
+  #steps = 0;
+  #flags = 0;
+  #task = "";
+
+  constructor(before = BEGINNING) {
+    this.#before = before;
+  }
+
+  /** Takes a step in. @throws ReplayError CORRUPT for a step of an episode that has no place here */
+  step(episode: number): void {
+    this.#part(episode).steps++;
+  }
+
+  /** Takes an episode's end in. @throws ReplayError CORRUPT likewise */
+  end(episode: number, { flags, task }: End): void {
+    const part = this.#part(episode);
+    part.flags = flags;
+    part.task = task;
+  }
+
+  /** From here on `takeBack` forgets what comes. */
+  mark(): void {
+    const last = this.parts.at(-1);
+    this.#count = this.parts.length;
+    this.#steps = last?.steps ?? 0;
+    this.#flags = last?.flags ?? 0;
+    this.#task = last?.task ?? "";
+  }
+
+  takeBack(): void {
+    this.parts.length = this.#count;
+    const last = this.parts.at(-1);
+    if (last === undefined) return;
+    last.steps = this.#steps;
+    last.flags = this.#flags;
+    last.task = this.#task;
+  }
+
+  /** An episode that is open where another one begins was cut. */
+  #part(episode: number): Part {
+    const last = this.parts.at(-1);
+    if (last?.episode === episode && last.flags === 0) return last;
+    const { length, episode: first } = this.#before;
+    const isNext = last === undefined ? episode === first || (length > 0 && episode === first + 1) : episode === last.episode + 1;
+    if (!isNext) throw corrupt(`a step of episode ${episode} is in the place of one of episode ${last === undefined ? first : last.episode + 1}`);
+    const part = { episode, steps: 0, flags: 0, task: "" };
+    this.parts.push(part);
+    return part;
+  }
+
+  /** Behind these parts. */
+  get after(): Progress {
+    const { parts } = this;
+    const { kept, episode, length } = this.#before;
+    const [first, last] = [parts[0], parts.at(-1)];
+    if (first === undefined || last === undefined) return this.#before;
+    const goesOn = length > 0 && first.episode === episode;
+    const cut = Number(length > 0 && !goesOn);
+    const closed = parts.filter((part) => (part.flags & DISCARDED) === 0 && (part.flags !== 0 || part !== last)).length;
+    const isOpen = last.flags === 0;
+    const own = last.steps + (first === last && goesOn ? length : 0);
+    return { kept: kept + cut + closed, episode: last.episode + Number(!isOpen), length: isOpen ? own : 0 };
+  }
+
+  bytes(): Uint8Array {
+    const { parts } = this;
+    const tasks = [...new Set(parts.map(({ task }) => task))];
+    const numberOf = new Map(tasks.map((task, i) => [task, i]));
+    return encodeTagged(
+      {
+        before: this.#before,
+        first: parts[0]?.episode ?? 0,
+        steps: Uint32Array.from(parts, ({ steps }) => steps),
+        flags: Uint8Array.from(parts, ({ flags }) => flags),
+        task: Uint32Array.from(parts, ({ task }) => numberOf.get(task) as number),
+        tasks,
+      },
+      "index",
+    );
+  }
+
+  /** @throws ReplayError CORRUPT */
+  static of(bytes: Uint8Array): Contents {
+    const { before, first, steps, flags, task, tasks } = (decodeTagged(bytes) ?? {}) as { [name: string]: unknown };
+    const isWhole =
+      isProgress(before) &&
+      isCount(first) &&
+      steps instanceof Uint32Array &&
+      flags instanceof Uint8Array &&
+      task instanceof Uint32Array &&
+      flags.length === steps.length &&
+      task.length === steps.length &&
+      Array.isArray(tasks) &&
+      tasks.every((text) => typeof text === "string") &&
+      flags.every(isFlags) &&
+      task.every((number) => number < tasks.length);
+    if (!isWhole) throw corrupt("a segment's index is none");
+    const contents = new Contents(before);
+    for (let i = 0; i < steps.length; i++)
+      contents.parts.push({ episode: first + i, steps: steps[i] as number, flags: flags[i] as number, task: tasks[task[i] as number] as string });
+    return contents;
+  }
+}
+
+function isProgress(value: unknown): value is Progress {
+  const { kept, episode, length } = (value ?? {}) as Partial<Progress>;
+  return isCount(kept) && isCount(episode) && isCount(length);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32;
+}
+
+function isFlags(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= ALL;
+}
+
+function corrupt(what: string): ReplayError {
+  return new ReplayError("CORRUPT", `the recording contradicts itself: ${what}`);
+}

@@ -1,0 +1,41 @@
+/** What is wrong with data, and where. */
+import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
+
+/** Where something was found; what is not known is left out. Episodes and steps count from 0. */
+export interface Place {
+  readonly file?: string;
+  /** In bytes, from the file's beginning. */
+  readonly offset?: number;
+  readonly episode?: number;
+  readonly step?: number;
+  /** Trajectories that were pushed before it. */
+  readonly pushed?: number;
+}
+
+/**
+ * A ReplayError that tells its place, in fields and in its text. CORRUPT: a file that is not what it should be · NOT_FOUND: one that is not there · UNSUPPORTED: one that
+ * nobody here reads, or for which a package is missing · INVALID_DATA: steps in an order that no episode has · SPEC_MISMATCH: steps of another form · EMPTY: no steps at all.
+ */
+export class RldsError extends ReplayError implements Place {
+  readonly file?: string;
+  readonly offset?: number;
+  readonly episode?: number;
+  readonly step?: number;
+  readonly pushed?: number;
+
+  constructor(code: ReplayErrorCode, message: string, place: Place = {}, options?: ErrorOptions) {
+    super(code, `${message}${told(place)}`);
+    this.name = "RldsError";
+    Object.assign(this, place);
+    if (options?.cause !== undefined) this.cause = options.cause;
+  }
+}
+
+/** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
+export function told({ file, offset, episode, step, pushed }: Place): string {
+  const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
+  const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];
+  const before = pushed === undefined ? undefined : `${pushed} ${pushed === 1 ? "trajectory" : "trajectories"} came before it`;
+  const parts = [...[inFile, inData].map((words) => words.filter((word) => word !== undefined).join(", ")), before].filter((part) => part);
+  return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
+}

@@ -1,0 +1,95 @@
+/** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
+import type { AnyArray } from "../../schema/dtype.ts";
+import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
+import { pack, setPart } from "../../schema/nest.ts";
+import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
+import { type FoundLeaf, leavesOf } from "./leaves.ts";
+
+/** Of a leaf: all its elements in order of time; of text a list. */
+export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
+
+/** Elements from … to - 1 of a column: a view, or a list of its own of text. */
+export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
+  return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
+}
+
+/** A column with its shape: time first. */
+export interface StepColumn {
+  readonly data: ColumnData;
+  readonly shape: readonly number[];
+}
+
+/**
+ * Steps that are made as they are asked for. A leaf of shape [] is a number, a boolean, a bigint (i64, u64) or a text; any other is a typed array that is
+ * a view of its column: copy it to keep it beside changes. O(leaves) a step.
+ */
+export class StepColumns<S = RldsStep> implements Iterable<S> {
+  readonly spec: StepSpec;
+  readonly length: number;
+  readonly #leaves: readonly FoundLeaf[];
+  readonly #data: readonly ColumnData[];
+  readonly #make: Make;
+
+  /** @param data a column a leaf, in the order of the spec's leaves, of `length` values each */
+  constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
+    this.spec = spec;
+    this.length = length;
+    this.#leaves = leavesOf(spec);
+    this.#data = data;
+    this.#leaves.forEach(({ path, size }, i) => {
+      const found = data[i]?.length;
+      if (found !== size * length) throw new RangeError(`column ${path} must have ${size} × ${length} elements, got ${found}`);
+    });
+    this.#make = maker(spec, data[Symbol.iterator]());
+  }
+
+  /** The columns, nested as the spec. */
+  get columns(): AnyValue {
+    return pack(
+      this.spec,
+      this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] })),
+    );
+  }
+
+  /** A column a leaf, in the order of the spec's leaves. */
+  get data(): readonly ColumnData[] {
+    return this.#data;
+  }
+
+  /** Step i. @throws RangeError */
+  at(i: number): S {
+    if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
+    return this.#make(i) as S;
+  }
+
+  *[Symbol.iterator](): Generator<S, void, undefined> {
+    for (let i = 0; i < this.length; i++) yield this.#make(i) as S;
+  }
+}
+
+type Make = (i: number) => unknown;
+
+/** What makes step i, one function a node: no step looks at the spec. */
+function maker(spec: StepSpec, data: Iterator<ColumnData>): Make {
+  if (isLeaf(spec)) return leafMaker(spec, data.next().value as ColumnData);
+  if (Array.isArray(spec)) {
+    const parts = spec.map((node) => maker(node, data));
+    return (i) => parts.map((part) => part(i));
+  }
+  const names = Object.keys(spec).sort();
+  const parts = names.map((name) => maker((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, data));
+  return (i) => {
+    const step = {};
+    for (let k = 0; k < names.length; k++) setPart(step, names[k] as string, (parts[k] as Make)(i));
+    return step;
+  };
+}
+
+function leafMaker(leaf: StepLeaf, data: ColumnData): Make {
+  const { dtype, shape } = leaf;
+  if (shape.length === 0) return dtype === "bool" ? (i) => data[i] === 1 : (i) => data[i];
+  const size = sizeOf(shape);
+  if (isText(leaf)) return (i) => data.slice(i * size, (i + 1) * size);
+  const array = data as Float32Array;
+  return (i) => array.subarray(i * size, (i + 1) * size);
+}

@@ -1,0 +1,33 @@
+/** The seven fields that every RLDS step has. */
+import { mustBe } from "../../base/error.ts";
+import { isLeaf } from "../../schema/leaf.ts";
+import type { RldsStep, StepSpec } from "./dataset.ts";
+import { flagOf as oneFlag } from "./elements.ts";
+import { type Place, RldsError } from "./rlds-error.ts";
+
+export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"] as const;
+
+/** @throws RldsError SPEC_MISMATCH where one is missing */
+export function mustBeStep(step: unknown, place?: Place): RldsStep {
+  const given = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
+  if (STEP_FIELDS.every((field) => given[field] !== undefined)) return given;
+  const found = Object.keys(given).filter((field) => given[field] !== undefined);
+  throw new RldsError(
+    "SPEC_MISMATCH",
+    `an RLDS step must have ${STEP_FIELDS.join(", ")}, got ${found.length === 0 ? "none of them" : found.join(", ")}`,
+    place,
+  );
+}
+
+/** The same of a spec of steps. */
+export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: StepSpec } {
+  if (isLeaf(spec)) throw new RldsError("SPEC_MISMATCH", `the spec of RLDS steps must be an object with ${STEP_FIELDS.join(", ")}, got a single leaf`);
+  return mustBeStep(spec) as unknown as { readonly [field: string]: StepSpec };
+}
+
+/** A flag of a step: a boolean, 0 or 1, alone or as an array of one. @throws RldsError SPEC_MISMATCH */
+export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
+  const flag = oneFlag(step[field]);
+  if (flag !== undefined) return flag;
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", step[field]).message, place);
+}

@@ -1,0 +1,41 @@
+/** reprise/rlds: RLDS datasets in, trajectories out. Exports only. */
+import "../../base/host.ts";
+
+export type { TextLeaf } from "../../schema/leaf.ts";
+export * from "../formats/index.ts";
+export {
+  type DatasetForm,
+  type Each,
+  type RldsDataset,
+  type RldsEpisode,
+  type RldsStep,
+  rldsDataset,
+  type StepSpec,
+} from "../model/dataset.ts";
+export type { PassOptions } from "../model/pass.ts";
+export { type Place, RldsError } from "../model/rlds-error.ts";
+export { type ColumnData, type StepColumn, StepColumns } from "../model/step-columns.ts";
+export { checkStep, stepSpecOf } from "../model/step-spec.ts";
+export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import/import.ts";
+export type { Fault, Finding, Found, ImportMode, ImportReport, Range, Repair, Totals } from "./import/import-report.ts";
+export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";
+export type { StepFields } from "./trajectory/episode-columns.ts";
+export type { PolicyInfoFn } from "./trajectory/policy-info.ts";
+export { type PushOptions, pushRldsToReverb, type TrajectoryTaker } from "./trajectory/push.ts";
+export { type PushEpisodesOptions, type PushedEpisodes, pushEpisodes } from "./trajectory/push-episodes.ts";
+export {
+  createTrajectoryDataSpec,
+  createTransitionSpec,
+  type TrajectoryDataSpec,
+  type TrajectoryDataSpecOptions,
+  type TransitionSpec,
+} from "./trajectory/trajectory-spec.ts";
+export type { WindowOf } from "./trajectory/trajectory-windows.ts";
+export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
+export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";
+export { filterEpisodes } from "./transform/filter-episodes.ts";
+export { type Histogram, histogram } from "./transform/histogram.ts";
+export { type MapOptions, mapEpisodes, mapSteps } from "./transform/map-steps.ts";
+export { type NStepTransition, type NStepTransitionOptions, nStep } from "./transform/n-step.ts";
+export { shiftKeys } from "./transform/shift-keys.ts";
+export { type DatasetStatistics, type Distribution, type LeafStatistics, type StatisticsOptions, statistics } from "./transform/statistics.ts";

@@ -1,0 +1,145 @@
+/** Episodes of a dataset as columns of a Replay's leaves, each read and checked as a whole. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
+import { packer, valueAt } from "../../../schema/nest.ts";
+import { type FoundLeaf, leavesOf as leavesOfRow, type Spec } from "../../../schema/spec.ts";
+import { Collector } from "../../model/collector.ts";
+import type { Each, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { forEach } from "../../model/each.ts";
+import { flagOf as flagIn } from "../../model/elements.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { abortable } from "../../model/pass.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
+import { flagOf } from "../../model/step-fields.ts";
+
+/** By leaf or subtree of a Replay's spec (`obs`, `info.mask`) where a step has it (`observation`, `extra/mask`). */
+export type StepFields = { readonly [path: string]: string };
+
+/** All rows of an episode; the last one is what was seen last. */
+export interface EpisodeColumns {
+  /** One a leaf, in the order of the spec. */
+  readonly data: readonly ColumnData[];
+  readonly rows: number;
+  readonly terminated: boolean;
+}
+
+const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
+/** Of the last step they have no meaning. */
+const ACTED: readonly unknown[] = ["action", "reward", "discount"];
+/** Bytes of a block of rows, about: it is copied on its way. */
+const BLOCK_BYTES = 2 ** 22;
+const MAX_ROWS = 4096;
+
+export class EpisodeReader {
+  readonly #leaves: readonly FoundLeaf[];
+  /** Where a step has each leaf. */
+  readonly #from: readonly (readonly string[])[];
+  readonly #pack: (values: readonly unknown[]) => unknown;
+  /** What is collected where steps come one by one. */
+  readonly #collected: StepSpec;
+  /** Rows that go into a Replay at a time. */
+  readonly blockRows: number;
+  /** Of the columns that came last: their spec, and where among them the flags and the leaves are. */
+  #known: { readonly spec: StepSpec; readonly columns: readonly number[] } | undefined;
+
+  /** @throws TypeError, ReplayError NOT_FOUND for `fields` that the spec does not have */
+  constructor(spec: Spec, fields: StepFields = {}) {
+    this.#leaves = leavesOfRow(spec);
+    this.#from = sources(this.#leaves, fields);
+    this.#pack = packer(spec);
+    this.#collected = this.#pack(this.#leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }))) as StepSpec;
+    const bytes = this.#leaves.reduce((sum, { leaf, size }) => sum + elementBytes(leaf) * size, 0);
+    this.blockRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(BLOCK_BYTES / bytes)));
+  }
+
+  /** @throws RldsError SPEC_MISMATCH that names a leaf which steps do not have, or have in another form */
+  mustFit(stepSpec: StepSpec): void {
+    this.#leaves.forEach(({ path, leaf, shape }, i) => {
+      const keys = this.#from[i] as readonly string[];
+      const there = valueAt(stepSpec, keys);
+      if (isLeaf(there) && there.dtype === leaf.dtype && there.shape.join() === shape.join()) return;
+      const wanted = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, and `;
+      if (isLeaf(there)) {
+        const found = `${keys.join("/")} is ${leafText(there.dtype, there.shape)} in the data`;
+        throw new RldsError("SPEC_MISMATCH", `${wanted}${found}: convert it with mapSteps(data, change, { stepSpec })`);
+      }
+      const paths = leavesOf(stepSpec).map((one) => one.path);
+      throw new RldsError("SPEC_MISMATCH", `${wanted}the data's steps have no leaf ${keys.join("/")} (${paths.join(", ")}): say in fields which one it is`);
+    });
+    for (const flag of FLAGS) {
+      const there = valueAt(stepSpec, [flag]);
+      if (!isLeaf(there)) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, flag, "a leaf of an RLDS dataset's steps", there).message);
+    }
+  }
+
+  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA, with the place · what the signal says */
+  async read(steps: Each<RldsStep>, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
+    signal?.throwIfAborted();
+    if (steps instanceof StepColumns) {
+      const columns = this.#columnsOf(steps.spec).map((i) => steps.data[i] as ColumnData);
+      const flagAt = (row: number, k: number) => flagIn(columns[k]?.[row]) ?? flagOf(steps.at(row), FLAGS[k] as (typeof FLAGS)[number], { episode, step: row });
+      return this.#checked(columns.slice(FLAGS.length), steps.length, episode, flagAt);
+    }
+    const collector = new Collector(this.#collected);
+    const flags: boolean[] = [];
+    const take = (step: RldsStep, index: number): void => {
+      const place = { episode, step: index };
+      for (const flag of FLAGS) flags.push(flagOf(Object(step), flag, place));
+      collector.add(this.#pack(this.#from.map((keys) => valueAt(step, keys))), place);
+    };
+    await forEach(abortable(steps, signal), take);
+    const { data, length } = collector.take();
+    return this.#checked(data, length, episode, (row, k) => flags[FLAGS.length * row + k] as boolean);
+  }
+
+  /** Rows from … to - 1 as columns, nested like the spec. */
+  rows({ data }: EpisodeColumns, from: number, to: number): unknown {
+    return this.#pack(this.#leaves.map(({ size }, i) => slicedColumn(data[i] as ColumnData, from * size, to * size)));
+  }
+
+  /** The last row, as columns of one. Of what came of an action it has nothing. */
+  final({ data, rows }: EpisodeColumns): unknown {
+    return this.#pack(
+      this.#leaves.map(({ size }, i) => (ACTED.includes(this.#from[i]?.[0]) ? undefined : slicedColumn(data[i] as ColumnData, (rows - 1) * size, rows * size))),
+    );
+  }
+
+  /** Where among columns of a spec the flags and then the leaves are. */
+  #columnsOf(spec: StepSpec): readonly number[] {
+    if (this.#known?.spec !== spec) {
+      this.mustFit(spec);
+      const paths = leavesOf(spec).map(({ path }) => path);
+      this.#known = { spec, columns: [...FLAGS.map((flag) => [flag]), ...this.#from].map((keys) => paths.indexOf(keys.join("/"))) };
+    }
+    return this.#known.columns;
+  }
+
+  #checked(data: readonly ColumnData[], rows: number, episode: number, flagAt: (row: number, k: number) => boolean): EpisodeColumns {
+    const wrong = (rule: string, step: number) =>
+      new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step });
+    for (let row = 0; row < rows; row++) {
+      const last = flagAt(row, 1);
+      if (row > 0 && flagAt(row, 0)) throw wrong("is_first must be true of the first step of an episode alone", row);
+      if (row < rows - 1 && last) throw wrong("is_last must be true of the last step of an episode alone", row);
+      if (!last && flagAt(row, 2)) throw wrong("a terminal step must be the last step of its episode, got is_terminal without is_last", row);
+    }
+    return { data, rows, terminated: rows > 0 && flagAt(rows - 1, 2) };
+  }
+}
+
+/** Where a step has each leaf: under its own path, or where `fields` say that it or a subtree that holds it is. */
+function sources(leaves: readonly FoundLeaf[], fields: StepFields): (readonly string[])[] {
+  const holds = (path: string, leaf: FoundLeaf) => leaf.path === path || leaf.path.startsWith(`${path}.`);
+  const known = [...new Set(leaves.flatMap(({ keys }) => keys.map((_, n) => keys.slice(0, n + 1).join("."))))];
+  for (const [path, from] of Object.entries(onlyKeys("fields", fields, known.join(", ")))) {
+    if (typeof from !== "string" || from === "")
+      throw mustBe(TypeError, `fields.${path}`, 'the path of a field of the steps, such as "observation/state"', from);
+  }
+  return leaves.map((leaf) => {
+    // The longest path is the nearest.
+    const [path] = known.filter((one) => Object.hasOwn(fields, one) && holds(one, leaf)).sort((a, b) => b.length - a.length);
+    if (path === undefined) return leaf.keys;
+    return [...(fields[path] as string).split("/"), ...leaf.keys.slice(path.split(".").length)];
+  });
+}

@@ -1,0 +1,132 @@
+/** Recorded episodes into tables of transitions: what a writer's rules make of them. */
+import { codeOf, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
+import { type WaitOptions, within } from "../../../base/wait.ts";
+import type { RemoteWriter } from "../../../remote/writer.ts";
+import type { ResolvedRule } from "../../../tables/rules.ts";
+import type { Writer } from "../../../tables/writer.ts";
+import type { RldsDataset } from "../../model/dataset.ts";
+import { episodesOf } from "../../model/derived.ts";
+import { Pace, type PassOptions } from "../../model/pass.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-columns.ts";
+import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
+
+export interface PushEpisodesOptions extends PassOptions {
+  /** Where steps have leaves that the writer's spec calls otherwise: `{ obs: "observation", "info.mask": "action_mask" }`. */
+  readonly fields?: StepFields;
+}
+
+/** What was pushed. */
+export interface PushedEpisodes {
+  readonly episodes: number;
+  /** Those that begin a transition: all but the last of each episode. */
+  readonly steps: number;
+  readonly terminated: number;
+  readonly truncated: number;
+  /** How many the writer's rules made. Undefined for a remote writer, whose rules are where the memory is. */
+  readonly items: number | undefined;
+}
+
+/**
+ * Appends every episode to a writer, whose rules make items of it: with `nStep` the transitions that `table.transitions` reads. The last step of an episode becomes the final
+ * one, and terminates it where `is_terminal` is true; else the episode was truncated, also where no step of it is a last one. Of that step action, reward and discount are
+ * not read. An episode of a single step has no transition and is left out.
+ *
+ * The leaves of the writer's spec are taken from the steps by their names, or from `fields`; steps may have more. An episode is read and checked as a whole before any of it
+ * is appended. Waits where items wait for a rate limiter, which `signal` ends. After an error all episodes before it are there; the one that could not be appended whole may
+ * be open in the writer, as far as it came. Memory: an episode. O(bytes)
+ * @throws RldsError SPEC_MISMATCH that names the leaf, before anything is pushed where the data has a `stepSpec` · INVALID_DATA for flags in the wrong place, and what a
+ * writer refuses · EMPTY where there is no transition · RATE_LIMITED where a table lets nothing in and nothing wait · ReplayError OUT_OF_TURN where the writer's episode is
+ * open · TypeError for a writer of several lanes
+ */
+export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWriter, options: PushEpisodesOptions = {}): Promise<PushedEpisodes> {
+  mustTake(writer);
+  const { fields, signal, onProgress } = onlyKeys("options", options, "fields, signal, onProgress");
+  const episodes = episodesOf(data);
+  const reader = new EpisodeReader(writer.spec, fields);
+  const pace = new Pace({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
+  const { stepSpec } = data;
+  if (stepSpec !== undefined) reader.mustFit(stepSpec);
+  const rules = "options" in writer ? writer.options.items : undefined;
+  const taker = writer as unknown as Taker;
+  const append = appender(taker, rules === undefined, reader, signal);
+  let [steps, terminated, truncated, items, number] = [0, 0, 0, 0, 0];
+  for await (const given of episodes) {
+    const episode = number++;
+    const columns = await reader.read(mustHaveSteps(given, episode), episode, signal);
+    if (columns.rows < 2) continue;
+    await append(columns).catch((error) => {
+      throw error instanceof ReplayError && error.code !== "CLOSED" ? new RldsError(error.code, error.message, { episode }, { cause: error }) : error;
+    });
+    steps += columns.rows - 1;
+    if (columns.terminated) terminated++;
+    else truncated++;
+    for (const rule of rules ?? []) items += itemsOf(rule, columns.rows);
+    await pace.after(columns.rows - 1);
+  }
+  if (steps === 0) throw number === 0 ? noSteps() : new RldsError("EMPTY", "no episode of the data has two steps, which a transition needs");
+  await waited(taker, signal);
+  return { episodes: terminated + truncated, steps, terminated, truncated, items: rules && items };
+}
+
+/** What a writer here and one across a port have alike. */
+interface Taker {
+  /** Gives a promise where the way across a port is full. */
+  appendColumns(columns: unknown, options?: object): Promise<void> | number | undefined;
+  flush(options?: WaitOptions): Promise<void> | undefined;
+}
+
+/** Appends episodes in blocks of columns, smaller ones where so many items may not wait. */
+function appender(writer: Taker, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
+  let most = reader.blockRows;
+  return async (episode) => {
+    const end = episode.rows - 1;
+    for (let from = 0; from < end; ) {
+      const to = Math.min(from + most, end);
+      try {
+        const options = to < end ? {} : { ...endsOf(episode, to - from), final: reader.final(episode) };
+        const room = writer.appendColumns(reader.rows(episode, from, to), options);
+        from = to;
+        if (typeof room === "object") await within(room, "room for steps at the other end of the port", { signal });
+        // Items that wait there are waited for there.
+        if (!isRemote) await waited(writer, signal);
+      } catch (error) {
+        if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
+        if (await waited(writer, signal)) continue;
+        if (to - from === 1) throw new ReplayError("RATE_LIMITED", "a table lets no item in, and maxPending leaves no place to wait for it: raise maxPending");
+        most = (to - from) >> 1;
+      }
+    }
+  };
+}
+
+/** Waits until no item waits. @returns whether one did */
+async function waited(writer: Taker, signal: AbortSignal | undefined): Promise<boolean> {
+  const wait = writer.flush({ signal });
+  await wait;
+  return wait !== undefined;
+}
+
+/** How an episode ends with the last of so many rows. */
+function endsOf({ terminated }: EpisodeColumns, rows: number): { readonly terminated: Uint8Array; readonly truncated: Uint8Array } {
+  const flags = { terminated: new Uint8Array(rows), truncated: new Uint8Array(rows) };
+  flags[terminated ? "terminated" : "truncated"][rows - 1] = 1;
+  return flags;
+}
+
+/** Items that a rule makes of an episode whose last row begins none. */
+function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number {
+  if (nStep > 0) return rows - 1;
+  const reach = length === 1 ? rows - 1 : rows;
+  return reach < length ? 0 : Math.floor((reach - length) / stride) + 1;
+}
+
+/** @throws TypeError, ReplayError OUT_OF_TURN */
+function mustTake(writer: Writer | RemoteWriter): void {
+  const { appendColumns, spec } = (writer ?? {}) as Partial<Writer>;
+  if (typeof appendColumns !== "function" || spec === undefined) throw mustBe(TypeError, "writer", "a writer, of replay.writer or remoteWriter", writer);
+  const { lanes, autoreset } = "options" in writer ? writer.options : { lanes: writer.lanes, autoreset: "disabled" };
+  if (lanes > 1) throw mustBe(TypeError, "writer", `of one lane (it has ${lanes}), since episodes are of different lengths`, writer);
+  if (autoreset === "nextStep") throw mustBe(TypeError, "writer", 'without autoreset: "nextStep", since episodes end with their own last step', writer);
+  if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps: end it first`);
+}

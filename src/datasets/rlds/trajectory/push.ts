@@ -1,0 +1,116 @@
+/** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
+
+import { mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
+import type { Spec } from "../../../schema/spec.ts";
+import type { LeafSignature, Signature } from "../../../tf-agents/signature.ts";
+import type { Trajectory } from "../../../tf-agents/trajectory.ts";
+import type { RldsDataset } from "../../model/dataset.ts";
+import { type Place, RldsError, told } from "../../model/rlds-error.ts";
+import { mustBeFn, trajectories } from "./convert.ts";
+import { Pairing } from "./pairing.ts";
+import type { PolicyInfoFn } from "./policy-info.ts";
+import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
+
+/** What takes trajectories: an observer of reprise/agents, or any function. Of one with `getTableSignature` the tables' signature is compared before anything is pushed. */
+export interface TrajectoryTaker {
+  (trajectory: Trajectory): unknown;
+  getTableSignature?(): Signature | Promise<Signature>;
+}
+
+export interface PushOptions {
+  readonly signal?: AbortSignal;
+  /** Called with how many were pushed, after each episode. */
+  readonly onProgress?: (pushed: number) => void;
+}
+
+/**
+ * Gives the observer every step as a trajectory, and waits where it does. Pairs, windows of any length and whole episodes are the observer's: `ReverbAddTrajectoryObserver` with a `sequenceLength`
+ * and `strideLength`, `ReverbAddEpisodeObserver`. It does not flush. What was pushed before an error stays.
+ * @returns how many trajectories were pushed
+ * @throws RldsError EMPTY for no steps at all; SPEC_MISMATCH, before anything is pushed, where the tables' signature is not that of `createTrajectoryDataSpec(rlds, policyInfoFn)`; INVALID_DATA for an episode that ends,
+ * terminates or begins wrongly. Each tells episode, step and how many trajectories came before it
+ */
+export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
+  if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
+  mustBeFn(policyInfoFn);
+  const { signal, onProgress } = onlyKeys("options", options, "signal, onProgress");
+  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw mustBe(TypeError, "signal", "an AbortSignal", signal);
+  signal?.throwIfAborted();
+  const pairing = new Pairing(policyInfoFn);
+  let pushed = 0;
+  for await (const trajectory of trajectories(rlds, policyInfoFn, (spec) => mustMatch(observer, spec), pairing)) {
+    signal?.throwIfAborted();
+    const last = trajectory.stepType === 2;
+    try {
+      const room = observer(trajectory);
+      if (room !== undefined) await room;
+    } catch (error) {
+      throw placed(error, pairing.place);
+    }
+    pushed++;
+    if (last) onProgress?.(pushed);
+  }
+  return pushed;
+}
+
+/** What an observer refuses, with the place; any other error as it is. */
+function placed(error: unknown, place: Place): unknown {
+  if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
+  // An episode that is too long for its observer.
+  if (error instanceof RangeError && error.constructor === RangeError)
+    return Object.assign(new RangeError(`${error.message}${told(place)}`, { cause: error }), place);
+  return error;
+}
+
+/** @throws RldsError SPEC_MISMATCH that names the leaf */
+async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): Promise<void> {
+  if (typeof observer.getTableSignature !== "function") return;
+  const found = difference(await observer.getTableSignature(), spec, "");
+  if (found === undefined) return;
+  throw new RldsError(
+    "SPEC_MISMATCH",
+    `the signature of the observer's tables must be createTrajectoryDataSpec of the data with a dimension of time before each shape: ${found}`,
+    { pushed: 0 },
+  );
+}
+
+/** Where a signature and a spec differ first. */
+function difference(signature: Signature | undefined, spec: Spec | undefined, path: string): string | undefined {
+  const [table, data] = [shown(signature), shown(spec)];
+  if (table.leaf !== undefined || data.leaf !== undefined) {
+    return table.leaf !== undefined && data.leaf !== undefined && areAlike(table.leaf, data.leaf)
+      ? undefined
+      : `${path || "a step"} is ${table.text} in the tables, ${data.text} in the data`;
+  }
+  for (const name of new Set([...Object.keys(table.nodes), ...Object.keys(data.nodes)])) {
+    const found = difference(table.nodes[name] as Signature | undefined, data.nodes[name] as Spec | undefined, path === "" ? name : `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether the steps of a table's column are as those of the data. A column of another data type on a server cannot be written. */
+function areAlike(table: LeafSignature, data: LeafSignature): boolean {
+  if (table.dtype !== data.dtype || table.stored !== undefined) return false;
+  return table.shape === null || table.shape.slice(1).join() === data.shape?.join();
+}
+
+interface Shown {
+  readonly leaf?: LeafSignature;
+  readonly nodes: { readonly [name: string]: unknown };
+  readonly text: string;
+}
+
+function shown(node: Signature | Spec | undefined): Shown {
+  const leaf = node as LeafSignature | undefined;
+  if (typeof leaf?.dtype === "string") return { leaf, nodes: {}, text: textOf(leaf) };
+  return {
+    nodes: (node ?? {}) as { readonly [name: string]: unknown },
+    text: node === undefined ? "not there" : `nested with keys ${Object.keys(node).join(", ") || "none"}`,
+  };
+}
+
+function textOf({ dtype, shape, stored }: LeafSignature): string {
+  const sizes = shape === null ? "any shape" : `shape [${shape.map((n) => n ?? "any").join(", ")}]`;
+  return `${dtype} of ${sizes}${stored === undefined ? "" : ` (${stored} on the server)`}`;
+}

@@ -1,0 +1,63 @@
+/** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
+
+import type { StepsOf } from "../../../batch/batch.ts";
+import { Column } from "../../../schema/column.ts";
+import type { RowLeaf } from "../../../schema/leaf.ts";
+import { pack } from "../../../schema/nest.ts";
+import type { Spec } from "../../../schema/spec.ts";
+import { joined } from "../../../tf-agents/nest.ts";
+import type { Trajectory } from "../../../tf-agents/trajectory.ts";
+import { Collector } from "../../model/collector.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import type { Place } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
+
+export type WindowOf<S = Spec> = StepsOf<S> & { readonly [field: string]: unknown };
+
+const LAST = 2;
+
+export class TrajectoryWindows {
+  readonly #spec: TrajectoryDataSpec;
+  readonly #leaves: readonly RowLeaf[];
+  readonly #length: number;
+  readonly #stride: number;
+  readonly #collector: Collector;
+  /** The values of the last trajectories, a list a trajectory; at most `length` of them. */
+  #cached: (readonly ColumnData[])[] = [];
+  #taken = 0;
+
+  constructor(spec: TrajectoryDataSpec, length: number, stride: number) {
+    this.#spec = spec;
+    this.#leaves = leavesOf(spec).map(({ leaf }) => leaf as RowLeaf);
+    this.#collector = new Collector(spec, 1);
+    this.#length = length;
+    this.#stride = stride;
+  }
+
+  /** The window that ends with this trajectory, if one does. Its values are copied. @throws RldsError SPEC_MISMATCH with the place, as a Replay's writer would */
+  take(trajectory: Trajectory, place: Place): WindowOf | undefined {
+    this.#collector.add(trajectory, place, "a trajectory");
+    if (this.#cached.length === this.#length) this.#cached.shift();
+    this.#cached.push(this.#collector.take().data);
+    this.#taken++;
+    const over = this.#taken - this.#length;
+    const window = over >= 0 && over % this.#stride === 0 ? this.#window() : undefined;
+    if (trajectory.stepType === LAST) {
+      this.#cached = [];
+      this.#taken = 0;
+    }
+    return window;
+  }
+
+  #window(): WindowOf {
+    return pack(
+      this.#spec,
+      this.#leaves.map((leaf, i) => this.#column(leaf, i)),
+    ) as WindowOf;
+  }
+
+  #column({ shape }: RowLeaf, i: number): Column {
+    return new Column(joined(this.#cached.map((values) => values[i] as Column["data"])), [this.#length, ...shape]);
+  }
+}

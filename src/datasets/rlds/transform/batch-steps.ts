@@ -1,0 +1,120 @@
+/** Windows of steps: `rlds.transformations.batch`. */
+import { flag, integer, onlyKeys } from "../../../base/error.ts";
+import { MAX_LENGTH } from "../../../base/limits.ts";
+import { isLeaf } from "../../../schema/leaf.ts";
+import { map, packer } from "../../../schema/nest.ts";
+import { keeperOf } from "../../model/copied.ts";
+import type { Each, RldsDataset, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { withSteps } from "../../model/derived.ts";
+import { eachOf, type Stage, through } from "../../model/each.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { type ColumnData, type StepColumn, StepColumns, slicedColumn } from "../../model/step-columns.ts";
+import { misfitError, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
+import { stacker } from "./stacked.ts";
+
+export interface BatchOptions {
+  /** Steps of a window. */
+  readonly size: number;
+  /** Steps from one window's first step to the next one's; `size` where it is left out, as in `rlds`: windows that do not overlap. */
+  readonly shift?: number;
+  /** Steps from one step of a window to the next; 1 where it is left out. */
+  readonly stride?: number;
+  /** Whether windows with fewer steps, at an episode's end, are left out; they are not where it is left out. */
+  readonly dropRemainder?: boolean;
+}
+
+/** Steps side by side: nested as a step is, each leaf a column whose shape has their number first. */
+export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in keyof S]: StepColumn | { readonly [name: string]: unknown } } : StepColumn;
+
+/**
+ * Windows of steps within each episode, in the place of its steps. Transitions are `batch(rlds, {size: 2, shift: 1, dropRemainder: true})`. The spec is that of the windows where all
+ * have the same size, and not known else. Lazy; memory: a window; O(elements) a window, but for steps that are columns and stride 1: those windows are views of the columns.
+ * @throws TypeError, RangeError for an argument; passes raise RldsError SPEC_MISMATCH for steps of different forms
+ */
+export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions): RldsDataset<StepBatch<S>> {
+  const windows = checked(options);
+  return withSteps(
+    rlds,
+    (steps, episode) => batches<S>(steps, windows, () => rlds.stepSpec, episode),
+    (spec) => (windows.dropRemainder ? withLead(spec, windows.size) : undefined),
+  );
+}
+
+/** The same of the steps of one episode. */
+export function batchSteps<S = RldsStep>(steps: Each<S>, options: BatchOptions, stepSpec?: StepSpec): Each<StepBatch<S>> {
+  return batches<S>(eachOf("steps", steps), checked(options), () => stepSpec);
+}
+
+function checked(options: BatchOptions): Required<BatchOptions> {
+  const { size, shift = size, stride = 1, dropRemainder = false } = onlyKeys("options", options, "size, shift, stride, dropRemainder");
+  integer("size", size, 1, MAX_LENGTH);
+  integer("shift", shift, 1, MAX_LENGTH);
+  integer("stride", stride, 1, MAX_LENGTH);
+  flag("dropRemainder", dropRemainder);
+  return { size, shift, stride, dropRemainder };
+}
+
+function withLead(spec: StepSpec, size: number): StepSpec {
+  return map(spec, (leaf) => ({ ...leaf, shape: [size, ...leaf.shape] }));
+}
+
+function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: () => StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
+  if (steps instanceof StepColumns && options.stride === 1 && !isLeaf(steps.spec)) return views<S>(steps, options);
+  return through(steps, () => stage<S>(options, keeperOf(steps), spec, episode));
+}
+
+function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Required<BatchOptions>): Iterable<StepBatch<S>> {
+  return {
+    *[Symbol.iterator]() {
+      const { length, spec, data } = steps;
+      const leaves = leavesOf(spec);
+      const nest = packer(spec);
+      for (let from = 0; from < length && !(dropRemainder && from + size > length); from += shift) {
+        const to = Math.min(from + size, length);
+        const columns = leaves.map(({ leaf, size: n }, k): StepColumn => {
+          return { data: slicedColumn(data[k] as ColumnData, from * n, to * n), shape: [to - from, ...leaf.shape] };
+        });
+        yield nest(columns) as StepBatch<S>;
+      }
+    },
+  };
+}
+
+function stage<S>(
+  { size, shift, stride, dropRemainder }: Required<BatchOptions>,
+  keep: (step: S) => S,
+  given: () => StepSpec | undefined,
+  episode?: number,
+): Stage<S, StepBatch<S>> {
+  const span = (size - 1) * stride + 1;
+  let check: ReturnType<typeof stepChecker> | undefined;
+  let stack: ReturnType<typeof stacker> | undefined;
+  // The steps from the next window's first one on; before that comes, how many are still to be passed over.
+  let waiting: S[] = [];
+  let over = 0;
+  let index = 0;
+  const emit = (out: StepBatch<S>[]) => {
+    const window = waiting.filter((_, i) => i % stride === 0);
+    out.push(stack?.(window) as StepBatch<S>);
+    over = Math.max(0, shift - waiting.length);
+    waiting = waiting.slice(shift);
+  };
+  return {
+    push(step, out) {
+      const place = { episode, step: index++ };
+      if (check === undefined) {
+        const spec = given() ?? stepSpecOf(step, place);
+        check = stepChecker(spec);
+        stack = stacker(spec);
+      }
+      const misfit = check(step);
+      if (misfit !== undefined) throw misfitError(misfit, place);
+      if (over > 0) over--;
+      else if (waiting.push(keep(step)) === span) emit(out);
+      return true;
+    },
+    end(out) {
+      while (!dropRemainder && waiting.length > 0) emit(out);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** Episodes that end sooner, or later: `rlds.transformations.truncate_after_condition` and `concat_if_terminal`. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
+import { sameForm, withSteps } from "../../model/derived.ts";
+import { type Stage, through } from "../../model/each.ts";
+import { filled, flagOf } from "../../model/elements.ts";
+
+export interface TruncateOptions {
+  /** What the step at which an episode is cut becomes: `last` sets its is_last, `terminal` its is_terminal too, `none` leaves it as it is, as `rlds` does. `last` where it is left out. */
+  readonly mark?: "last" | "terminal" | "none";
+}
+
+const MARKS: { readonly [mark in NonNullable<TruncateOptions["mark"]>]: readonly string[] } = {
+  last: ["is_last"],
+  terminal: ["is_last", "is_terminal"],
+  none: [],
+};
+
+/**
+ * Each episode up to and with the first step for which the condition holds; the whole episode where it holds for none. Steps behind it are not read. Lazy; O(1) memory.
+ * A fixed length: `truncateAfter(rlds, (_, index) => index === 99)`.
+ * @throws TypeError, RangeError
+ */
+export function truncateAfter<S = RldsStep>(
+  rlds: RldsDataset<S>,
+  condition: (step: S, index: number) => boolean,
+  options: TruncateOptions = {},
+): RldsDataset<S> {
+  const { mark = "last" } = onlyKeys("options", options, "mark");
+  if (typeof condition !== "function") throw mustBe(TypeError, "condition", "a function (step, index)", condition);
+  if (!Object.hasOwn(MARKS, mark)) throw mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark);
+  const stage = (): Stage<S, S> => {
+    let index = 0;
+    return {
+      push(step, out) {
+        const isHere = condition(step, index++);
+        out.push(isHere ? marked(step, MARKS[mark]) : step);
+        return !isHere;
+      },
+    };
+  };
+  return withSteps(rlds, (steps) => through(steps, stage), sameForm);
+}
+
+/** A copy whose flags are set, in the form that they have. */
+function marked<S>(step: S, flags: readonly string[]): S {
+  const values = step as { readonly [flag: string]: unknown };
+  const missing = flags.filter((flag) => flagOf(values[flag]) !== true);
+  return missing.length === 0
+    ? step
+    : { ...step, ...Object.fromEntries(missing.map((flag) => [flag, values[flag] === undefined ? true : filled(values[flag], true)])) };
+}
+
+/**
+ * Steps behind the end of each episode whose last step is is_terminal: absorbing states, for one. The function is given that step; the episode's steps stay as they are, so that
+ * flags which are to move are a matter of `mapSteps`. Lazy; O(1) memory.
+ * @throws TypeError
+ */
+export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {
+  if (typeof makeExtraSteps !== "function") throw mustBe(TypeError, "makeExtraSteps", "a function (last)", makeExtraSteps);
+  const stage = (): Stage<S, S> => {
+    let last: S | undefined;
+    return {
+      push(step, out) {
+        last = step;
+        out.push(step);
+        return true;
+      },
+      end(out) {
+        if (flagOf((last as Partial<RldsStep> | undefined)?.is_terminal)) out.push(...makeExtraSteps(last as S));
+      },
+    };
+  };
+  return withSteps(rlds, (steps) => through(steps, stage), sameForm);
+}

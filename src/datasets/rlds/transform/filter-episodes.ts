@@ -1,0 +1,125 @@
+/** Episodes that are wanted. */
+import { mustBe } from "../../../base/error.ts";
+import { keeperOf } from "../../model/copied.ts";
+import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
+import { episodesOf, formedAs, formOf } from "../../model/derived.ts";
+import { isSync } from "../../model/each.ts";
+import { checkedEpisode } from "../../model/pass.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+
+/** An episode whose steps are there as columns, as readers of files give it. */
+type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
+type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
+
+/**
+ * The episodes for which the predicate says true. It may look at the episode's steps, as far as it likes: those that come only once are kept for whoever comes after it.
+ * Memory: the steps of one episode, where it looked at them and they are neither an array nor columns.
+ * @throws TypeError
+ */
+export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
+export function filterEpisodes<S = RldsStep>(rlds: RldsDataset<S>, predicate: Predicate<RldsEpisode<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>>;
+export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
+  if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
+  const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
+  const wanted = {
+    async *[Symbol.asyncIterator]() {
+      let index = 0;
+      for await (const given of episodes) {
+        const episode = checkedEpisode(given, index);
+        const { steps } = episode;
+        if (Array.isArray(steps) || steps instanceof StepColumns) {
+          if (await predicate(episode as Read<S>, index)) yield episode;
+        } else {
+          const seen = isSync(steps) ? new Seen(steps) : new SeenLater(steps);
+          let isWanted = false;
+          try {
+            isWanted = await predicate({ ...episode, steps: seen.each } as unknown as Read<S>, index);
+          } finally {
+            if (!isWanted) await seen.close();
+          }
+          if (isWanted) yield seen.begun ? { ...episode, steps: await seen.all() } : episode;
+        }
+        index++;
+      }
+    },
+  };
+  return formedAs<S>(wanted, formOf(rlds)) as typeof wanted & RldsDataset<S>;
+}
+
+/** Steps that can be gone through again, as far as somebody went, and then further. */
+class Seen<S> {
+  readonly #source: Iterable<S>;
+  readonly #steps: S[] = [];
+  #iterator: Iterator<S> | undefined;
+
+  constructor(source: Iterable<S>) {
+    this.#source = source;
+  }
+
+  get begun(): boolean {
+    return this.#iterator !== undefined;
+  }
+
+  get each(): Iterable<S> {
+    return { [Symbol.iterator]: () => this.#pass() };
+  }
+
+  *#pass(): Generator<S, void, undefined> {
+    for (let i = 0; i < this.#steps.length || this.#next(); i++) yield this.#steps[i] as S;
+  }
+
+  #next(): boolean {
+    this.#iterator ??= this.#source[Symbol.iterator]();
+    const { done, value } = this.#iterator.next();
+    if (!done) this.#steps.push(keeperOf(this.#source)(value));
+    return !done;
+  }
+
+  all(): readonly S[] {
+    while (this.#next());
+    return this.#steps;
+  }
+
+  close(): void {
+    this.#iterator?.return?.();
+  }
+}
+
+/** The same of steps that are waited for. */
+class SeenLater<S> {
+  readonly #source: AsyncIterable<S>;
+  readonly #steps: S[] = [];
+  #iterator: AsyncIterator<S> | undefined;
+
+  constructor(source: AsyncIterable<S>) {
+    this.#source = source;
+  }
+
+  get begun(): boolean {
+    return this.#iterator !== undefined;
+  }
+
+  get each(): AsyncIterable<S> {
+    return { [Symbol.asyncIterator]: () => this.#pass() };
+  }
+
+  async *#pass(): AsyncGenerator<S, void, undefined> {
+    for (let i = 0; i < this.#steps.length || (await this.#next()); i++) yield this.#steps[i] as S;
+  }
+
+  async #next(): Promise<boolean> {
+    this.#iterator ??= this.#source[Symbol.asyncIterator]();
+    const { done, value } = await this.#iterator.next();
+    if (!done) this.#steps.push(keeperOf(this.#source)(value));
+    return !done;
+  }
+
+  async all(): Promise<readonly S[]> {
+    while (await this.#next());
+    return this.#steps;
+  }
+
+  async close(): Promise<void> {
+    await this.#iterator?.return?.();
+  }
+}

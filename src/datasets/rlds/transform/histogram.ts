@@ -1,0 +1,32 @@
+/** How values are spread. */
+import { integer } from "../../../base/error.ts";
+
+export interface Histogram {
+  /** Bounds of the bins: one more than there are bins. A bin has its lower bound, the last one its upper bound too. */
+  readonly edges: readonly number[];
+  readonly counts: readonly number[];
+}
+
+/**
+ * Bins of equal width from the least to the most value, as `numpy.histogram` has them: half a unit to each side where all are equal, 0 … 1 where there are none. Values that are not
+ * finite are in no bin. O(values).
+ * @throws TypeError, RangeError
+ */
+export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
+  integer("bins", bins, 1, 1 << 20);
+  const finite = Array.from(values).filter(Number.isFinite);
+  let min = finite.reduce((a, b) => Math.min(a, b), finite.length === 0 ? 0 : Number.POSITIVE_INFINITY);
+  let max = finite.reduce((a, b) => Math.max(a, b), finite.length === 0 ? 1 : Number.NEGATIVE_INFINITY);
+  if (min === max) [min, max] = [min - 0.5, max + 0.5];
+  const width = (max - min) / bins;
+  const edges = Array.from({ length: bins + 1 }, (_, i) => (i === bins ? max : min + i * width));
+  const counts = new Array<number>(bins).fill(0);
+  for (const value of finite) {
+    let bin = Math.min(bins - 1, Math.floor(((value - min) / (max - min)) * bins));
+    // The quotient is rounded; the edges decide.
+    if (value < (edges[bin] as number)) bin--;
+    else if (bin < bins - 1 && value >= (edges[bin + 1] as number)) bin++;
+    counts[bin] = (counts[bin] as number) + 1;
+  }
+  return { edges, counts };
+}

@@ -1,0 +1,130 @@
+/** n-step transitions: what a step's action brought in the next n steps. */
+import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_LENGTH } from "../../../base/limits.ts";
+import { isLeaf } from "../../../schema/leaf.ts";
+import { keeperOf } from "../../model/copied.ts";
+import type { RldsDataset, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { withSteps } from "../../model/derived.ts";
+import { type Stage, through } from "../../model/each.ts";
+import { flagOf, numberOf } from "../../model/elements.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+
+export interface NStepTransitionOptions {
+  /** Number of rewards in a full return. */
+  readonly n: number;
+  readonly gamma: number;
+}
+
+/** A step, and where it led to. */
+export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
+  /** r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1) */
+  readonly reward: number;
+  /** γ^k d_0 … d_(k-1): what the value of next_observation is worth; 0 where that is terminal. */
+  readonly discount: number;
+  /** The real number of steps k: n, or less at the episode's end. */
+  readonly n_steps: number;
+  readonly next_observation: S extends { readonly observation: infer O } ? O : unknown;
+  readonly next_is_last: boolean;
+  readonly next_is_terminal: boolean;
+};
+
+/**
+ * A transition for each step but an episode's last, under the names of the RLDS tutorial. The return ends at the episode's end: a transition whose next_is_last is true without
+ * next_is_terminal was cut off, and its discount is not 0. The rules are those of a table's n-step returns. Lazy; memory: n steps; O(n) a step.
+ * @throws TypeError, RangeError for an argument; passes raise SPEC_MISMATCH where reward or discount is not one number, or a flag is none
+ */
+export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransitionOptions): RldsDataset<NStepTransition<S>> {
+  const { n, gamma } = onlyKeys("options", options, "n, gamma");
+  integer("n", n, 1, MAX_LENGTH);
+  finite("gamma", gamma);
+  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), transitionSpec) as RldsDataset<
+    NStepTransition<S>
+  >;
+}
+
+/** A step with its numbers read. */
+interface Known {
+  readonly step: unknown;
+  readonly reward: number;
+  readonly discount: number;
+  readonly last: boolean;
+  readonly terminal: boolean;
+}
+
+function transitions<S>(n: number, gamma: number, episode: number, keep: (step: RldsStep) => RldsStep): Stage<S, unknown> {
+  // The oldest first.
+  let waiting: Known[] = [];
+  let index = 0;
+  const end = (out: unknown[]) => {
+    for (let i = 0; i + 1 < waiting.length; i++) out.push(transition(waiting.slice(i), n, gamma));
+    waiting = [];
+  };
+  return {
+    push(step, out) {
+      const next = known(keep(step as RldsStep), { episode, step: index++ });
+      waiting.push(next);
+      if (next.last) end(out);
+      else if (waiting.length > n) {
+        out.push(transition(waiting, n, gamma));
+        waiting.shift();
+      }
+      return true;
+    },
+    end,
+  };
+}
+
+/** @param steps the first one's own, and those behind it: at least one */
+function transition(steps: readonly Known[], n: number, gamma: number): unknown {
+  let reward = 0;
+  let discount = 1;
+  let k = 0;
+  let next = steps[0] as Known;
+  while (k < n && k + 1 < steps.length) {
+    const now = next;
+    next = steps[++k] as Known;
+    reward += discount * now.reward;
+    discount *= gamma * now.discount * Number(!next.terminal);
+    if (next.terminal || now.discount === 0) break;
+  }
+  const { observation } = next.step as RldsStep;
+  const more = { reward, discount, n_steps: k, next_observation: observation, next_is_last: next.last, next_is_terminal: next.terminal };
+  // Twenty times as quick as a literal that spreads the step and then adds names (V8 11).
+  return Object.assign({}, steps[0]?.step, more);
+}
+
+function known(step: RldsStep, place: { readonly episode: number; readonly step: number }): Known {
+  const number = (field: string, value: unknown) => {
+    const found = numberOf(value);
+    // NaN may be a number that is there, or none.
+    if (Number.isNaN(found) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "one number", value).message, place);
+    return found;
+  };
+  const flag = (field: string, value: unknown) => {
+    const found = flagOf(value);
+    if (found === undefined) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", value).message, place);
+    return found;
+  };
+  return {
+    step,
+    reward: number("reward", step.reward),
+    discount: number("discount", step.discount),
+    last: flag("is_last", step.is_last),
+    terminal: flag("is_terminal", step.is_terminal),
+  };
+}
+
+function transitionSpec(spec: StepSpec): StepSpec | undefined {
+  if (isLeaf(spec) || !("observation" in spec)) return undefined;
+  const number = { dtype: "f64", shape: [] } as const;
+  const flag = { dtype: "bool", shape: [] } as const;
+  return {
+    ...(spec as { readonly [field: string]: StepSpec }),
+    reward: number,
+    discount: number,
+    n_steps: { dtype: "i32", shape: [] },
+    next_observation: spec.observation as StepSpec,
+    next_is_last: flag,
+    next_is_terminal: flag,
+  };
+}

@@ -1,0 +1,25 @@
+/** Steps side by side, as columns with time first. */
+import type { Numbered } from "../../../schema/dtype.ts";
+import { put } from "../../../schema/fit.ts";
+import { blank } from "../../../schema/leaf.ts";
+import { packer, valueAt } from "../../../schema/nest.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import type { StepColumn } from "../../model/step-columns.ts";
+import { DATA } from "../../model/step-spec.ts";
+
+/** What makes columns of steps that are as the spec says, nested as it is: copies. O(elements). */
+export function stacker(spec: StepSpec): (steps: readonly unknown[]) => unknown {
+  const leaves = leavesOf(spec);
+  const pack = packer(spec);
+  return (steps) => pack(leaves.map((leaf) => column(leaf, steps)));
+}
+
+function column({ leaf, size, keys }: FoundLeaf, steps: readonly unknown[]): StepColumn {
+  const { dtype, shape } = leaf;
+  const data = blank(leaf, size * steps.length);
+  steps.forEach((step, i) => {
+    put({ dtype, shape, size }, data as unknown as Numbered, i * size, valueAt(step, keys), DATA);
+  });
+  return { data, shape: [steps.length, ...shape] };
+}

@@ -1,0 +1,202 @@
+/** What the values of a dataset are like: `rlds.transformations.mean_and_std`, and more. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { isText } from "../../../schema/leaf.ts";
+import { valueAt } from "../../../schema/nest.ts";
+import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { episodesOf } from "../../model/derived.ts";
+import { forEach } from "../../model/each.ts";
+import { everyElement, flagOf, numberOf } from "../../model/elements.ts";
+import { type FoundLeaf, leavesOf, sameSpec } from "../../model/leaves.ts";
+import { abortable, checkedEpisode, Pace, type PassOptions } from "../../model/pass.ts";
+import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { stepSpecOf } from "../../model/step-spec.ts";
+import { BigMoments, Moments } from "./moments.ts";
+
+/** Of one leaf. NaN where there are no values, and the deviation of fewer than two. */
+export interface LeafStatistics {
+  /** `observation/state` */
+  readonly path: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Steps whose value counts. */
+  readonly count: number;
+  /** Elements that are NaN or infinite. */
+  readonly nonFinite: number;
+  /** Of all elements; bigints of a leaf of bigints. */
+  readonly min: number | bigint;
+  readonly max: number | bigint;
+  readonly mean: number;
+  /** Of a sample: the sum of squares is divided by the number of values less one. */
+  readonly std: number;
+  /** Of each element by itself, flat. */
+  readonly elements: {
+    readonly min: ArrayLike<number> | ArrayLike<bigint>;
+    readonly max: ArrayLike<number> | ArrayLike<bigint>;
+    readonly mean: Float64Array;
+    readonly std: Float64Array;
+  };
+}
+
+/** Of episodes. */
+export interface Distribution {
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly std: number;
+  /** One an episode, in order: what `histogram` takes. */
+  readonly values: readonly number[];
+}
+
+export interface DatasetStatistics {
+  readonly episodes: number;
+  readonly steps: number;
+  readonly transitions: number;
+  /** In steps. */
+  readonly lengths: Distribution;
+  /** Sums of the rewards of steps that are not is_last; NaN where rewards are not single numbers. */
+  readonly returns: Distribution;
+  /** In the order of the spec. */
+  readonly leaves: readonly LeafStatistics[];
+}
+
+export interface StatisticsOptions extends PassOptions {
+  /** Leaves, or what they are in: `["observation", "reward"]`. All that are no text where it is left out. */
+  readonly paths?: readonly string[];
+}
+
+/** These have no meaning in a step that is_last. */
+const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
+
+/**
+ * One pass over the dataset. Actions, rewards and discounts of steps that are is_last do not count, as in `rlds.transformations.sar_fields_mask`. Sums are made in f64, in the order of
+ * the steps. What a normalisation needs: `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves`, and then
+ * `mapSteps(rlds, (step) => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`.
+ * O(elements); memory: six numbers an element of a step, two an episode.
+ * @throws TypeError, RangeError for an argument or a path that is no leaf of numbers · RldsError SPEC_MISMATCH · what the source raises · what the signal says
+ */
+export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
+  const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
+  const lengths: number[] = [];
+  const returns: number[] = [];
+  const pace = new Pace(options);
+  const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
+  let columns = rlds.stepSpec && new Columns(rlds.stepSpec, paths);
+  for await (const given of source) {
+    const episode = lengths.length;
+    const { steps } = checkedEpisode(given, episode);
+    let length = 0;
+    let sum = 0;
+    if (steps instanceof StepColumns) columns ??= new Columns(steps.spec, paths);
+    if (columns !== undefined && steps instanceof StepColumns && sameSpec(columns.spec, steps.spec)) {
+      length = steps.length;
+      sum = columns.addColumns(steps);
+    } else {
+      const pending = forEach(abortable(steps, signal), (step) => {
+        columns ??= new Columns(rlds.stepSpec ?? stepSpecOf(step, { episode, step: 0 }), paths);
+        sum += columns.add(step as RldsStep, { episode, step: length++ });
+      });
+      if (pending !== undefined) await pending;
+    }
+    lengths.push(length);
+    returns.push(sum);
+    const pause = pace.after(length);
+    if (pause !== undefined) await pause;
+  }
+  const steps = lengths.reduce((a, b) => a + b, 0);
+  return {
+    episodes: lengths.length,
+    steps,
+    transitions: steps - lengths.filter((length) => length > 0).length,
+    lengths: distribution(lengths),
+    returns: distribution(returns),
+    leaves: columns?.result ?? [],
+  };
+}
+
+function distribution(values: readonly number[]): Distribution {
+  const moments = new Moments(1);
+  for (let i = 0; i < values.length; i++) moments.add(values, i);
+  return { ...moments.whole, values };
+}
+
+interface LeafMoments extends FoundLeaf {
+  /** Its place among all leaves. */
+  readonly index: number;
+  readonly moments: Moments | BigMoments;
+  readonly isOutcome: boolean;
+  /** A row, where a value is no flat array already. */
+  readonly row: (number | bigint)[];
+}
+
+class Columns {
+  readonly spec: StepSpec;
+  readonly #leaves: readonly LeafMoments[];
+  readonly #at: { readonly [field: string]: number };
+
+  constructor(spec: StepSpec, paths: readonly string[] | undefined) {
+    this.spec = spec;
+    const all = leavesOf(spec);
+    this.#at = Object.fromEntries(all.map(({ path, size }, index) => [path, size === 1 ? index : -1]));
+    const numeric = all.map((leaf, index) => ({ ...leaf, index })).filter(({ leaf }) => !isText(leaf));
+    const isIn = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
+    for (const path of paths ?? [])
+      if (!numeric.some((leaf) => isIn(leaf.path, path)))
+        throw mustBe(RangeError, "paths", `one of ${numeric.map((leaf) => leaf.path).join(", ")}, or an object that contains them`, path);
+    this.#leaves = numeric
+      .filter(({ path }) => paths === undefined || paths.some((prefix) => isIn(path, prefix)))
+      .map((leaf) => ({
+        ...leaf,
+        moments: leaf.leaf.dtype === "i64" || leaf.leaf.dtype === "u64" ? new BigMoments(leaf.size) : new Moments(leaf.size),
+        isOutcome: OUTCOMES.includes(leaf.keys[0] as string),
+        row: [],
+      }));
+  }
+
+  /** @returns the reward, if it counts */
+  add(step: RldsStep, place: Place): number {
+    const isLast = flagOf(step?.is_last) === true;
+    for (const leaf of this.#leaves) {
+      if (isLast && leaf.isOutcome) continue;
+      leaf.moments.add(rowOf(leaf, valueAt(step, leaf.keys), place) as never, 0);
+    }
+    return isLast ? 0 : numberOf(step?.reward);
+  }
+
+  /** @returns the sum of the rewards that count */
+  addColumns({ data, length }: StepColumns<unknown>): number {
+    const column = (name: string) => data[this.#at[name] ?? -1] as ArrayLike<number> | undefined;
+    const last = column("is_last");
+    const reward = column("reward");
+    for (const { index, moments, isOutcome, size } of this.#leaves)
+      for (let i = 0; i < length; i++) if (!(isOutcome && last?.[i])) moments.add(data[index] as never, i * size);
+    let sum = 0;
+    for (let i = 0; i < length; i++) if (!last?.[i]) sum += reward === undefined ? Number.NaN : Number(reward[i]);
+    return sum;
+  }
+
+  get result(): LeafStatistics[] {
+    return this.#leaves.map(({ path, leaf, moments }) => {
+      const { count, nonFinite, whole, elements } = moments;
+      return { path, dtype: leaf.dtype, shape: leaf.shape, count, nonFinite, ...whole, elements };
+    });
+  }
+}
+
+/** A value's elements in a row. @throws RldsError SPEC_MISMATCH */
+function rowOf({ path, leaf, size, row, moments }: LeafMoments, value: unknown, place: Place): ArrayLike<unknown> {
+  const isBig = moments instanceof BigMoments;
+  if (ArrayBuffer.isView(value) && (value as Uint8Array).length === size && typeof (value as Uint8Array)[0] === (isBig ? "bigint" : "number"))
+    return value as Uint8Array;
+  row.length = 0;
+  const isRow = everyElement(value, (element) => {
+    if (typeof element === "bigint" || typeof element === "boolean" || typeof element === "number") row.push(isBig ? toBig(element) : Number(element));
+    return row.length > 0 && row.length <= size && (!isBig || typeof row[row.length - 1] === "bigint");
+  });
+  if (isRow && row.length === size) return row;
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, path, `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`, value).message, place);
+}
+
+function toBig(value: number | bigint | boolean): bigint | number {
+  return typeof value === "bigint" ? value : Number.isSafeInteger(Number(value)) ? BigInt(value) : Number.NaN;
+}

@@ -1,0 +1,68 @@
+/** What a folder of the file system uses of Node's own modules. */
+
+import { ReplayError } from "../base/error.ts";
+import { builtin, type Host, handedOut, hasBuiltins, host } from "./builtins/builtins.ts";
+
+/** What is used of `node:fs`. */
+export interface Fs {
+  readonly constants: { readonly O_RDONLY: number; readonly O_RDWR: number; readonly O_CREAT: number };
+  openSync(path: string, flags: number | string): number;
+  closeSync(file: number): void;
+  fstatSync(file: number): { readonly size: number };
+  readSync(file: number, into: Uint8Array, offset: number, length: number, at: number): number;
+  writeSync(file: number, from: Uint8Array, offset: number, length: number, at: number): number;
+  ftruncateSync(file: number, bytes: number): void;
+  fsyncSync(file: number): void;
+  mkdirSync(path: string, options: { recursive: boolean }): void;
+  readdirSync(path: string): string[];
+  unlinkSync(path: string): void;
+  renameSync(from: string, to: string): void;
+  linkSync(from: string, to: string): void;
+  readFileSync(path: string, encoding: "utf8"): string;
+  writeFileSync(path: string, text: string, options?: { flag: string }): void;
+  readlinkSync(path: string): string;
+  statSync(path: string): { readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean };
+  realpathSync(path: string): string;
+}
+
+/** Before a file is opened to be read: opening a pipe waits for somebody who writes, perhaps for ever. @throws as the system does, with the code ESPIPE */
+export function refusePipe(fs: Fs, path: string): void {
+  const stat = fs.statSync(path);
+  // A folder says so itself.
+  if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is no file`), { code: "ESPIPE" });
+}
+
+export interface Builtins {
+  readonly fs: Fs;
+  readonly os: { hostname(): string };
+  readonly path: { resolve(path: string): string };
+  readonly process: Host;
+}
+
+let builtins: Builtins | undefined;
+
+if (host !== undefined && handedOut("node:fs") !== undefined) {
+  builtins = {
+    fs: handedOut("node:fs") as Fs,
+    os: handedOut("node:os") as Builtins["os"],
+    path: handedOut("node:path") as Builtins["path"],
+    process: host,
+  };
+}
+
+/** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
+export const ready: Promise<void> = builtins === undefined && hasBuiltins ? load(host as Host).catch(() => {}) : Promise.resolve();
+
+async function load(process: Host): Promise<void> {
+  const [fs, os, path] = await Promise.all([builtin<Fs>("node:fs"), builtin<Builtins["os"]>("node:os"), builtin<Builtins["path"]>("node:path")]);
+  builtins = { fs, os, path, process };
+}
+
+/** @throws ReplayError UNSUPPORTED where there are none */
+export function nodeModules(): Builtins {
+  if (builtins !== undefined) return builtins;
+  const remedy = hasBuiltins
+    ? "await `ready` of reprise/storage first, or take Node 20.16"
+    : "give a directory that this runtime has: await opfs(path) in a worker of a page";
+  throw new ReplayError("UNSUPPORTED", `this runtime has no system files: ${remedy}`);
+}

@@ -1,0 +1,153 @@
+/** Files in memory, for tests: with faults, and with what a crash leaves of them. */
+import { onlyKeys } from "../base/error.ts";
+import { closable, type Directory, type StorageFile } from "./directory.ts";
+import { type FileChange, type MemoryFile, MemoryFiles } from "./memory-files.ts";
+
+/** One call that is about to be made. */
+export interface Operation {
+  readonly kind: "open" | "read" | "write" | "truncate" | "sync" | "remove";
+  readonly file: string;
+  /** How many calls of that kind there were before, in the whole directory. */
+  readonly index: number;
+  /** Where, and how many bytes. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** What goes wrong: an error of this code, after so many bytes were written; without a code the call is only short. */
+export interface Fault {
+  readonly code?: "ENOSPC" | "EIO";
+  readonly bytes?: number;
+}
+
+export interface MemoryOptions {
+  readonly name?: string;
+  /** Files that are there, and on the disk. */
+  readonly files?: Iterable<readonly [name: string, bytes: Uint8Array]>;
+  /** Asked before each call. */
+  readonly fault?: ((operation: Operation) => Fault | undefined) | undefined;
+}
+
+export interface MemoryDirectory extends Directory {
+  /** Each file's bytes, as a program sees them. */
+  files(): Map<string, Uint8Array<ArrayBuffer>>;
+  /** Bytes that were written and not synced, in all files together. */
+  readonly unsynced: number;
+  /** A new directory with what is on the disk: what was synced, and of what was done since then, in order, all that comes before so many written bytes are used up. */
+  crash(unsyncedBytes?: number): MemoryDirectory;
+}
+
+export function memory(options: MemoryOptions = {}): MemoryDirectory {
+  return new Memory(onlyKeys("memory", options, "name, files, fault"));
+}
+
+class Memory implements MemoryDirectory {
+  readonly name: string;
+  readonly #options: MemoryOptions;
+  readonly #files = new MemoryFiles();
+  readonly #onDisk = new MemoryFiles();
+  #changes: FileChange[] = [];
+  readonly #counts = new Map<string, number>();
+  #owner: (() => void) | undefined;
+
+  constructor(options: MemoryOptions) {
+    this.name = options.name ?? "memory";
+    this.#options = options;
+    for (const [name, bytes] of options.files ?? []) for (const files of [this.#files, this.#onDisk]) files.apply({ kind: "write", file: name, at: 0, bytes });
+  }
+
+  list(): string[] {
+    return this.#files.names();
+  }
+
+  open(name: string, create: boolean): StorageFile {
+    this.#ask("open", name, 0, 0);
+    if (!this.#files.has(name)) {
+      if (!create) throw codeError("ENOENT");
+      this.#change({ kind: "open", file: name });
+    }
+    const file = this.#files.file(name);
+    return closable(name, {
+      size: () => file.size,
+      read: (into, at) => this.#read(name, file, into, at),
+      write: (from, at) => this.#write(name, from, at),
+      truncate: (bytes) => {
+        this.#ask("truncate", name, bytes, 0);
+        this.#change({ kind: "truncate", file: name, bytes });
+      },
+      sync: () => this.#sync(name),
+    });
+  }
+
+  remove(name: string): void {
+    this.#ask("remove", name, 0, 0);
+    this.#change({ kind: "remove", file: name });
+  }
+
+  lock(onTakeover: () => void): () => void {
+    this.#owner?.();
+    this.#owner = onTakeover;
+    return () => {
+      if (this.#owner === onTakeover) this.#owner = undefined;
+    };
+  }
+
+  files(): Map<string, Uint8Array<ArrayBuffer>> {
+    return new Map(this.#files.names().map((name) => [name, this.#files.bytes(name).slice()]));
+  }
+
+  get unsynced(): number {
+    return this.#changes.reduce((sum, change) => sum + (change.kind === "write" ? change.bytes.length : 0), 0);
+  }
+
+  crash(unsyncedBytes = 0): MemoryDirectory {
+    const left = this.#onDisk.copy();
+    let bytes = unsyncedBytes;
+    for (const change of this.#changes) {
+      if (bytes <= 0) break;
+      left.apply(change.kind === "write" ? { ...change, bytes: change.bytes.subarray(0, bytes) } : change);
+      if (change.kind === "write") bytes -= change.bytes.length;
+    }
+    return memory({ name: this.name, files: left.names().map((name) => [name, left.bytes(name)]) });
+  }
+
+  #read(name: string, file: MemoryFile, into: Uint8Array, at: number): number {
+    const fault = this.#ask("read", name, at, into.length);
+    const bytes = file.bytes.subarray(at, Math.min(file.size, at + Math.min(into.length, fault?.bytes ?? into.length)));
+    into.set(bytes);
+    return bytes.length;
+  }
+
+  #write(name: string, from: Uint8Array, at: number): number {
+    const fault = this.#ask("write", name, at, from.length, true);
+    const bytes = from.slice(0, fault === undefined ? from.length : (fault.bytes ?? 0));
+    if (bytes.length > 0) this.#change({ kind: "write", file: name, at, bytes });
+    if (fault?.code !== undefined) throw codeError(fault.code);
+    return bytes.length;
+  }
+
+  #sync(name: string): void {
+    this.#ask("sync", name, 0, 0);
+    const of = (change: FileChange) => change.file === name;
+    for (const change of this.#changes.filter(of)) this.#onDisk.apply(change);
+    this.#changes = this.#changes.filter((change) => !of(change));
+  }
+
+  #change(change: FileChange): void {
+    this.#files.apply(change);
+    this.#changes.push(change);
+  }
+
+  /** @param partly whether the caller throws, after doing a part */
+  #ask(kind: Operation["kind"], file: string, at: number, bytes: number, partly = false): Fault | undefined {
+    const index = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, index + 1);
+    const fault = this.#options.fault?.({ kind, file, index, at, bytes });
+    if (fault?.code !== undefined && !partly) throw codeError(fault.code);
+    return fault;
+  }
+}
+
+function codeError(code: string): Error {
+  return Object.assign(new Error(`${code}: as the test asks`), { code });
+}

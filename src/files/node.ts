@@ -1,0 +1,114 @@
+/** A folder of the file system: Node, Deno, Bun. */
+import { mustBe } from "../base/error.ts";
+import { attempt } from "./attempt.ts";
+import { type Builtins, nodeModules, refusePipe } from "./builtins.ts";
+import { closable, type Directory, type StorageFile } from "./directory.ts";
+import { type FolderLock, lockFolder } from "./node-lock.ts";
+
+/**
+ * A folder, made when it is first written to.
+ * @throws ReplayError UNSUPPORTED where the runtime has no files
+ */
+export function node(path: string): Directory {
+  if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end--;
+  return new NodeDirectory(path.slice(0, end), nodeModules());
+}
+
+class NodeDirectory implements Directory {
+  readonly name: string;
+  readonly path: string;
+  readonly #builtins: Builtins;
+  /** As long as it is ours. */
+  #lock: FolderLock | undefined;
+
+  constructor(name: string, builtins: Builtins) {
+    this.name = name;
+    this.path = builtins.path.resolve(name);
+    this.#builtins = builtins;
+  }
+
+  list(): string[] {
+    return this.#builtins.fs.readdirSync(this.path);
+  }
+
+  open(name: string, create: boolean): StorageFile {
+    const { fs } = this.#builtins;
+    const { O_CREAT, O_RDONLY, O_RDWR } = fs.constants;
+    const path = this.#path(name);
+    this.check();
+    if (create) {
+      // What is locked was there; a folder that is gone is not made again.
+      if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
+    }
+    refusePipe(fs, path);
+    try {
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR));
+    } catch (error) {
+      // What may only be read can be read.
+      if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY));
+    }
+  }
+
+  remove(name: string): void {
+    this.check();
+    this.#builtins.fs.unlinkSync(this.#path(name));
+  }
+
+  rename(name: string, to: string): void {
+    this.#builtins.fs.renameSync(this.#path(name), this.#path(to));
+    syncFolder(this.#builtins, this.path);
+  }
+
+  lock(onTakeover: () => void, takeOver = false): () => void {
+    attempt("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
+    // Where nothing can be synced nothing can be promised: that is known at once.
+    syncFolder(this.#builtins, this.path);
+    const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);
+    this.#lock = lock;
+    return () => {
+      if (this.#lock === lock) this.#lock = undefined;
+      lock.release();
+    };
+  }
+
+  check(): void {
+    this.#lock?.check();
+  }
+
+  #path(name: string): string {
+    return `${this.path}/${name}`;
+  }
+}
+
+function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile {
+  const { fs } = builtins;
+  // One that a killed process made may not have its name there either.
+  let isNamed = false;
+  return closable(`a file of ${folder}`, {
+    size: () => fs.fstatSync(file).size,
+    read: (into, at) => fs.readSync(file, into, 0, into.length, at),
+    write: (from, at) => fs.writeSync(file, from, 0, from.length, at),
+    truncate: (bytes) => fs.ftruncateSync(file, bytes),
+    sync: () => {
+      fs.fsyncSync(file);
+      if (!isNamed) syncFolder(builtins, folder);
+      isNamed = true;
+    },
+    close: () => fs.closeSync(file),
+  });
+}
+
+/** Windows opens no folder, and needs no such thing. */
+function syncFolder({ fs, process }: Builtins, path: string): void {
+  if (process.platform === "win32") return;
+  const folder = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(folder);
+  } finally {
+    fs.closeSync(folder);
+  }
+}

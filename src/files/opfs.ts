@@ -1,0 +1,186 @@
+/** A folder of the origin private file system, in a worker of a page: its files are opened ahead, since opening is the one thing there that has to be waited for. */
+import { integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import type { Directory, StorageFile } from "./directory.ts";
+import { PoolFile, type SyncHandle } from "./pool-file.ts";
+
+export interface OpfsOptions {
+  /** Files that are kept open for segments to come. Default: 4 */
+  readonly spare?: number;
+}
+
+export interface OpfsDirectory extends Directory {
+  /** Lets go of the files: until then no other worker or page can open the folder. */
+  close(): void;
+}
+
+/** What is used of the file system. */
+interface Folder {
+  getDirectoryHandle(name: string, options: { create: boolean }): Promise<Folder>;
+  getFileHandle(name: string, options: { create: boolean }): Promise<{ createSyncAccessHandle?(): Promise<SyncHandle> }>;
+  keys(): AsyncIterable<string>;
+}
+
+const LOCK = "lock";
+const FILE = /^file-(\d+)$/;
+/** A worker that was ended lets go of its files a little later. */
+const TRIES = 20;
+const TRY_MS = 50;
+
+/** Those of this worker, by path. */
+const opened = new Map<string, Promise<Opfs>>();
+
+/**
+ * Opens a folder, made if need be; the same one again gives the same directory.
+ * @throws ReplayError LOCKED where another worker has it · UNSUPPORTED where there is no such file system, or this is no worker
+ */
+export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
+  if (typeof path !== "string") throw mustBe(TypeError, "path", "the path of a folder", path);
+  const spare = integer("spare", onlyKeys("opfs", options, "spare").spare ?? 4, 1, 1000);
+  const steps = path.split("/").filter((step) => step !== "" && step !== ".");
+  const name = steps.join("/");
+  const before = opened.get(name);
+  if (before !== undefined) return before;
+  const opening = make(name, steps, spare);
+  opened.set(name, opening);
+  opening.catch(() => opened.delete(name));
+  return opening;
+}
+
+async function make(name: string, steps: readonly string[], spare: number): Promise<Opfs> {
+  const { storage } = (globalThis.navigator ?? {}) as { storage?: { getDirectory?(): Promise<unknown> } };
+  if (storage?.getDirectory === undefined) {
+    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system: use node(path) for system files");
+  }
+  let folder = (await storage.getDirectory()) as Folder;
+  for (const step of steps) folder = await folder.getDirectoryHandle(step, { create: true });
+  const made = new Opfs(name, folder, await patient(() => handleOf(folder, LOCK), name), spare);
+  try {
+    await made.begin();
+  } catch (error) {
+    made.close();
+    throw error;
+  }
+  return made;
+}
+
+class Opfs implements OpfsDirectory {
+  readonly name: string;
+  readonly fewFiles = true;
+  readonly #folder: Folder;
+  readonly #lock: SyncHandle;
+  readonly #spare: number;
+  readonly #files: PoolFile[] = [];
+  #next = 1;
+  #filling = false;
+  /** Why there are not enough that are spare. */
+  #unfilled: unknown;
+  #closed = false;
+  #owner: (() => void) | undefined;
+
+  constructor(name: string, folder: Folder, lock: SyncHandle, spare: number) {
+    this.name = name;
+    this.#folder = folder;
+    this.#lock = lock;
+    this.#spare = spare;
+  }
+
+  /** Opens the files that are there, and some more. */
+  async begin(): Promise<void> {
+    for await (const file of this.#folder.keys()) {
+      const number = Number(FILE.exec(file)?.[1] ?? 0);
+      if (number === 0) continue;
+      this.#next = Math.max(this.#next, number + 1);
+      this.#files.push(new PoolFile(await patient(() => handleOf(this.#folder, file), this.name)));
+    }
+    await this.#fill().catch((error) => {
+      // On a full disk what is there can be read.
+      if (this.#files.length === 0) throw error;
+    });
+  }
+
+  list(): string[] {
+    return this.#files.flatMap((file) => file.name ?? []);
+  }
+
+  open(name: string, create: boolean): StorageFile {
+    this.#check();
+    let file = this.#files.find((one) => one.name === name);
+    if (file === undefined) {
+      if (!create) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+      file = this.#files.find((one) => one.name === undefined);
+      if (file === undefined) {
+        void this.#fill().catch(() => {});
+        throw this.#unfilled ?? new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
+      }
+      file.take(name);
+      // When the worker waits next.
+      void this.#fill().catch(() => {});
+    }
+    return file.open();
+  }
+
+  remove(name: string): void {
+    this.#check();
+    this.#files.find((one) => one.name === name)?.release();
+  }
+
+  lock(onTakeover: () => void): () => void {
+    this.#check();
+    this.#owner?.();
+    this.#owner = onTakeover;
+    return () => {
+      if (this.#owner === onTakeover) this.#owner = undefined;
+    };
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#owner?.();
+    this.#closed = true;
+    for (const file of this.#files) file.close();
+    this.#lock.close();
+    opened.delete(this.name);
+  }
+
+  #check(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", `${this.name} was closed`);
+  }
+
+  /** Makes files until there are enough that are spare. */
+  async #fill(): Promise<void> {
+    if (this.#filling) return;
+    this.#filling = true;
+    try {
+      while (!this.#closed && this.#files.filter((one) => one.name === undefined).length < this.#spare) {
+        const handle = await handleOf(this.#folder, `file-${this.#next++}`);
+        if (this.#closed) handle.close();
+        else this.#files.push(new PoolFile(handle));
+      }
+      this.#unfilled = undefined;
+    } catch (error) {
+      this.#unfilled = error;
+      throw error;
+    } finally {
+      this.#filling = false;
+    }
+  }
+}
+
+async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
+  const file = await folder.getFileHandle(name, { create: true });
+  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files: call opfs() there");
+  return file.createSyncAccessHandle();
+}
+
+/** Tries again for a while what another one still has. */
+async function patient(open: () => Promise<SyncHandle>, name: string): Promise<SyncHandle> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await open();
+    } catch (error) {
+      if ((error as { name?: string }).name !== "NoModificationAllowedError") throw error;
+      if (tries === TRIES) throw new ReplayError("LOCKED", `${name} is open in another worker or page: close it there first`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, TRY_MS));
+  }
+}

@@ -1,0 +1,227 @@
+/** What the public classes of one Replay share: the core, the pools, column layouts, and who waits. Not exported from the package. */
+import { ReplayError } from "../base/error.ts";
+import { Waiters } from "../base/wait.ts";
+import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";
+import { Beside } from "../schema/beside.ts";
+import { type Layout, up } from "../schema/layout.ts";
+import { dtypeCode } from "../schema/leaf.ts";
+import type { Spec } from "../schema/spec.ts";
+import { Roles, type TransitionRoles } from "../schema/transition-roles.ts";
+import { ColumnLayouts } from "./column-layouts.ts";
+import type { Core } from "./core.ts";
+import { reentered } from "./reentry.ts";
+import { type StepMaker, stepMaker } from "./staged.ts";
+
+export interface EngineOptions {
+  readonly transition?: TransitionRoles | undefined;
+  readonly logger?: Logger | null | undefined;
+}
+
+/** A writer, as warnings ask for it: which items it makes. */
+interface RuledWriter {
+  readonly lanes: number;
+  readonly items: readonly { readonly table: string; readonly length: number }[];
+  readonly core: { readonly barren: number; length(lane: number): number; episodeSteps(lane: number): number };
+}
+
+/** Steps of a writer's open episodes, or at hand. */
+const openSteps = ({ lanes, core }: RuledWriter): number =>
+  Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
+
+export class Engine {
+  readonly core: Core;
+  readonly spec: Spec;
+  readonly layout: Layout;
+  /** Which leaf plays which part in a transition. */
+  readonly roles: Roles;
+  readonly pool: number;
+  /** The pools of shared frames, in the layout's order. */
+  readonly framePools: readonly number[];
+  /** Make the staged steps of writers with one lane, and with several. */
+  readonly makeStep: StepMaker;
+  readonly makeLanes: StepMaker;
+  readonly waiters = new Waiters();
+  /** What the rows of steps cannot hold. */
+  readonly beside = new Beside((row) => this.isLive(row));
+  readonly columnLayouts: ColumnLayouts;
+  /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
+  changes = 0;
+  /** Told after each of them, where there is a journal (reprise/storage). */
+  journal?: () => void;
+  /** What the next call that would change something is refused with, where a journal could not do its part after the one before. */
+  refusal: (() => Error) | undefined;
+  /** Told before it is disposed of: what has another end, at a port. */
+  readonly closers = new Set<{ close(): void }>();
+  closed = false;
+  /** Whether every public call is refused: it is closed, or a call is just reading what it was given, which may run functions of the caller. */
+  barred = false;
+  readonly warnings: Warnings;
+  /** Whether a writer that is closed by now had appended steps. */
+  #hadSteps = false;
+  /** Whether a writer said of an episode that it terminated. */
+  terminated = false;
+  /** Those that are open. */
+  readonly writers = new Set<RuledWriter>();
+  /** By table, how many of these give items priority 1 because nobody said another. */
+  readonly bareRules = new Map<string, number>();
+  /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
+  readonly #spare = new Map<number, number[]>();
+
+  /** @param core a new one @throws TypeError, ReplayError for a `transition` that does not fit */
+  constructor(core: Core, spec: Spec, layout: Layout, { transition, logger }: EngineOptions) {
+    this.warnings = new Warnings(logger);
+    this.spec = spec;
+    this.layout = layout;
+    this.roles = new Roles(layout.leaves, transition);
+    this.makeStep = stepMaker(spec, layout.leaves, true);
+    this.makeLanes = stepMaker(spec, layout.leaves, false);
+    this.core = core;
+    this.core.lookers.add(this);
+    this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
+    const { x } = this.core;
+    const { leaves, pools, rowBytes } = layout;
+    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
+    this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
+      for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
+        const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
+        x.pool_leaf(pool, index, kind, dtypeCode(leaf), frameBytes, offset, staged, bytes / frameBytes, shared);
+      }
+    });
+  }
+
+  /** Every public call begins here. */
+  open(): void {
+    if (this.barred) throw this.closed ? disposed() : reentered();
+  }
+
+  /** As does this in its place, where the call may change something. */
+  begin(): void {
+    this.open();
+    if (this.refusal !== undefined) throw this.refusal();
+  }
+
+  dispose(): void {
+    this.closed = true;
+    this.barred = true;
+    this.waiters.rejectAll(disposed);
+  }
+
+  /** Blocks that were placed: each is looked at for NaN at other places (memory/block.ts). */
+  blocks = 0;
+  /** Told of a leaf whose value was seen to hold NaN. */
+  readonly sawNaN = (leaf: string): void => this.warnings.sawNaN(leaf);
+
+  /** Says each kind once, and counts it. */
+  warn(kind: WarningKind, message: string): void {
+    this.warnings.warn(kind, message);
+  }
+
+  /** Notes rules without a priority: 1 when their writer opens, -1 when it is closed. */
+  countBare(tables: readonly string[], by: number): void {
+    for (const table of tables) this.bareRules.set(table, (this.bareRules.get(table) ?? 0) + by);
+  }
+
+  /** Lets a writer go that is about to close. */
+  forget(writer: RuledWriter): void {
+    if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barren > 0;
+  }
+
+  /** Whether there were so many steps, as far as open episodes and those without an item tell. */
+  hadSteps(some: number): boolean {
+    const open = [...this.writers];
+    return this.#hadSteps || open.some(({ core }) => core.barren > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= some;
+  }
+
+  /** Whether a rule makes items of at least so many steps for a table. */
+  makes(table: string, length: number): boolean {
+    return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
+  }
+
+  /** Steps that something holds. */
+  get steps(): number {
+    return this.core.x.pool_live(this.pool);
+  }
+
+  /** Whether something holds a row. */
+  isLive(row: number): boolean {
+    return this.core.x.row_live(row) !== 0;
+  }
+
+  /** The number of a row's episode. */
+  episodeOf(row: number): number {
+    return this.core.x.row_episode(row);
+  }
+
+  /** Whether its episode ends with a row. */
+  isLast(row: number): boolean {
+    return this.core.x.row_ends(row) !== 0;
+  }
+
+  /** How its episode ends with a row: 0 it goes on; FINAL_TRUNCATED, FINAL_TERMINATED; else with it, and nothing was seen after it. */
+  endOf(row: number): number {
+    return this.core.x.row_ends(row);
+  }
+
+  /** Steps of the items that the rules of open writers make for a table. */
+  ruledLengths(table: string): number[] {
+    return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
+  }
+
+  /** Bytes that are taken. */
+  get bytes(): number {
+    return this.core.x.arena_used();
+  }
+
+  /** Makes sure that so many rows can be taken. @throws ReplayError OUT_OF_MEMORY */
+  reserve(rows: number): void {
+    this.core.took(this.core.x.pool_reserve(this.pool, rows));
+  }
+
+  /** Makes room for a block of so many steps as columns, each of which begins with a multiple of 16. @throws ReplayError OUT_OF_MEMORY */
+  reserveBlock(steps: number): void {
+    this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.bytes * steps + 32, steps + 32));
+  }
+
+  /** A zeroed staging record. */
+  stage(bytes: number): number {
+    const at = this.#spare.get(bytes)?.pop();
+    if (at === undefined) return this.core.alloc(bytes);
+    this.core.u8.fill(0, at, at + bytes);
+    return at;
+  }
+
+  /** Gives a staging record back. @param isLent whether its user may hold arrays that look at it: then it is kept for the next writer, and never becomes anything else */
+  unstage(at: number, bytes: number, isLent: boolean): void {
+    if (at === 0) return;
+    if (isLent) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
+    else this.core.x.arena_free(at, bytes);
+  }
+
+  /** Memory has moved: arrays that looked at it are void. */
+  moved(): void {
+    for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
+    this.#spare.clear();
+  }
+
+  /** After calls that may have taken memory, or let items in. */
+  changed(): void {
+    this.changes++;
+    this.core.look();
+    this.waiters.wake();
+    this.journal?.();
+  }
+
+  /** A pool whose leaves are set up by `place`. */
+  #pool(rowBytes: number, leaves: number, place: (pool: number) => void): number {
+    const { x } = this.core;
+    const pool = this.core.alloc(x.pool_bytes(leaves));
+    x.pool_init(pool, rowBytes, leaves);
+    place(pool);
+    x.pool_open(pool);
+    return pool;
+  }
+}
+
+export function disposed(): ReplayError {
+  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one");
+}

@@ -1,0 +1,273 @@
+/** A table whose room grows, up to a limit or to what memory holds. The oldest items leave. What is in it can be read slot by slot. */
+
+import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
+import { mustBe } from "../base/error.ts";
+import { MAX_ITEMS } from "../base/limits.ts";
+import { mustBeKeys } from "../schema/numbers.ts";
+import { minSize } from "../schema/rate-limiter.ts";
+import { fifo, type Selector } from "../schema/selector.ts";
+import type { Engine } from "./engine.ts";
+import type { ErrorPriorities } from "./priorities.ts";
+import type { CoreStream } from "./stream.ts";
+import { CoreTable, type CoreTableOptions, tableBytes } from "./table.ts";
+
+export interface GrowingTableOptions {
+  readonly sampler: Selector;
+  /** Items at most; Infinity where memory alone is the limit. */
+  readonly maxSize: number;
+  /** Their steps together; Infinity where there is no limit. */
+  readonly maxSteps: number;
+  readonly seed: number | bigint;
+  /** Room to begin with. */
+  readonly room?: number;
+}
+
+/** The slots of a table's items, oldest first, then the free ones, and how many were ever used: the same in another table make the same draws. */
+export interface Arrangement {
+  readonly slots: Uint32Array;
+  readonly high: number;
+}
+
+const FIRST_ROOM = 1024;
+const CHUNK = 1024;
+const RANDOM_BYTES = 32;
+
+export class GrowingTable extends CoreTable {
+  #options: GrowingTableOptions;
+  #room: number;
+  #closed = false;
+
+  /** @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, options: GrowingTableOptions) {
+    const room = Math.max(1, Math.min(options.room ?? FIRST_ROOM, limitOf(options)));
+    super(engine, coreOptions(options, room), options.seed, 0);
+    this.#options = options;
+    this.#room = room;
+    this.#open(this.handle, room);
+  }
+
+  /** Makes sure that n more items can be made, of so many episodes. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  reserve(n: number, episodes = n): void {
+    const { size } = this;
+    const max = limitOf(this.#options);
+    // What is beyond the limit leaves once the next item is in.
+    const need = size > max ? size + 1 : Math.min(size + n, max);
+    if (this.#room < need) this.#grow(need);
+    if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#room)
+      throw mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (set a capacity)`, size + 1);
+    const { core } = this.engine;
+    core.took(core.x.table_reserve(this.handle, episodes));
+  }
+
+  /** An item of a stream's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
+  insert(stream: CoreStream, length: number, priority: number): void {
+    const { core } = this.engine;
+    core.took(core.x.table_insert(this.handle, stream.handle, length, 0, priority));
+    this.engine.changed();
+  }
+
+  /** From the next item on there are at most so many, and so many steps. What is there now may be more. */
+  limit(maxSize: number, maxSteps: number): void {
+    this.#options = { ...this.#options, maxSize, maxSteps };
+    this.engine.core.x.table_max_size(this.handle, Math.max(1, Math.min(maxSize, this.#room)));
+    this.limits(this.handle, coreOptions(this.#options, this.#room));
+  }
+
+  arrangement(): Arrangement {
+    const { core } = this.engine;
+    const high = core.x.table_high(this.handle);
+    const items = this.slots();
+    const at = core.scratch(4 * high + 4);
+    const free = core.x.table_free_slots(this.handle, at);
+    const slots = new Uint32Array(items.length + free);
+    slots.set(items);
+    slots.set(core.u32.subarray(at / 4, at / 4 + free), items.length);
+    return { slots, high };
+  }
+
+  /** On an empty table: items take these slots first. Whether that could be. */
+  arrange({ slots, high }: Arrangement): boolean {
+    this.reserve(high);
+    const { core } = this.engine;
+    const at = core.scratch(4 * slots.length + 4);
+    core.u32.set(slots, at / 4);
+    return core.x.table_arrange(this.handle, high, at, slots.length) !== 0;
+  }
+
+  /** Slots in order of age, the oldest first. */
+  slots(): Uint32Array {
+    const { core } = this.engine;
+    const slots = new Uint32Array(this.size);
+    const at = core.scratch(4 * CHUNK);
+    for (let done = 0; done < slots.length; ) {
+      const count = core.x.table_slots(this.handle, done === 0 ? 0 : (slots[done - 1] as number), CHUNK, at);
+      slots.set(core.u32.subarray(at / 4, at / 4 + count), done);
+      done += count;
+    }
+    return slots;
+  }
+
+  /** The same, one by one; without those whose items leave meanwhile. */
+  *held(): Generator<number, void> {
+    const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
+    for (const key of keys) {
+      const slot = this.#closed ? 0 : this.engine.core.x.table_find(this.handle, key);
+      if (slot !== 0) yield slot;
+    }
+  }
+
+  /** Steps of the item in a slot. */
+  lengthOf(slot: number): number {
+    return this.engine.core.x.table_about(this.handle, slot, ABOUT_LENGTH);
+  }
+
+  keyOf(slot: number): number {
+    return this.engine.core.x.table_about(this.handle, slot, ABOUT_KEY);
+  }
+
+  priorityOf(slot: number): number {
+    return this.engine.core.x.table_about(this.handle, slot, ABOUT_PRIORITY);
+  }
+
+  /** Names of its rows: all, or n of them from one on. O(from + n) */
+  rowsOf(slot: number, from = 0, n: number = this.lengthOf(slot) - from): Uint32Array {
+    const { core, pool } = this.engine;
+    const at = core.scratch(4 * n);
+    core.x.pool_run(pool, core.x.table_about(this.handle, slot, ABOUT_FIRST), from, n, at);
+    return core.u32.slice(at / 4, at / 4 + n);
+  }
+
+  /** The sum of all priorities. */
+  get total(): number {
+    return this.engine.core.x.table_total(this.handle);
+  }
+
+  /** Whether an item has a priority above 0. Unlike the sum it is no fraction, which would be allocated. */
+  get weighs(): boolean {
+    return this.engine.core.x.table_weighs(this.handle) !== 0;
+  }
+
+  /** The smallest priority. @param zeros whether one may be 0, which takes O(n) */
+  min(zeros: boolean): number {
+    return this.engine.core.x.table_min(this.handle, zeros ? 1 : 0);
+  }
+
+  /** The table's random state: 32 bytes, a copy. */
+  get randomState(): Uint8Array {
+    const at = this.engine.core.x.table_random(this.handle) >>> 0;
+    return this.engine.core.u8.slice(at, at + RANDOM_BYTES);
+  }
+
+  set randomState(bytes: Uint8Array) {
+    this.engine.core.u8.set(bytes, this.engine.core.x.table_random(this.handle) >>> 0);
+  }
+
+  /** Of n random numbers of the table's own, how many are below a ratio. */
+  chances(n: number, ratio: number): number {
+    return this.engine.core.x.table_chances(this.handle, n, ratio);
+  }
+
+  /** Draws, and reads what was drawn. Where that finds no memory, the random state is as it was. */
+  drawing<T>(draw: () => T): T {
+    const before = this.randomState;
+    try {
+      return draw();
+    } catch (error) {
+      this.randomState = before;
+      throw error;
+    }
+  }
+
+  /**
+   * New priorities of n items by key, by their errors; one that has gone is skipped. How many were there. O(n log size)
+   * @throws RangeError, and then nothing changed
+   */
+  updateErrors(by: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
+    const { core } = this.engine;
+    const at = core.scratch(24 * n + 8);
+    const to = at + 8 * n;
+    const { f64 } = core;
+    for (let i = 0; i < n; i++) {
+      f64[(at >>> 3) + i] = keys[i] as number;
+      f64[(to >>> 3) + i] = errors[i] as number;
+    }
+    mustBeKeys(f64, at >>> 3, n);
+    by.weigh(core, to, n);
+    // Of items that have gone it does not count: only then are they looked up.
+    if (by.check(core, to, n)) {
+      const max = at / 8 + 3 * n;
+      core.x.priority_max(this.handle, at, to, n, 8 * max);
+      if ((f64[max] as number) > by.max) by.max = f64[max] as number;
+    }
+    const found = core.x.table_update(this.handle, at, to, n, at + 16 * n, at + 20 * n);
+    this.engine.changed();
+    return found;
+  }
+
+  /** Lets its items go, and gives its memory back. */
+  close(): void {
+    const { x } = this.engine.core;
+    this.#closed = true;
+    this.engine.columnLayouts.tables.delete(this);
+    x.table_clear(this.handle);
+    x.table_close(this.handle);
+    this.#free(this.handle, this.#room);
+  }
+
+  /** Sets up what is new in memory. */
+  #open(handle: number, room: number): void {
+    const { x } = this.engine.core;
+    const max = limitOf(this.#options);
+    x.table_open(handle, Math.max(max, room));
+    if (max < room) x.table_max_size(handle, Math.max(1, max));
+  }
+
+  /** Twice the room; where memory has none for so much, what is needed. */
+  #grow(need: number): void {
+    const max = Math.max(limitOf(this.#options), need);
+    const old = this.handle;
+    const oldRoom = this.#room;
+    try {
+      this.#make(Math.min(Math.max(2 * oldRoom, need), max));
+    } catch {
+      this.#make(Math.min(Math.max(need, Math.ceil(1.125 * oldRoom)), max));
+    }
+    const { core } = this.engine;
+    const code = core.x.table_move(old, this.handle);
+    if (code !== 0) {
+      this.#free(this.handle, this.#room);
+      this.handle = old;
+      this.#room = oldRoom;
+      throw core.failure(code);
+    }
+    this.#free(old, oldRoom);
+  }
+
+  #make(room: number): void {
+    this.handle = this.make(coreOptions(this.#options, room));
+    this.#room = room;
+    this.#open(this.handle, room);
+  }
+
+  #free(handle: number, room: number): void {
+    const { core } = this.engine;
+    core.x.arena_free(handle, tableBytes(core, coreOptions(this.#options, room)));
+  }
+}
+
+function limitOf({ maxSize }: GrowingTableOptions): number {
+  return Math.min(maxSize, MAX_ITEMS);
+}
+
+function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, room: number): CoreTableOptions {
+  return {
+    maxSize: room,
+    maxPending: 0,
+    sampler,
+    remover: fifo(),
+    rateLimiter: minSize(1),
+    // A table takes one item at least; one without steps takes none.
+    maxSteps: maxSize === 0 ? 0 : maxSteps,
+    maxTimesSampled: Number.MAX_SAFE_INTEGER,
+  };
+}

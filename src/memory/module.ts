@@ -1,0 +1,54 @@
+/** The core as a module, compiled once: the only file that compiles WebAssembly. A host that forbids that gives a module instead, and then nothing is compiled. */
+import bytes from "../../dist/core-bytes.js";
+import { ABI_VERSION, type Exports } from "../base/abi.ts";
+import { mustBe, ReplayError } from "../base/error.ts";
+
+let builtIn: WebAssembly.Module | undefined;
+
+/** What a host that compiles nothing has instead of the bytes: the package's core, as it imports it. */
+export function provide(module: WebAssembly.Module): void {
+  builtIn = moduleOf(module);
+}
+
+/** The module that was given, or the package's own. */
+export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
+  if (given !== undefined) {
+    // Also one of another realm.
+    if (Object.prototype.toString.call(given) !== "[object WebAssembly.Module]")
+      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", given);
+    return given;
+  }
+  builtIn ??= compiled();
+  return builtIn;
+}
+
+/** @throws ReplayError UNSUPPORTED where the host compiles nothing: a page by its policy, or an edge runtime */
+function compiled(): WebAssembly.Module {
+  try {
+    return new WebAssembly.Module(decoded(bytes));
+  } catch (cause) {
+    const remedy = `let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module: a WebAssembly.Module of reprise/core.wasm`;
+    const error = new ReplayError("UNSUPPORTED", `this host does not compile WebAssembly (${(cause as Error)?.message}): ${remedy}`);
+    error.cause = cause;
+    throw error;
+  }
+}
+
+/** The bytes of base64. A program that starts waits for this: the host's own way where it has one, else a loop, since `Uint8Array.from` calls a function for each. */
+function decoded(base64: string): Uint8Array<ArrayBuffer> {
+  const { Buffer } = globalThis as { readonly Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> } };
+  if (Buffer !== undefined) return Buffer.from(base64, "base64");
+  const text = atob(base64);
+  const raw = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) raw[i] = text.charCodeAt(i);
+  return raw;
+}
+
+/** A new instance, with a memory of its own. @throws ReplayError UNSUPPORTED for another version's module, or what is none of ours */
+export function instance(given?: WebAssembly.Module): Exports {
+  // Copied: V8 calls functions of a plain object faster than those of the module's own, which has no prototype.
+  const exports = { ...new WebAssembly.Instance(moduleOf(given), {}).exports } as unknown as Exports;
+  const version = exports.ABI_VERSION?.value;
+  if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
+  return exports;
+}

@@ -1,0 +1,73 @@
+/** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
+
+import type { Exports } from "../base/abi.ts";
+import { ReplayError } from "../base/error.ts";
+import type { Core } from "./core.ts";
+import { instance } from "./module.ts";
+import { SECTION_MAX } from "./state.ts";
+
+const PAGE = 65536;
+/** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
+export const MAX_BYTES = 2 ** 30;
+
+export class SectionMemory {
+  readonly x: Exports;
+  /** Where its bytes begin. */
+  readonly base: number;
+  u8!: Uint8Array<ArrayBuffer>;
+  view!: DataView<ArrayBuffer>;
+
+  constructor(module?: WebAssembly.Module) {
+    this.x = instance(module);
+    this.base = this.x.SECTIONS_AT.value;
+    this.#look();
+  }
+
+  /** Makes room for so many bytes from `base` on; views are made anew. */
+  reserve(size: number): void {
+    const missing = this.base + size - this.u8.length;
+    if (missing <= 0) return;
+    try {
+      if (size > 2 * MAX_BYTES) throw new RangeError("too much");
+      // Twice as much, where that can be had: it may go on growing.
+      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_BYTES)) / PAGE));
+    } catch {
+      throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
+    }
+    this.#look();
+  }
+
+  /** Writes the head of a section whose payload stands behind it. */
+  seal(at: number, kind: number, id: number, bytes: number): void {
+    this.x.section_seal(at, kind, id, bytes);
+  }
+
+  /** What the checksum of the section at an address must be. */
+  sum(at: number): number {
+    return this.x.section_sum(at) >>> 0;
+  }
+
+  #look(): void {
+    this.u8 = new Uint8Array(this.x.memory.buffer as ArrayBuffer);
+    this.view = new DataView(this.x.memory.buffer as ArrayBuffer);
+  }
+}
+
+/**
+ * A section made in a core's scratch: a copy of its bytes. A long one that does not stand there already is made elsewhere, since a core may be full.
+ * @param head bytes before the payload, which may stand in its place already
+ */
+export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = payload.length;
+  if (bytes > SECTION_MAX && payload.buffer !== core.u8.buffer) {
+    const memory = new SectionMemory(core.module);
+    memory.reserve(head + bytes);
+    memory.u8.set(payload, memory.base + head);
+    memory.seal(memory.base, kind, id, bytes);
+    return memory.u8.slice(memory.base, memory.base + head + bytes);
+  }
+  const at = core.scratch(head + bytes);
+  if (payload.byteOffset !== at + head) core.u8.set(payload, at + head);
+  core.x.section_seal(at, kind, id, bytes);
+  return core.u8.slice(at, at + head + bytes);
+}

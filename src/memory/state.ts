@@ -1,0 +1,211 @@
+/**
+ * The state of a Replay as sections of records, both ways. A snapshot is all of what a journal writes as it changes: the same records, all by number or those that
+ * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
+ */
+import { FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
+import type { ColumnLayouts } from "./column-layouts.ts";
+import type { Core } from "./core.ts";
+import type { Engine } from "./engine.ts";
+
+export type Section = readonly [kind: number, id: number, payload: Uint8Array];
+
+/** Bytes of a section of records, at most, unless one record has more. */
+export const SECTION_MAX = 64 * 1024;
+/** What stands before the records of a section: their count. */
+export const COUNT_BYTES = 4;
+export const LINK_BYTES = 8;
+const RUN_BYTES = 8;
+/** Of a pool's numbers, and of a stream. */
+const POOL_BYTES = 8;
+const STREAM_BYTES = 24;
+/** Room before a payload, for the head of its section. */
+const HEAD_BYTES = 16;
+
+/** What a Replay's state is of, beside its engine. */
+export interface StateParts {
+  readonly tables: readonly { readonly handle: number }[];
+  /** In the order in which they were made. */
+  readonly writers: readonly { readonly streams: readonly number[] }[];
+}
+
+export class State {
+  readonly core: Core;
+  /** Those of frames first: rows of steps name rows of frames. */
+  readonly pools: readonly number[];
+  readonly tables: readonly number[];
+  /** Bytes of a record, of each pool and each table. */
+  readonly rowBytes: readonly number[];
+  readonly slotBytes: readonly number[];
+  readonly #tableBytes: number;
+  readonly #parts: StateParts;
+  /** Of what is loaded: the newest of those of which there is one each. */
+  readonly #newest = new Map<string, Uint8Array>();
+  readonly #columnLayouts: ColumnLayouts;
+
+  constructor(engine: Engine, parts: StateParts) {
+    this.#parts = parts;
+    this.core = engine.core;
+    this.#columnLayouts = engine.columnLayouts;
+    const { x } = this.core;
+    this.pools = [...engine.framePools, engine.pool];
+    this.tables = parts.tables.map(({ handle }) => handle);
+    this.rowBytes = this.pools.map((pool) => x.record_row_bytes(pool) >>> 0);
+    this.slotBytes = this.tables.map((table) => x.record_slot_bytes(table));
+    this.#tableBytes = x.record_table_bytes();
+  }
+
+  /** Takes the memory that `all` needs: later there may be none. @throws ReplayError OUT_OF_MEMORY */
+  reserve(): void {
+    this.room(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
+  }
+
+  /** Everything, to be read one by one: a payload is there until the next one is asked for. Changes nothing, not even what a journal knows of changes. */
+  *all(): Generator<Section, void> {
+    const { x } = this.core;
+    for (const [id, pool] of this.pools.entries()) {
+      yield* this.#saved(ROWS, id, this.rowBytes[id] as number, 1, (from, max, out) => x.record_rows(pool, from, max, out));
+      yield* this.#saved(FREE, id, RUN_BYTES, 0, (from, max, out) => x.record_free_rows(pool, from, max, out));
+    }
+    for (const [id, table] of this.tables.entries())
+      yield* this.#saved(SLOTS, id, this.slotBytes[id] as number, 1, (from, max, out) => x.record_slots(table, from, max, out));
+    yield* this.numbers();
+  }
+
+  /** What there is one of each: counts, random states, what is open. Payloads are copies. */
+  *numbers(): Generator<Section, void> {
+    const { core, pools, tables } = this;
+    const { x } = core;
+    yield [POOLS, 0, this.#copied(POOL_BYTES, pools, x.record_pool)];
+    for (const [id, table] of tables.entries()) yield [TABLE, id, this.#copied(this.#tableBytes, [table], x.record_table)];
+    const streams = this.#streams();
+    const max = Math.floor(SECTION_MAX / STREAM_BYTES);
+    for (let id = 0; id === 0 || id < streams.length; id += max) yield [STREAMS, id, this.#copied(STREAM_BYTES, streams.slice(id, id + max), x.record_stream)];
+  }
+
+  /**
+   * Takes a section; `finish` follows when all have come. Rows stand where they were written, in whatever order they come.
+   * @param segment its place among a journal's segments, and `live` where those are counted; else 0
+   * @returns false where it is none of these, or contradicts itself
+   * @throws ReplayError OUT_OF_MEMORY
+   */
+  load(kind: number, id: number, payload: Uint8Array, segment = 0, live = 0): boolean {
+    if (kind === POOLS || kind === TABLE || kind === STREAMS) {
+      this.#newest.set(`${kind}.${id}`, payload.slice());
+      return true;
+    }
+    const { core } = this;
+    const { x } = core;
+    const handle = (kind === SLOTS ? this.tables : this.pools)[id];
+    const bytes = kind === LINKS ? LINK_BYTES : kind === FREE ? RUN_BYTES : (kind === SLOTS ? this.slotBytes : this.rowBytes)[id];
+    if (handle === undefined || bytes === undefined || payload.length < COUNT_BYTES) return false;
+    const at = this.#take(payload);
+    const count = core.u32[at / 4] as number;
+    if (payload.length !== COUNT_BYTES + count * bytes) return false;
+    const from = at + COUNT_BYTES;
+    if (kind === ROWS) return this.#ok(x.record_load_rows(handle, count, from, segment, live));
+    if (kind === LINKS) return this.#ok(x.record_load_links(handle, count, from, segment, live));
+    if (kind === SLOTS) return this.#ok(x.record_load_slots(handle, count, from, segment, live));
+    return kind === FREE && this.#ok(x.record_load_free(handle, count, from));
+  }
+
+  /** Whether anything was loaded. */
+  get loaded(): boolean {
+    return this.#newest.size !== 0;
+  }
+
+  /**
+   * Makes what was loaded one state, once its writers are there: into a Replay that is new.
+   * @returns false where it contradicts itself @throws ReplayError OUT_OF_MEMORY
+   */
+  finish(live = 0): boolean {
+    const { pools, tables } = this;
+    const { x } = this.core;
+    const streams = this.#streams();
+    const ok =
+      this.#each(POOLS, 0, POOL_BYTES, pools, x.record_name_rows) &&
+      this.#eachStream(streams) &&
+      tables.every((table, id) => this.#each(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
+      // Steps hold frames: these are settled after them.
+      [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&
+      this.#columnLayouts.complete();
+    this.#newest.clear();
+    return ok;
+  }
+
+  /** Everything that can be checked of itself, by name: what is broken, and which invariant. O(state) */
+  broken(): readonly (readonly [what: string, invariant: number])[] {
+    const { x } = this.core;
+    const found = [
+      ...this.pools.map((pool) => ["rows", x.pool_check(pool)] as const),
+      ...this.tables.map((table, i) => [`table ${i}`, x.table_check(table)] as const),
+      ...this.#streams().map((stream, i) => [`stream ${i}`, x.stream_check(stream)] as const),
+    ];
+    return found.filter(([, invariant]) => invariant !== 0);
+  }
+
+  /** Records that a section may hold. */
+  max(bytes: number): number {
+    return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
+  }
+
+  /** Memory for a payload, with room for a head before it; until something else asks for it. */
+  protected room(bytes: number): number {
+    return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
+  }
+
+  /** A view on a payload of records. */
+  protected payload(at: number, bytes: number): Uint8Array {
+    const count = this.core.u32[at / 4] as number;
+    return this.core.u8.subarray(at, at + COUNT_BYTES + count * bytes);
+  }
+
+  /** Sections of records that `save` writes from a cursor on, until it gives 0. */
+  *#saved(kind: number, id: number, bytes: number, first: number, save: (from: number, max: number, out: number) => number): Generator<Section, void> {
+    const max = this.max(bytes);
+    for (let cursor = first; ; ) {
+      const at = this.room(COUNT_BYTES + max * bytes);
+      cursor = save(cursor, max, at) >>> 0;
+      if (this.core.u32[at / 4] !== 0) yield [kind, id, this.payload(at, bytes)];
+      if (cursor === 0) return;
+    }
+  }
+
+  #streams(): readonly number[] {
+    return this.#parts.writers.flatMap((writer) => writer.streams);
+  }
+
+  /** What `save` writes of each of some handles, so many bytes each. */
+  #copied(bytes: number, handles: readonly number[], save: (handle: number, out: number) => void): Uint8Array {
+    const at = this.room(bytes * handles.length);
+    for (const [i, handle] of handles.entries()) save(handle, at + bytes * i);
+    return this.core.u8.slice(at, at + bytes * handles.length);
+  }
+
+  /** Gives each of some handles its bytes of a section that was kept. */
+  #each(kind: number, id: number, bytes: number, handles: readonly number[], load: (handle: number, from: number) => number): boolean {
+    const payload = this.#newest.get(`${kind}.${id}`);
+    if (payload?.length !== bytes * handles.length) return false;
+    const at = this.#take(payload);
+    return handles.every((handle, i) => this.#ok(load(handle, at + bytes * i)));
+  }
+
+  #eachStream(streams: readonly number[]): boolean {
+    const max = Math.floor(SECTION_MAX / STREAM_BYTES);
+    for (let id = 0; id === 0 || id < streams.length; id += max)
+      if (!this.#each(STREAMS, id, STREAM_BYTES, streams.slice(id, id + max), this.core.x.record_load_stream)) return false;
+    return true;
+  }
+
+  /** Copies a payload into memory; its address. */
+  #take(payload: Uint8Array): number {
+    const at = this.room(payload.length);
+    this.core.u8.set(payload, at);
+    return at;
+  }
+
+  #ok(code: number): boolean {
+    if (this.core.u8.length === 0) this.core.refresh();
+    if (code === -1) throw this.core.failure(code);
+    return code === 0;
+  }
+}

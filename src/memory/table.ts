@@ -1,0 +1,195 @@
+/** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
+
+import { type Exports, WITH_MIN } from "../base/abi.ts";
+import { mustBe } from "../base/error.ts";
+import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../schema/numbers.ts";
+import type { RateLimiter } from "../schema/rate-limiter.ts";
+import { SELECTORS, type Selector } from "../schema/selector.ts";
+import type { Core } from "./core.ts";
+import type { Engine } from "./engine.ts";
+
+export interface CoreTableOptions {
+  readonly maxSize: number;
+  readonly maxPending: number;
+  readonly sampler: Selector;
+  readonly remover: Selector;
+  readonly rateLimiter: RateLimiter;
+  /** Number.MAX_SAFE_INTEGER where there is no limit, of both. */
+  readonly maxSteps: number;
+  readonly maxTimesSampled: number;
+}
+
+/** maxTimesSampled as far as the core counts; 0 where there is no limit. */
+function usesOf({ maxTimesSampled }: CoreTableOptions): number {
+  return maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
+}
+
+/** What there is to tell of an item that is in a table, or waits. */
+export interface ItemState {
+  readonly waits: boolean;
+  readonly length: number;
+  readonly priority: number;
+  readonly timesSampled: number;
+  readonly probability: number;
+}
+
+/** The numbers of a table's sampler and remover for the core. */
+export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sampler: number; remover: number } {
+  const [drawn, left] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
+  return { sampler: drawn, remover: x.table_remover(drawn, left, Number(sampler.exponent === remover.exponent)) };
+}
+
+/** Bytes of a table. */
+export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
+  const kinds = kindsOf(x, sampler, remover);
+  return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+}
+
+/** Whether its choice depends on priorities. */
+function looksAtPriorities({ kind }: Selector): boolean {
+  return kind === "prioritized" || kind === "minHeap" || kind === "maxHeap";
+}
+
+export class CoreTable {
+  /** TABLE in linear memory; another one when its room has grown. */
+  handle: number;
+  protected readonly engine: Engine;
+  /** Whether neither role looks at priorities; whether a warning has said so. */
+  readonly ignoresPriorities: boolean;
+  saidIgnored = false;
+  /** maxTimesSampled; 0 where there is none. */
+  readonly #uses: number;
+
+  /** @param number its place among the `tables` of a Replay: each has a random state of its own, and other keys. @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
+    this.engine = engine;
+    this.#uses = usesOf(options);
+    this.ignoresPriorities = !looksAtPriorities(options.sampler) && !looksAtPriorities(options.remover);
+    this.handle = this.make(options);
+    engine.columnLayouts.tables.add(this);
+    const bits = BigInt.asUintN(64, BigInt(seed));
+    engine.core.x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
+    if (tables > 1) engine.core.x.table_number(this.handle, number, tables);
+  }
+
+  /** A table's memory, without items. @throws ReplayError OUT_OF_MEMORY */
+  protected make(options: CoreTableOptions): number {
+    const { core, pool } = this.engine;
+    const { maxSize, maxPending, sampler, remover } = options;
+    const kinds = kindsOf(core.x, sampler, remover);
+    const handle = core.alloc(tableBytes(core, options));
+    core.x.table_init(handle, pool, maxSize, maxPending, kinds.sampler, kinds.remover);
+    core.x.table_exponents(handle, sampler.exponent ?? 1, remover.exponent ?? 1);
+    this.limits(handle, options);
+    return handle;
+  }
+
+  protected limits(handle: number, options: CoreTableOptions): void {
+    const { maxSteps, rateLimiter } = options;
+    const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
+    const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
+    this.engine.core.x.table_limits(handle, stepLimit, usesOf(options), samplesPerInsert, minSize, minDiff, maxDiff);
+  }
+  get size(): number {
+    return this.counter(0);
+  }
+
+  /** Steps of all of them together. */
+  get steps(): number {
+    return this.counter(1);
+  }
+
+  /** The key of the item that came last; 0 if there never was one. */
+  get newest(): number {
+    return this.engine.core.x.table_newest(this.handle);
+  }
+
+  /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
+  counter(which: number): number {
+    return this.engine.core.x.table_counter(this.handle, which);
+  }
+
+  /** Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps. */
+  isLoose(n: number, longest: number, stepBytes: number): boolean {
+    return this.engine.core.x.table_loose(this.handle, n, longest, stepBytes) !== 0;
+  }
+
+  /** Whether the rate limiter would let n samples, or inserts, pass. */
+  canSample(n: number): boolean {
+    return this.engine.core.x.table_can_sample(this.handle, n) !== 0;
+  }
+
+  canInsert(n: number): boolean {
+    return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
+  }
+
+  /** Of n draws how many pass now, whichever items they give. @param flags 0 or DISTINCT */
+  sure(n: number, flags: number, among: number): number {
+    const { core } = this.engine;
+    return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
+  }
+
+  /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
+  update(keys: Numbers, priorities: Numbers): number {
+    const { core } = this.engine;
+    const ownKeys = keysOf("keys", keys);
+    const n = listLength(ownKeys);
+    const own = numbersOf("priorities", priorities, n);
+    const at = core.scratch(24 * n);
+    core.f64.set(ownKeys, at >>> 3);
+    core.f64.set(own, (at >>> 3) + n);
+    mustBeKeys(core.f64, at >>> 3, n);
+    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+    if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
+    this.engine.changed();
+    return found;
+  }
+
+  /** Counts a draw of n items that was made ahead, by their keys. @param times how often each was drawn by then: as it is now, of those that are still there */
+  count(keys: Float64Array, n: number, times?: Uint32Array): void {
+    const { core } = this.engine;
+    const at = core.scratch(12 * n);
+    const timesAt = (at + 8 * n) >>> 2;
+    core.f64.set(keys.subarray(0, n), at >>> 3);
+    if (times !== undefined) core.u32.set(times.subarray(0, n), timesAt);
+    core.x.table_count_draw(this.handle, at, n, at + 8 * n);
+    times?.set(core.u32.subarray(timesAt, timesAt + n));
+    this.engine.changed();
+  }
+
+  /** Deletes by key; how many were there. */
+  delete(keys: Numbers): number {
+    const { core } = this.engine;
+    const own = keysOf("keys", keys);
+    const n = listLength(own);
+    const at = core.scratch(8 * n);
+    core.f64.set(own, at >>> 3);
+    mustBeKeys(core.f64, at >>> 3, n);
+    const found = core.x.table_delete(this.handle, at, n);
+    this.engine.changed();
+    return found;
+  }
+
+  clear(): void {
+    this.engine.core.x.table_clear(this.handle);
+    this.engine.changed();
+  }
+
+  /** The numbers of the column layouts that slots have. */
+  layoutsOf(slots: Uint32Array): number[] {
+    const { core } = this.engine;
+    const at = (core.x.table_layouts(this.handle) >>> 0) / 4;
+    return Array.from(slots, (slot) => (at === 0 ? 0 : (core.u32[at + slot] as number)));
+  }
+
+  /** Of an item by its key; undefined where it has left. */
+  item(key: number): ItemState | undefined {
+    const { core } = this.engine;
+    if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
+    if (!isKey(key)) throw mustBe(RangeError, "key", "a whole number from 0 to 2^53 - 1, as batches have keys", key);
+    const at = core.scratch(48);
+    if (core.x.table_item(this.handle, key, at) === 0) return undefined;
+    const [, length = 0, timesSampled = 0, waits, priority = 0, probability = 0] = core.f64.subarray(at / 8);
+    return { waits: waits === 1, length, timesSampled, priority, probability };
+  }
+}

@@ -1,0 +1,130 @@
+/** A writer of the core: a stream a lane, and the rules by which their steps become items. */
+import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, PENDING } from "../base/abi.ts";
+import type { Core } from "./core.ts";
+import type { Engine } from "./engine.ts";
+
+export interface CoreWriterOptions {
+  readonly lanes: number;
+  /** Steps that each lane holds. */
+  readonly keep: number;
+  /** Whether these live on over the ends of episodes. */
+  readonly across: boolean;
+  /** Whether the final step of an episode comes as the next one of its lane. */
+  readonly awaits: boolean;
+  /** The leaf whose values must be finite. */
+  readonly reward: number | undefined;
+}
+
+/** A rule as the core has it. */
+export interface CoreRule {
+  readonly table: number;
+  readonly length: number;
+  readonly stride: number;
+  readonly layout: number;
+  readonly priority: number;
+  /** TAILS, LARGEST. */
+  readonly flags: number;
+}
+
+export class CoreWriter {
+  /** Where its lanes are. */
+  readonly streams: readonly number[];
+  /** Of the item to insert: handed on as an argument, a fraction would be allocated. */
+  readonly priority: Float64Array = new Float64Array(1);
+  readonly #core: Core;
+  readonly #x: Exports;
+  /** WRITER in linear memory: so many bytes. */
+  readonly #handle: number;
+  readonly #bytes: number;
+  readonly #lanes: number;
+
+  /** @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, { lanes, keep, across, awaits, reward }: CoreWriterOptions, rules: number) {
+    const { core, pool } = engine;
+    const { x } = core;
+    this.#core = core;
+    this.#x = x;
+    this.#lanes = lanes;
+    this.#bytes = x.writer_bytes(lanes, rules, keep);
+    this.#handle = core.alloc(this.#bytes);
+    x.writer_init(this.#handle, pool, lanes, rules, keep, across ? 1 : 0, awaits ? 1 : 0, reward === undefined ? 0 : reward + 1);
+    this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
+  }
+
+  /** Rule k: 0, or a code where the table does not take the priority, or finds no room for a column layout. */
+  rule(k: number, { table, length, stride, layout, priority, flags }: CoreRule): number {
+    return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority, flags);
+  }
+  length(lane: number): number {
+    return this.#x.stream_length(this.streams[lane] as number);
+  }
+  episodeSteps(lane: number): number {
+    return this.#x.stream_episode_steps(this.streams[lane] as number);
+  }
+
+  /** Appends what is staged, a step a lane: how many items wait, or a code. */
+  append(staged: number): number {
+    const x = this.#x;
+    return this.#lanes === 1 ? x.writer_append(this.#handle, staged) : x.writer_append_block(this.#handle, staged, this.#lanes, 0, 0);
+  }
+
+  /** Appends a block of rows (block.ts): how many items wait, or a code. */
+  appendBlock(block: number, rows: number, ends: number, finals: number): number {
+    return this.#x.writer_append_block(this.#handle, block, rows, ends, finals);
+  }
+
+  /** Ends a lane's episode with its final step, which is staged: how many items wait, or a code. */
+  finish(lane: number, staged: number, terminated: boolean): number {
+    return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
+  }
+
+  /** What neither its options nor its streams have: steps of earlier episodes, priorities of transitions to come; undefined where there is nothing of that. */
+  get state(): readonly number[] | undefined {
+    const x = this.#x;
+    const count = x.writer_numbers(this.#handle);
+    return count === 0 ? undefined : Array.from({ length: count }, (_, i) => x.writer_number(this.#handle, i));
+  }
+
+  /** Takes that back, once the rules are there; false where it does not fit. @throws ReplayError OUT_OF_MEMORY */
+  restore(state: readonly number[]): boolean {
+    return state.every((number, i) => {
+      if (typeof number !== "number") return false;
+      const code = this.#x.writer_set_number(this.#handle, i, number);
+      if (code === E_OUT_OF_MEMORY) this.#core.took(code);
+      return code === 0;
+    });
+  }
+
+  /** Episodes that ended before a rule made an item of them. */
+  get barren(): number {
+    return this.#x.writer_barren(this.#handle);
+  }
+
+  /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
+  insert(table: number, lane: number, length: number, behind: number, layout: number): number {
+    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, this.priority[0] as number);
+  }
+
+  /** How many items would wait for a table's rate limiter if it were given n more. */
+  waiting(table: number, n: number): number {
+    const x = this.#x;
+    const pending = x.table_counter(table, PENDING);
+    let passing = pending > 0 ? 0 : n;
+    while (passing > 0 && x.table_can_insert(table, passing) === 0) passing--;
+    return pending + n - passing;
+  }
+
+  /** The key of the item that a table was given last; 0 before the first. */
+  newest(table: number): number {
+    return this.#x.table_newest(table);
+  }
+  end(lane: number): void {
+    this.#x.writer_end(this.#handle, lane);
+  }
+
+  /** Ends what is open, and lets the steps at hand go, and its memory. */
+  close(): void {
+    this.#x.writer_close(this.#handle);
+    this.#x.arena_free(this.#handle, this.#bytes);
+  }
+}

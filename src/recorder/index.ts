@@ -1,0 +1,11 @@
+/** reprise/record: a recorder for robots and games, and what it recorded as a dataset. Exports only. */
+import "../base/host.ts";
+
+export type { Logger } from "../base/warnings.ts";
+export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "../datasets/formats/index.ts";
+export type { ImageFormat, ImagePlace } from "../datasets/model/recording/about.ts";
+export type { Directory } from "../files/directory.ts";
+export type { Durability } from "../storage/log/durability.ts";
+export { open } from "./open.ts";
+export type { RecordOptions } from "./options.ts";
+export type { EndOptions, Recorder } from "./recorder.ts";

@@ -1,0 +1,126 @@
+/** The memory that a Replay will need. */
+
+import type { Core } from "../memory/core.ts";
+import { journalBytes } from "../memory/journal-bytes.ts";
+import { SECTION_MAX } from "../memory/state.ts";
+import { tableBytes } from "../memory/table.ts";
+import { HEAD_BYTES, type Layout, up, WIDE } from "../schema/layout.ts";
+import type { ResolvedTableOptions } from "../tables/table.ts";
+
+export interface Plan {
+  /** Bytes per step, including count, link and episode, with one new value per step for shared leaves. */
+  readonly bytesPerStep: number;
+  /** Bytes of each table, in total and per item. An episode takes 16 more while items refer to it; items with `columns`, 4 for each slot. */
+  readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number } };
+  /**
+   * The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. A table whose items leave in another order than they came holds
+   * steps of its own: all steps of each item, `itemSteps` of them.
+   */
+  readonly steps: number;
+  /** The most steps that an item of such a table is taken to have: what was asked for, or 4, those of rules with `nStep: 3`. Longer items can take more than this plan. */
+  readonly itemSteps: number;
+  /** The total. */
+  readonly bytes: number;
+  /** The total of one that `Replay.open` makes: it notes what changed, for its journal. */
+  readonly openedBytes: number;
+}
+
+/** Header, static data, scratch of one draw and of a snapshot, unless a record is longer than a section. */
+const OVERHEAD = 192 * 1024;
+/** The default window of a writer, in steps. */
+const WINDOW = 32;
+/** What a record has beside the bytes of a row, at most. */
+const RECORD = 64;
+/** An entry in a table's map of episodes, which is at most half full. */
+const EPISODE_BYTES = 8;
+/** Memory is taken in such pieces. */
+const GRANULE = 4096;
+
+/** Frames that one step shows of each pool. */
+function framesShown({ pools, leaves }: Layout): number[] {
+  return pools.map(({ name }) => leaves.reduce((sum, { leaf }) => sum + (leaf.shared === name ? (leaf.stack ?? 1) : 0), 0));
+}
+
+/** Steps of an item where nobody says how many. */
+export const ITEM_STEPS = 4;
+
+/** How steps lie that a table holds: the newest ones, as a fifo does; the oldest ones, as a lifo does; or those of each item somewhere else. */
+type Order = "newest" | "oldest" | "scattered";
+
+function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): Order {
+  const leavesByDraws = maxTimesSampled < Number.MAX_SAFE_INTEGER && sampler.kind !== remover.kind;
+  if (leavesByDraws) return "scattered";
+  return remover.kind === "fifo" ? "newest" : remover.kind === "lifo" ? "oldest" : "scattered";
+}
+
+/** Rows and frames that tables hold at most, beyond the windows of writers. */
+interface Held {
+  readonly steps: number;
+  /** One per pool of frames. */
+  readonly frames: readonly number[];
+  /** Of the maps of episodes. */
+  readonly bytes: number;
+}
+
+/** What tables hold if each new step has one new frame per pool, and items that leave in any order have each its own. */
+function heldBy(tables: readonly ResolvedTableOptions[], shown: readonly number[], itemSteps: number): Held {
+  let newest = 0;
+  let others = 0;
+  let bytes = 0;
+  const extra = shown.map(() => 0);
+  for (const options of tables) {
+    const { maxSize, maxSteps } = options;
+    const few = Math.min(maxSize, maxSteps);
+    const order = orderOf(options);
+    if (order === "newest") newest = Math.max(newest, few);
+    if (order === "oldest") others += few + itemSteps;
+    if (order !== "scattered") continue;
+    // A new item comes in before another leaves.
+    const items = few + 1;
+    const rows = Math.min(items * itemSteps, maxSteps + itemSteps);
+    others += rows;
+    shown.forEach((frames, i) => {
+      extra[i] = (extra[i] as number) + Math.min(items * (frames + itemSteps - 1), rows * frames) - rows;
+    });
+    // Each may be of another episode. As it grows, a map of half the size is beside it.
+    bytes += 1.5 * up(EPISODE_BYTES * 2 ** Math.ceil(Math.log2(2 * items)), GRANULE);
+  }
+  const steps = newest + others;
+  return { steps, frames: extra.map((more) => steps + more), bytes };
+}
+
+/**
+ * @param itemSteps of the longest items; undefined for the least that there must be: one new step per item of the largest table
+ * @param core one that tracks changes where there are `places` for them; nothing is taken of it
+ */
+export function planOf(
+  layout: Layout,
+  tables: { readonly [name: string]: ResolvedTableOptions },
+  core: Core,
+  places: number,
+  itemSteps?: number,
+): Omit<Plan, "openedBytes"> {
+  const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
+  const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
+  const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
+  const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
+  const record = Math.max(rowBytes, ...frames) + RECORD;
+  let bytes = OVERHEAD + Math.max(0, up(record - SECTION_MAX, GRANULE)) + (places > 0 ? up(journalBytes(record, places), GRANULE) + GRANULE : 0);
+  for (const [name, options] of Object.entries(tables)) {
+    const { maxSize } = options;
+    const own = tableBytes(core, options);
+    // The share of an item, without the constant part of a table.
+    const twice = tableBytes(core, { ...options, maxSize: 2 * maxSize });
+    planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
+    bytes += own;
+  }
+  const least = Object.values(tables).reduce((most, { maxSize, maxSteps }) => Math.max(most, Math.min(maxSize, maxSteps)), 0);
+  const held = itemSteps === undefined ? undefined : heldBy(Object.values(tables), framesShown(layout), itemSteps);
+  const steps = held?.steps ?? least;
+  bytes += core.poolRoom(rowBytes, steps + WINDOW) + (held?.bytes ?? 0);
+  frames.forEach((each, i) => {
+    bytes += core.poolRoom(each, (held?.frames[i] ?? steps) + WINDOW);
+  });
+  const bytesPerStep = frames.reduce((sum, each) => sum + each, rowBytes);
+  return { bytesPerStep, tables: planned, steps, itemSteps: itemSteps ?? 1, bytes };
+}

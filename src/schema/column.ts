@@ -1,0 +1,104 @@
+/** A column of a batch: one flat array and its shape. */
+import { integer } from "../base/error.ts";
+import { printsAs } from "../base/prints.ts";
+import type { ArrayOfDtype, Dtype } from "./dtype.ts";
+import { sizeOf } from "./leaf.ts";
+
+interface DataOf extends ArrayOfDtype {
+  readonly string: string[];
+}
+
+type Words = keyof DataOf;
+type Element<D extends Words> = DataOf[D][number];
+
+/** What `at` gives: one number or text less than a column of one dimension, and else a column of one dimension less. */
+type ElementOf<D extends Words, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
+  ? Rest extends readonly []
+    ? Element<D>
+    : Rest extends readonly [number, ...number[]]
+      ? Column<D, Rest>
+      : Column<D, Rest> | Element<D>
+  : Column<D> | Element<D>;
+
+/** Plain arrays, nested as the shape says. */
+export type NestedArray<E, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
+  ? NestedArray<E, Rest>[]
+  : Shape extends readonly []
+    ? E
+    : // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
+      any;
+
+/** What a column is made of: what callers may give in the place of one. */
+export interface ColumnLike<D extends Words = Dtype, Shape extends readonly number[] = readonly number[]> {
+  readonly data: DataOf[D];
+  readonly shape: Shape;
+}
+
+/**
+ * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
+ * (`Column<"string">`) is in a plain one. The type of the shape is as concrete as the spec: `[number, number, 84, 84]`.
+ */
+export class Column<D extends Words = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
+  readonly data: DataOf[D];
+  readonly shape: Shape;
+
+  constructor(data: DataOf[D], shape: Shape) {
+    this.data = data;
+    this.shape = shape;
+  }
+
+  /**
+   * The i-th along the first dimension: a number or text, or a column of the rest of the shape on the same memory. Negative i count from the end. O(1), for
+   * text O(elements)
+   * @throws RangeError for an i that is not there
+   */
+  at(i: number): ElementOf<D, Shape> {
+    const { data, shape } = this;
+    const [n = 0, ...rest] = shape;
+    const place = integer("i", i, -n, n - 1) < 0 ? i + n : i;
+    if (rest.length === 0) return data[place] as ElementOf<D, Shape>;
+    const each = sizeOf(rest);
+    const from = place * each;
+    const part = Array.isArray(data) ? data.slice(from, from + each) : data.subarray(from, from + each);
+    return made(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
+  }
+
+  /** `at` 0, 1, … */
+  *[Symbol.iterator](): Generator<ElementOf<D, Shape>, void> {
+    for (let i = 0; i < (this.shape[0] ?? 0); i++) yield this.at(i);
+  }
+
+  /** A copy, as plain arrays in each other. O(elements) */
+  toArray(): NestedArray<Element<D>, Shape> {
+    const { data, shape } = this;
+    let elements: unknown[] = Array.from(data as ArrayLike<unknown>).slice(0, sizeOf(shape));
+    for (let k = shape.length - 1; k > 0; k--) {
+      const each = shape[k] as number;
+      const parts = elements;
+      elements = Array.from({ length: sizeOf(shape.slice(0, k)) }, (_, i) => parts.slice(i * each, (i + 1) * each));
+    }
+    return (shape.length === 0 ? elements[0] : elements) as NestedArray<Element<D>, Shape>;
+  }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function made<D extends Words>(data: DataOf[D], shape: number[]): Column<D> {
+  return new Column(data, shape);
+}
+
+/** Whether a value is a column, or has its form. A nest may have these names, too; its `shape` has no numbers. */
+export function isColumn(value: unknown): value is ColumnLike {
+  const { data, shape } = (value ?? {}) as Partial<ColumnLike>;
+  return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
+}
+
+/** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
+export function copied<T>(value: T): T {
+  if (isColumn(value)) return new Column(value.data.slice() as Column["data"], [...value.shape]) as T;
+  if (ArrayBuffer.isView(value)) return (value as unknown as Uint8Array).slice() as T;
+  if (Array.isArray(value)) return value.map(copied) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copied(part)])) as T;
+}
+
+printsAs(Column, "Column", ({ data, shape }) => ({ data, shape }));

@@ -1,0 +1,225 @@
+/** Columns say which steps of an item a batch contains, under which names: transitions, n-step pairs, histories. */
+import { BOOTSTRAP } from "../base/abi.ts";
+import { integer, mustBe, oneFrom, onlyKeys } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import type { PlacedLeaf } from "./layout.ts";
+import type { PathOf } from "./spec.ts";
+
+/** A column of a batch: one step (`at`), a run (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from the item's end. */
+export interface ColumnOf<Path extends string = string> {
+  /** The dotted path of the leaf. */
+  readonly leaf: Path;
+  /** A single step, without a dimension of time: 0 is the first, -1 the last, "bootstrap" the one at which the n-step return ends. */
+  readonly at?: number | "bootstrap";
+  /** The first step of a run. Default: 0. */
+  readonly from?: number;
+  /** The step after the end of a run. Default: the end of the item. */
+  readonly to?: number;
+  /** The distance between two steps of a run. Default: 1. */
+  readonly step?: number;
+  /** A list of steps in any order. A step may occur more than once. */
+  readonly steps?: readonly number[];
+}
+
+export interface ColumnSet<S> {
+  readonly [name: string]: ColumnOf<PathOf<S>>;
+}
+
+/** A checked column. */
+export interface Selection {
+  /** Its path in a batch. */
+  readonly keys: readonly string[];
+  readonly leaf: PlacedLeaf;
+  /** Its list of steps. Without it, every `step`-th step from `start` to before `to`. */
+  readonly steps?: readonly number[] | undefined;
+  readonly start: number;
+  readonly step: number;
+  readonly to?: number | undefined;
+  /** Without a dimension of time. */
+  readonly squeezed: boolean;
+}
+
+/** Columns that items were created with. An item notes the number of its layout; 0 is whole steps. */
+export interface ColumnLayout {
+  readonly id: number;
+  /** As JSON. */
+  readonly columns: string;
+  readonly selections: readonly Selection[];
+}
+
+/** Every leaf of every step. */
+export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
+  return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+}
+
+/** The leaf at a path. */
+export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
+  const found = leaves.find((leaf) => leaf.path === path);
+  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneFrom(leaves.map((leaf) => leaf.path)), path);
+  return found;
+}
+
+/** Checks a set of columns against the leaves. */
+export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
+  const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
+    const subject = `columns.${name}`;
+    // The error for an excluded key must not list it.
+    const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
+    const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
+    const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MAX_LENGTH, MAX_LENGTH);
+    if (!Array.isArray(steps ?? [])) throw mustBe(TypeError, `${subject}.steps`, "an array", steps);
+    return {
+      keys: [name],
+      leaf: leafAt(`${subject}.leaf`, leaves, leaf),
+      steps: at === "bootstrap" ? [BOOTSTRAP] : at === undefined ? steps?.map((value) => place("steps", value)) : [place("at", at)],
+      start: place("from", from ?? 0),
+      step: integer(`${subject}.step`, step ?? 1, 1, MAX_LENGTH),
+      to: to === undefined ? to : place("to", to),
+      squeezed: at !== undefined,
+    };
+  });
+  if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one column", columns);
+  return selections;
+}
+
+/** Whether two sets of columns show the same steps of the same leaves under the same names, in whatever order. */
+export function showAlike(one: readonly Selection[], other: readonly Selection[]): boolean {
+  const [a, b] = [one, other].map((selections) =>
+    selections
+      .map(({ keys, leaf, steps, start, step, to, squeezed }) => JSON.stringify([keys, leaf.index, steps, start, step, to, squeezed]))
+      .sort()
+      .join(),
+  );
+  return a === b;
+}
+
+/** Columns as JSON, which keeps them as they are now; undefined where they cannot be said so. */
+export function columnsText(columns: unknown): string | undefined {
+  try {
+    return JSON.stringify(columns);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The columns that a text says: getters may say something else each time. What is wrong is told of what was given. @throws as `selectionsOf` */
+export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
+  selectionsOf(columns, leaves);
+  if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns, as JSON has them", columns);
+  return selectionsOf(JSON.parse(text), leaves);
+}
+
+/**
+ * How many steps an item must have so that every column finds its steps. A list may begin before the start of an item: a history, padded.
+ */
+export function stepsOf(selections: readonly Selection[]): number {
+  let most = 0;
+  for (const { steps = [], squeezed } of selections)
+    for (const step of steps) if (step !== BOOTSTRAP) most = Math.max(most, step < 0 ? (squeezed ? -step : 0) : step + 1);
+  return most;
+}
+
+/**
+ * @param subject "columns", or those of a rule
+ * @param why where it comes from that there are no more steps
+ * @throws RangeError for a column of a step that no item of so many steps has: it would be zeros for ever
+ */
+export function checkSteps(subject: string, selections: readonly Selection[], length: number, why: string): void {
+  if (stepsOf(selections) <= length) return;
+  const wrong = selections.find((selection) => stepsOf([selection]) > length) as Selection;
+  const step = wrong.steps?.find((one) => one >= length || one < -length);
+  throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${why}`, step);
+}
+
+/** No step of any item: padding. */
+const NOWHERE = 0x7ffffffe;
+
+/** What says which steps an item shows. */
+export type Shown = Pick<ColumnLayout, "selections">;
+
+/**
+ * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
+ * @param first whose order they have
+ * @param known what they may be already: given if they are
+ */
+export function jointOf(first: Shown, layouts: Iterable<Shown>, width: number, known?: readonly Selection[]): readonly Selection[] {
+  const counts = first.selections.map(() => 0);
+  for (const layout of layouts)
+    for (const [i, { keys }] of first.selections.entries()) counts[i] = Math.max(counts[i] as number, stepCount(columnNamed(layout, keys), width));
+  if (known !== undefined && sameOrder(first.selections, known) && known.every(({ steps }, i) => steps?.length === counts[i])) return known;
+  return first.selections.map(({ keys, leaf, squeezed }, i) => ({
+    keys,
+    leaf,
+    squeezed,
+    start: 0,
+    step: 1,
+    steps: new Array<number>(counts[i] as number).fill(0),
+  }));
+}
+
+/** Whether columns have room for others that show the same leaves under the same names. */
+export function hasRoom(room: readonly Selection[], { selections }: Shown, width: number): boolean {
+  return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
+}
+
+/** Whether columns have the same names in the same order. */
+export function sameOrder(some: readonly Selection[], others: readonly Selection[]): boolean {
+  return some.length === others.length && some.every(({ keys }, i) => keys[0] === others[i]?.keys[0]);
+}
+
+/** For each joint column the steps of each item, by its layout. */
+export function stepLists(joint: readonly Selection[], items: readonly ColumnLayout[], width: number): Int32Array[] {
+  return joint.map(({ keys, steps = [] }) => {
+    const room = steps.length;
+    const lists = new Int32Array(items.length * room).fill(NOWHERE);
+    for (let i = 0; i < items.length; i++) {
+      const selection = columnNamed(items[i] as ColumnLayout, keys);
+      const { steps: listed, start, step } = selection;
+      const count = Math.min(stepCount(selection, width), room);
+      for (let k = 0; k < count; k++) lists[i * room + k] = listed === undefined ? start + k * step : (listed[k] as number);
+    }
+    return lists;
+  });
+}
+
+/** Whether two sets of columns show the same leaves under the same names, of whichever steps. */
+export function fitTogether(some: readonly Selection[], others: readonly Selection[]): boolean {
+  if (some === others) return true;
+  const fits = ({ keys, leaf, squeezed }: Selection) =>
+    others.some((other) => other.keys.join() === keys.join() && other.leaf === leaf && other.squeezed === squeezed);
+  return some.length === others.length && some.every(fits);
+}
+
+/**
+ * Columns that have room for those of parts of a batch, which fit, in windows of `width` steps.
+ * @param first whose order they have
+ */
+export function joined(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
+  if (parts.size === 1) return first;
+  const shown = Array.from(parts, (selections) => ({ selections }));
+  return jointOf({ selections: first }, shown, width);
+}
+
+/** The column of a layout under a name. */
+export function columnNamed({ selections }: Shown, keys: readonly string[]): Selection {
+  return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
+}
+
+/** The steps of a column in full windows of `width` steps. */
+export function stepIndices(selection: Selection, width: number): readonly number[] {
+  const { steps, start, step } = selection;
+  return steps ?? Array.from({ length: stepCount(selection, width) }, (_, k) => start + k * step);
+}
+
+/** How many these are. */
+function stepCount(selection: Selection, width: number): number {
+  const { steps, start, step, to = width } = selection;
+  const first = start < 0 ? width + start : start;
+  const end = to < 0 ? width + to : Math.min(to, width);
+  return steps?.length ?? Math.max(Math.ceil((end - first) / step), 0);
+}
+
+/** Only an n-step return has a bootstrap step. */
+export function isBootstrap(selection: Selection): boolean {
+  return selection.steps?.[0] === BOOTSTRAP;
+}

@@ -1,0 +1,56 @@
+/** The constructors of a spec's leaves; the main entry exports them all. */
+import { pointAtCallersOf } from "../base/caller.ts";
+import { integer, onlyKeys } from "../base/error.ts";
+import type { Dtype } from "./dtype.ts";
+import type { BoundedText, Leaf, RowLeaf } from "./leaf.ts";
+
+function of<D extends Dtype>(dtype: D) {
+  return <const S extends readonly number[]>(...shape: S): Leaf<D, S> => ({ dtype, shape });
+}
+
+/** Leaf constructors: `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, `i32()` a single number. */
+export const bool = of("bool");
+export const i8 = of("i8");
+export const u8 = of("u8");
+export const i16 = of("i16");
+export const u16 = of("u16");
+export const i32 = of("i32");
+export const u32 = of("u32");
+export const i64 = of("i64");
+export const u64 = of("u64");
+export const f32 = of("f32");
+export const f64 = of("f64");
+
+/**
+ * A leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings.
+ * Every string takes maxBytes + 4 bytes in each step, however short it is. `shared` stores text that stays the same over many steps once.
+ * @param options.maxBytes the most bytes that a string may have in UTF-8, where a character takes 1 to 4
+ * @throws TypeError, RangeError for a maxBytes that is not a whole number of at least 1
+ */
+export function text<const S extends readonly number[]>(options: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
+  pointAtCallersOf(text);
+  const { maxBytes } = onlyKeys("text", options, "maxBytes");
+  integer("maxBytes", maxBytes, 1);
+  return { dtype: "string", shape, maxBytes };
+}
+
+/**
+ * Stores equal values of all leaves with this name once, such as `state` and `nextState` of a transition, or the frames of a stack.
+ * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty text.
+ * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
+ */
+export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
+export function shared<D extends Dtype, const S extends readonly number[], const N extends number>(
+  name: string,
+  leaf: Leaf<D, S>,
+  stack: N,
+): Leaf<D, S> & { readonly stack: N };
+export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S>;
+export function shared<const S extends readonly number[], const N extends number>(
+  name: string,
+  leaf: BoundedText<S>,
+  stack: N,
+): BoundedText<S> & { readonly stack: N };
+export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
+  return { ...leaf, shared: name, stack };
+}

@@ -1,0 +1,230 @@
+/** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
+import { mustBe, type ReplayErrorCode } from "../base/error.ts";
+import { MAX_DEPTH } from "../base/limits.ts";
+import { type AnyLeaf, isLeaf } from "./leaf.ts";
+
+export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
+
+type Node<T> = { readonly [name: string]: T };
+
+/** `observation.image`, or `step` if the nest is a leaf. */
+export function named(keys: readonly string[]): string {
+  return keys.join(".") || "step";
+}
+
+/** Calls `leaf` for each leaf, in order, and combines the results with `node` up to the root. `keys` is the path. */
+export function fold<L, T>(
+  nest: Nest<L>,
+  leaf: (index: number, keys: readonly string[], leaf: L) => T,
+  node: (names: readonly string[], parts: readonly T[], keys: readonly string[], list: boolean) => T,
+  isEnd: (node: unknown) => boolean = isLeaf,
+): T {
+  let index = 0;
+  const visit = (at: Nest<L>, keys: readonly string[]): T => {
+    if (isEnd(at)) return leaf(index++, keys, at as L);
+    if (keys.length >= MAX_DEPTH) throw mustBe(RangeError, named(keys.slice(0, 4)), `nested at most ${MAX_DEPTH} deep`, at);
+    if (typeof at !== "object" || at === null) throw notSpec(at, keys);
+    const list = Array.isArray(at);
+    const names = list ? Object.keys(at) : Object.keys(at).sort();
+    const parts = names.map((name) => visit((at as Node<Nest<L>>)[name] as Nest<L>, [...keys, name]));
+    return node(names, parts, keys, list);
+  };
+  return visit(nest, []);
+}
+
+function notSpec(at: unknown, keys: readonly string[]): Error {
+  const hint = typeof at === "function" ? " (call it: f32() in the place of f32)" : "";
+  const subject = keys.length === 0 ? "spec" : `spec of ${named(keys)}`;
+  return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
+}
+
+/** Parts under their names: a list, or an object. */
+export function nested<T>(names: readonly string[], parts: readonly T[], list: boolean): readonly T[] | Node<T> {
+  return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
+}
+
+/** Sets a part of a node, whatever its name: an assignment to `__proto__` would set the prototype. */
+export function setPart(node: object, name: string, part: unknown): void {
+  if (name === "__proto__") Object.defineProperty(node, name, { value: part, writable: true, enumerable: true, configurable: true });
+  else (node as { [name: string]: unknown })[name] = part;
+}
+
+/** Every leaf in order, with its path. */
+export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
+  const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
+  const note = (_: number, keys: readonly string[], leaf: L) => void found.push({ keys, leaf });
+  fold<L, void>(nest, note, () => {}, isEnd);
+  return found;
+}
+
+/** Walks nests side by side. The result has the form of the first nest, with the result of `each` at its ends, in the order of its own keys. */
+export function zip<T>(
+  nests: readonly unknown[],
+  isEnd: (node: unknown, keys: readonly string[]) => boolean,
+  each: (ends: readonly unknown[], keys: readonly string[]) => T,
+  keys: readonly string[] = [],
+): Nest<T> {
+  const [first] = nests;
+  if (isEnd(first, keys)) return each(nests, keys);
+  const names = Object.keys(first as object);
+  const parts = names.map((name) => {
+    const below = nests.map((nest) => (nest as Node<unknown> | null | undefined)?.[name]);
+    return zip(below, isEnd, each, [...keys, name]);
+  });
+  return nested(names, parts, Array.isArray(first));
+}
+
+/** The results of `each` for the leaves of a spec, nested like the spec. */
+export function map<L, T>(spec: Nest<L>, each: (leaf: L, keys: readonly string[]) => T): Nest<T> {
+  return zip([spec], isLeaf, ([leaf], keys) => each(leaf as L, keys));
+}
+
+/** Whether two specs have leaves in the same places that are `alike`. */
+export function same<L>(a: Nest<L>, b: Nest<L>, alike: (a: L, b: L) => boolean): boolean {
+  if (a === b) return true;
+  if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && alike(a as L, b as L);
+  const names = Object.keys(a as object);
+  const part = (nest: Nest<L>, name: string) => (nest as Node<Nest<L>>)[name] as Nest<L>;
+  return (
+    names.length === Object.keys(b as object).length && names.every((name) => Object.hasOwn(b as object, name) && same(part(a, name), part(b, name), alike))
+  );
+}
+
+/** The value at the end of a path; undefined if the path breaks off. */
+export function valueAt(value: unknown, keys: readonly string[]): unknown {
+  let at = value;
+  for (const key of keys) at = (at as Node<unknown> | null | undefined)?.[key];
+  return at;
+}
+
+export type Visit = (value: unknown) => void;
+
+/** Makes the error for a value in a nest, from a code, the path, the rule and the value. */
+export type Refuse = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
+
+export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(keys), rule, value);
+
+/** Visits the leaves of nested values, with one function per leaf, made once from the spec. Generates no code, because web pages may forbid that. */
+export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
+  return fold(spec, leaf, (names, parts, keys) =>
+    visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value)),
+  );
+}
+
+/** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */
+export function nodeRule(names: readonly string[], value: unknown, path = "step"): string {
+  const isList = names.length > 0 && names.every((name, i) => name === String(i));
+  if (isList) return `an array of ${names.length}`;
+  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !Array.isArray(value);
+  const missing = isNode ? names.find((name) => !(name in value)) : undefined;
+  const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
+  if (missing === undefined && unknown === undefined) return `an object with keys ${names.join(", ")}`;
+  const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
+  const why = [
+    ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
+    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
+  ];
+  return `an object ${parts.join(" and ")} (${why.join(", ")})`;
+}
+
+/** Looks for objects that have another form than the spec's, where a leaf has been refused for want of a value. @throws as `refuse` says */
+export function checkNodes<L>(spec: Nest<L>, value: unknown, refuse: Refuse = refused, keys: readonly string[] = []): void {
+  if (isLeaf(spec)) return;
+  const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec as object).sort();
+  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
+  if (!isNode || (Array.isArray(value) && !Array.isArray(spec)) || names.some((name) => !(name in value)))
+    throw refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value);
+  for (const name of names) checkNodes((spec as Node<Nest<L>>)[name] as Nest<L>, (value as Node<unknown>)[name], refuse, [...keys, name]);
+}
+
+/** Visits an object or array. The first six keys are unrolled, so that each place in the code sees a single key, which engines run fast. */
+function visitNode(names: readonly string[], parts: readonly Visit[], refused: (value: unknown) => Error): Visit {
+  const n = names.length;
+  const [k0, k1, k2, k3, k4, k5] = names as string[] & { length: 6 };
+  const [v0, v1, v2, v3, v4, v5] = parts as Visit[] & { length: 6 };
+  return (value) => {
+    let seen = 0;
+    if (typeof value === "object") for (const _ in value) seen++;
+    if (seen !== n) throw refused(value);
+    const node = value as { [name: string]: unknown };
+    if (n > 0) (v0 as Visit)(node[k0 as string]);
+    if (n > 1) (v1 as Visit)(node[k1 as string]);
+    if (n > 2) (v2 as Visit)(node[k2 as string]);
+    if (n > 3) (v3 as Visit)(node[k3 as string]);
+    if (n > 4) (v4 as Visit)(node[k4 as string]);
+    if (n > 5) (v5 as Visit)(node[k5 as string]);
+    for (let i = 6; i < n; i++) (parts[i] as Visit)(node[names[i] as string]);
+  };
+}
+
+/** `flatten` for many values of the same spec. */
+export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value: unknown) => unknown[] {
+  let values: unknown[] = [];
+  const take = (index: number, keys: readonly string[]) => (value: unknown) => {
+    if (value === undefined) throw refuse("SPEC_MISMATCH", keys, "given", value);
+    values[index] = value;
+  };
+  const visit = visitor(spec, take, refuse);
+  return (value) => {
+    values = [];
+    visit(value);
+    return values;
+  };
+}
+
+/**
+ * The values of the leaves of a nested value, in the order of the spec's leaves.
+ * @throws ReplayError SPEC_MISMATCH if the structure is not that of the spec
+ */
+export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
+  return flattener(spec)(value);
+}
+
+/**
+ * The values of some leaves of a nested value, in the order of the spec's leaves; undefined for those that it lacks.
+ * @param where what the nest is called in messages
+ * @throws ReplayError SPEC_MISMATCH for what the spec does not have
+ */
+export function flattenSome(spec: Nest<AnyLeaf>, value: unknown, where: string): unknown[] {
+  const values: unknown[] = [];
+  const visit = fold<AnyLeaf, Visit>(
+    spec,
+    (index) => (at) => {
+      values[index] = at;
+    },
+    (names, parts, keys) => (at) => {
+      if (at === undefined) return;
+      const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
+      const rule = `an object with some of the keys ${names.join(", ")}`;
+      if (unknown === "") throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), rule, at);
+      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
+      for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
+    },
+  );
+  visit(value);
+  return values;
+}
+
+type Pack = (values: readonly unknown[]) => unknown;
+
+/** `pack` for many values of one spec. */
+export function packer(spec: Nest<AnyLeaf>): Pack {
+  return fold<AnyLeaf, Pack>(
+    spec,
+    (index) => (values) => values[index],
+    (names, parts, _, list) => (values) => {
+      const made = list ? [] : {};
+      for (let i = 0; i < names.length; i++) setPart(made, names[i] as string, (parts[i] as Pack)(values));
+      return made;
+    },
+  );
+}
+
+/** The reverse of `flatten`: nests one value per leaf like the spec. */
+export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
+  return fold<AnyLeaf, unknown>(
+    spec,
+    (index) => values[index],
+    (names, parts, _, list) => nested(names, parts, list),
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Rate limiters decide when inserts and draws must wait. All are Reverb's state machine with four numbers, chosen differently.
+ * The cursor is inserts × samplesPerInsert - samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never.
+ */
+import { finite, integer, mustBe } from "../base/error.ts";
+
+export interface RateLimiter {
+  readonly samplesPerInsert: number;
+  readonly minSize: number;
+  readonly minDiff: number;
+  readonly maxDiff: number;
+}
+
+/** Draws wait until the table holds `minSize` items. Inserts never wait. */
+export function minSize(minSize = 1): RateLimiter {
+  integer("minSize", minSize, 1);
+  return { samplesPerInsert: 1, minSize, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
+}
+
+/**
+ * Keeps the ratio of draws to inserts near `samplesPerInsert`.
+ * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] itself
+ */
+export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
+  if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
+  integer("minSize", minSize, 1);
+  const middle = samplesPerInsert * minSize;
+  const [minDiff, maxDiff] = Array.isArray(errorBuffer) ? errorBuffer : [middle - finite("errorBuffer", errorBuffer), middle + (errorBuffer as number)];
+  finite("errorBuffer[0]", minDiff);
+  finite("errorBuffer[1]", maxDiff);
+  const room = 2 * Math.max(1, samplesPerInsert);
+  // In a smaller range, inserts and draws block each other. In a higher one, the first draw waits forever.
+  if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
+  throw mustBe(RangeError, "errorBuffer", `a range of at least ${room} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
+}
+
+/** Makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
+export function queueLimiter(size: number): RateLimiter {
+  return { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: integer("size", size, 1) };
+}
+
+/** Whether a call may have to wait because of how many draws there were, or were not. */
+export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" | "maxDiff">): boolean {
+  return minDiff > -Number.MAX_VALUE || maxDiff < Number.MAX_VALUE;
+}
+
+/** Checks a rate limiter that anyone may have made. @throws TypeError where it has not the four numbers, RangeError where they let nothing in or out */
+export function checkRateLimiter(subject: string, value: unknown): void {
+  const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
+  if (![samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite) || minSize < 1)
+    throw mustBe(TypeError, subject, "a rate limiter, such as minSize()", value);
+  integer(`${subject}.minSize`, minSize, 1);
+  if (samplesPerInsert <= 0) throw mustBe(RangeError, `${subject}.samplesPerInsert`, "> 0", samplesPerInsert);
+  if (minDiff > maxDiff) throw mustBe(RangeError, `${subject}.minDiff`, `<= maxDiff (${maxDiff})`, minDiff);
+}

@@ -1,0 +1,140 @@
+/** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
+import { integer, mustBe, oneFrom } from "../base/error.ts";
+import { MAX_LEAVES } from "../base/limits.ts";
+import { Word } from "../base/prints.ts";
+import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
+import {
+  type BoundedText,
+  elementBytes,
+  type Leaf,
+  type LeafInput,
+  type Nested,
+  type RowLeaf,
+  type ScalarOf,
+  type ShapeOf,
+  shapeOf,
+  sizeOf,
+  type TextInput,
+} from "./leaf.ts";
+import { fold, map, type Nest, named } from "./nest.ts";
+
+export type Spec = Nest<RowLeaf>;
+
+/** Whether a type is any spec: `any`, or the general Spec, whose recursion would never end. */
+export type IsAny<S> = [Spec] extends [S] ? true : false;
+
+/** The steps that `append` accepts. */
+export type StepOf<S> =
+  IsAny<S> extends true
+    ? unknown
+    : S extends Leaf<infer D>
+      ? LeafInput<D, ShapeOf<S>>
+      : S extends BoundedText
+        ? TextInput<ShapeOf<S>>
+        : { readonly [K in keyof S]: StepOf<S[K]> };
+
+/** Any leaves of a step: the others are zeros. */
+export type SomeOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: SomeOf<S[K]> };
+
+/** Columns of many steps: each leaf has a leading dimension of time. */
+export type ColumnsOf<S> =
+  IsAny<S> extends true
+    ? unknown
+    : S extends Leaf<infer D>
+      ? GivenArrayOf<D> | Nested<ScalarOf<D> | number>
+      : S extends BoundedText
+        ? Nested<string>
+        : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+
+/** Columns of any leaves. */
+export type SomeColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: SomeColumnsOf<S[K]> };
+
+/** Columns of any leaves, in which null stands for a row that nobody reads. */
+export type GappedColumnsOf<S> =
+  IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> | readonly (StepOf<S> | null)[] : { readonly [K in keyof S]?: GappedColumnsOf<S[K]> };
+
+/** The dotted paths of a spec's leaves; "" if the spec is a leaf. */
+export type PathOf<S> =
+  IsAny<S> extends true ? string : S extends RowLeaf ? "" : { [K in keyof S & string]: S[K] extends RowLeaf ? K : `${K}.${PathOf<S[K]>}` }[keyof S & string];
+
+/** The leaf at a path. */
+export type LeafAt<S, P extends string> =
+  IsAny<S> extends true
+    ? Leaf
+    : P extends ""
+      ? S
+      : P extends `${infer K}.${infer Rest}`
+        ? K extends keyof S
+          ? LeafAt<S[K], Rest>
+          : never
+        : P extends keyof S
+          ? S[P]
+          : never;
+
+/** A leaf that was found in a spec. */
+export interface FoundLeaf {
+  readonly path: string;
+  readonly keys: readonly string[];
+  readonly leaf: RowLeaf;
+  /** Elements of one value, all frames of a stack included. */
+  readonly size: number;
+  /** The value's shape: the stack first, where there is one. */
+  readonly shape: readonly number[];
+}
+
+/** Bytes of a value. */
+const MAX_BYTES = 0x3fffffff;
+
+/** The leaves of a spec, in order. Errors name the path. */
+export function leavesOf(spec: Spec): FoundLeaf[] {
+  const found: FoundLeaf[] = [];
+  fold<RowLeaf, void>(
+    spec,
+    (_, keys, leaf) => {
+      found.push(checked(keys, leaf));
+    },
+    (names, _, keys) => {
+      const wrong = names.find((name) => name.includes(".") || name === "__proto__");
+      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots, and not __proto__", wrong);
+    },
+  );
+  integer("the number of leaves in spec", found.length, 1, MAX_LEAVES);
+  return found;
+}
+
+/** A copy that nobody can change. @throws TypeError, RangeError for what is no spec */
+export function ownSpec<S extends Spec>(spec: S): S {
+  leavesOf(spec);
+  return frozen(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
+}
+
+function frozen<T>(node: T): T {
+  if (typeof node === "object" && node !== null) for (const part of Object.values(node)) frozen(part);
+  return Object.freeze(node);
+}
+
+/** @throws TypeError, RangeError for what is no leaf, by its path */
+export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
+  const path = named(keys);
+  const { dtype, shape: own, stack, shared } = leaf;
+  if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_BYTES);
+  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneFrom([...Object.keys(DTYPES), "string"]), dtype);
+  if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
+  for (const n of own) {
+    if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) in the place of f32([2, 3])", n);
+    integer(`shape of ${path}`, n, 1, 0x7fffffff);
+  }
+  if (stack !== undefined) {
+    integer(`stack of ${path}`, stack, 1, 1024);
+    if (shared === undefined) throw new RangeError(`${path} has a stack of frames, which only shared(name, leaf, stack) can declare`);
+  }
+  const shape = shapeOf(leaf);
+  const size = sizeOf(shape);
+  integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_BYTES);
+  return { path: keys.join("."), keys, leaf, size, shape };
+}
+
+/** A spec as consoles show it: `f32 [4]` in the place of each leaf. */
+export function specWords(spec: Spec): Nest<Word> {
+  return map(spec, ({ dtype, shape, stack }: RowLeaf) => new Word(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
+}

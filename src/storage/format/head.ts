@@ -1,0 +1,52 @@
+/**
+ * What a reader must know before the first record: the head of a snapshot, and of each segment of a journal. Tagged values (tags.ts), which it takes no JavaScript to
+ * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
+ *
+ *   object { version: number, of the records (assembly/record/)
+ *            options: object { spec, tables: object by name, seed: text, maxBytes, transition: object of texts where it was given }
+ *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
+ *
+ * A leaf of the dtype "string", which is text, has maxBytes as well. Each of its elements is a length (u32), as many bytes of UTF-8, and zeros up to a multiple of 4
+ * that has room for maxBytes (src/schema/text.ts).
+ */
+import { ReplayError } from "../../base/error.ts";
+import { isText } from "../../schema/leaf.ts";
+import type { Saved, SavedOptions } from "../saved.ts";
+
+/** Raised when a record, or what a number in it means, changes. */
+const VERSION = 4;
+
+export interface StateHead {
+  readonly version: number;
+  readonly options: SavedOptions;
+  /** Where a row has what: another version may lay it out differently. */
+  readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
+}
+
+export function headOf({ engine, options }: Saved): StateHead {
+  const { rowBytes, leaves } = engine.layout;
+  return {
+    version: VERSION,
+    // Without what was left out: a spec that was read has the bytes of the one that was written.
+    options: JSON.parse(JSON.stringify(options)),
+    layout: {
+      rowBytes,
+      leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({
+        path,
+        dtype: leaf.dtype,
+        shape,
+        kind,
+        offset,
+        ...(isText(leaf) && { maxBytes: leaf.maxBytes }),
+      })),
+    },
+  };
+}
+
+/** @throws ReplayError UNSUPPORTED for the head of another version, or CORRUPT for none */
+export function checkHead(what: string, head: unknown): StateHead {
+  const { version } = (head ?? {}) as Partial<StateHead>;
+  if (version === VERSION) return head as StateHead;
+  if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no head`);
+  throw new ReplayError("UNSUPPORTED", `${what} has state of version ${version}: another version wrote it, this one reads ${VERSION}`);
+}

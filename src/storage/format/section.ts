@@ -1,0 +1,127 @@
+/**
+ * Sections, of which every file is made that outlives a process, and every snapshot:
+ *
+ *   "REPRISE1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
+ */
+import { MAX_BYTES, type SectionMemory } from "../../memory/section-memory.ts";
+
+export const MAGIC = "REPRISE1";
+export const SECTION_BYTES = 16;
+/** Of a number u64, which the log's own sections hold. */
+export const NUMBER_BYTES = 8;
+
+/** Sections out of bytes as they come: each is checked where it stands, before it is believed. */
+export class SectionParser {
+  /** Of the section that `next` found. */
+  kind = 0;
+  id = 0;
+  crc = 0;
+  /** Where it begins in the source, and where it ends: the next one's place, or that of the fault. */
+  from = 0;
+  end = 0;
+  /** Why there is no next one, whatever comes. */
+  fault: string | undefined;
+  /** How many bytes from `end` on must be there before `next` can tell more. */
+  need = MAGIC.length;
+  readonly #memory: SectionMemory;
+  /** Bytes of the source in memory: from `base` on so many, of which the first `#at` are done with. */
+  #have = 0;
+  #at = 0;
+  /** The payload of the section of `next`. */
+  #payload = 0;
+  #bytes = 0;
+
+  constructor(memory: SectionMemory) {
+    this.#memory = memory;
+  }
+
+  /** Bytes that came, from `end` on. */
+  get waiting(): number {
+    return this.#have - this.#at;
+  }
+
+  /** Room for so many bytes more. What was shown before is gone. */
+  room(bytes: number): Uint8Array {
+    const memory = this.#memory;
+    if (this.#at >= this.waiting) {
+      memory.u8.copyWithin(memory.base, memory.base + this.#at, memory.base + this.#have);
+      this.#have -= this.#at;
+      this.#at = 0;
+    }
+    memory.reserve(this.#have + bytes);
+    return memory.u8.subarray(memory.base + this.#have, memory.base + this.#have + bytes);
+  }
+
+  /** So many bytes came into the room. */
+  came(bytes: number): void {
+    this.#have += bytes;
+  }
+
+  /** What the source begins with: MAGIC, or something else, and then nothing can be read; undefined before it is there. */
+  begin(): string | undefined {
+    if (this.waiting < MAGIC.length) return undefined;
+    const at = this.#memory.base + this.#at;
+    const magic = String.fromCharCode(...this.#memory.u8.subarray(at, at + MAGIC.length));
+    this.#done(MAGIC.length);
+    return magic;
+  }
+
+  /** The next section: whether a whole one is there. @param left bytes of the source from `end` on, where they are known */
+  next(left: number = Number.POSITIVE_INFINITY): boolean {
+    this.from = this.end;
+    this.need = SECTION_BYTES;
+    if (this.waiting < SECTION_BYTES) return false;
+    const { view, base } = this.#memory;
+    const at = base + this.#at;
+    const bytes = view.getUint32(at + 8, true);
+    const size = SECTION_BYTES + bytes;
+    if (size > left || bytes > MAX_BYTES) return this.#fails(`a section of ${bytes} bytes${size > left ? ` where ${left - SECTION_BYTES} are left` : ""}`);
+    this.need = size;
+    if (this.waiting < size) return false;
+    this.crc = view.getUint32(at + 12, true);
+    if (this.#memory.sum(at) !== this.crc) return this.#fails("the checksum of a section does not match");
+    this.kind = view.getUint32(at, true);
+    this.id = view.getUint32(at + 4, true);
+    this.#payload = at + SECTION_BYTES;
+    this.#bytes = bytes;
+    this.#done(size);
+    return true;
+  }
+
+  /** The payload of the section, until the next call. */
+  get payload(): Uint8Array {
+    return this.#memory.u8.subarray(this.#payload, this.#payload + this.#bytes);
+  }
+
+  /** The same as numbers: cheaper than the payload. */
+  get view(): DataView {
+    return new DataView(this.#memory.u8.buffer, this.#payload, this.#bytes);
+  }
+
+  #done(bytes: number): void {
+    this.#at += bytes;
+    this.end += bytes;
+  }
+
+  #fails(fault: string): false {
+    this.fault = fault;
+    return false;
+  }
+}
+
+/** The sum of sections, each after the ones before: any other section, and any other order, gives another one. */
+export function summed(sum: number, crc: number): number {
+  return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
+}
+
+export function numberAt(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+}
+
+export function numberBytes(number: number): Uint8Array {
+  const bytes = new Uint8Array(NUMBER_BYTES);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, number, true);
+  view.setUint32(4, Math.floor(number / 2 ** 32), true);
+  return bytes;
+}

@@ -1,0 +1,55 @@
+/**
+ * The writers that are open, and what the numbers of column layouts mean, as tagged values:
+ *   WRITERS: array of options · LAYOUTS: array of object { id: number, columns: object }
+ */
+
+import { LAYOUTS, WRITERS } from "../../base/kinds.ts";
+import type { Section } from "../../memory/state.ts";
+import type { ColumnLayout } from "../../schema/columns.ts";
+import type { Saved } from "../saved.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
+
+export function writersBytes({ writers }: Saved): Uint8Array {
+  const all = writers.map(({ options }) => options);
+  return encodeTagged(all, "writers");
+}
+
+/** A list of layouts is never changed, but made anew. */
+const encoded = new WeakMap<readonly ColumnLayout[], Uint8Array>();
+
+/** Layouts that are known: some that nothing names any more may be among them. */
+export function* layoutSections({ engine }: Saved): Generator<Section, void> {
+  for (const [id, layouts] of engine.columnLayouts.chunks) {
+    let bytes = encoded.get(layouts);
+    if (bytes === undefined) {
+      const values = layouts.map(({ id, columns }) => ({ id, columns: JSON.parse(columns) as object }));
+      bytes = encodeTagged(values, "columns");
+      encoded.set(layouts, bytes);
+    }
+    yield [LAYOUTS, id, bytes];
+  }
+}
+
+/** Both as they come: of each section the newest counts. */
+export class WritersReader {
+  #writers: Uint8Array | undefined;
+  readonly #layouts = new Map<number, Uint8Array>();
+
+  /** Takes a section; whether it is one of these. */
+  take(kind: number, id: number, payload: Uint8Array): boolean {
+    if (kind === WRITERS) this.#writers = payload.slice();
+    else if (kind === LAYOUTS) this.#layouts.set(id, payload.slice());
+    return kind === WRITERS || kind === LAYOUTS;
+  }
+
+  /** Opens the writers in a Replay that is new. Whether there was a section of them. */
+  adopt(saved: Saved): boolean {
+    if (this.#writers === undefined) return false;
+    for (const id of [...this.#layouts.keys()].sort((a, b) => a - b))
+      for (const layout of decodeTagged(this.#layouts.get(id) as Uint8Array) as readonly ColumnLayout[])
+        saved.engine.columnLayouts.put(layout.id, layout.columns as unknown as object);
+    for (const options of decodeTagged(this.#writers) as readonly object[]) saved.adopt(options);
+    return true;
+  }
+}

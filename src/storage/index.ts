@@ -1,0 +1,14 @@
+/** reprise/storage: places for files, and the log of groups under a journal, for those who build on them. `Replay.open` is in the main entry. */
+import "../base/host.ts";
+
+export type { Logger } from "../base/warnings.ts";
+export { ready } from "../files/builtins.ts";
+export type { Directory, StorageFile } from "../files/directory.ts";
+export { type Fault, type MemoryDirectory, type MemoryOptions, memory, type Operation } from "../files/memory.ts";
+export { node } from "../files/node.ts";
+export { type OpfsDirectory, type OpfsOptions, opfs } from "../files/opfs.ts";
+export type { Journal, JournalStats } from "./journal/journal.ts";
+export type { Durability, Retain } from "./log/durability.ts";
+export { Log, type LogOptions, type Segment, type Visit } from "./log/log.ts";
+export { encodeTagged } from "./tagged.ts";
+export { decodeTagged } from "./untagged.ts";

@@ -1,0 +1,362 @@
+/** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
+
+import { ReplayError } from "../../base/error.ts";
+import { KEPT, WRITERS } from "../../base/kinds.ts";
+import type { FullLogger } from "../../base/warnings.ts";
+import type { Changes } from "../../memory/changes.ts";
+import type { Engine } from "../../memory/engine.ts";
+import type { Section } from "../../memory/state.ts";
+import { writersBytes } from "../format/writers.ts";
+import { Due, type Durability, type Retain } from "../log/durability.ts";
+import type { Log } from "../log/log.ts";
+import type { Saved } from "../saved.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
+import { Layouts } from "./layouts.ts";
+
+/** Bytes of changes that make a group, unless it must go at once. */
+const GROUP = 128 * 1024;
+/** Bytes that one call's share of compaction reads at least. */
+const SHARE = 1 << 20;
+/** Shares at most that a group takes, where one is not enough. */
+const SHARES = 1000;
+/** Bytes that may wait for a disk that is full. */
+const MAX_WAITING = 8 << 20;
+
+export interface JournalStats {
+  /** Of the files. */
+  readonly bytes: number;
+  /** Of records that still count; with `retain: "capacity"` the files stay within twice as many and two segments. */
+  readonly liveBytes: number;
+  readonly segments: number;
+}
+
+export class Journal {
+  readonly #saved: Saved;
+  readonly #engine: Engine;
+  readonly #changes: Changes;
+  readonly #layouts: Layouts;
+  readonly #log: Log;
+  readonly #durability: Durability;
+  readonly #compacts: boolean;
+  readonly #segmentBytes: number;
+  readonly #logger: FullLogger;
+  /** Whether the last try to write failed. */
+  #failing = false;
+  /** Marks that make a group. */
+  readonly #max: number;
+  /** What was written last of the things of which there is one each, by kind and id. */
+  readonly #written = new Map<string, Uint8Array>();
+  /** The segment in which they all are. */
+  #restIn = 0;
+  /** The segment that is being emptied, and how far. */
+  #victim = 0;
+  #structure = 0;
+  #cursor = 1;
+  readonly #due = new Due(() => this.#onTime());
+  #busy = false;
+  #closed = false;
+  #kept: Uint8Array | undefined;
+  /** WRITERS, and what it was made of. */
+  #writers: Uint8Array | undefined;
+  #known: Saved["writers"] = [];
+
+  constructor(
+    saved: Saved,
+    changes: Changes,
+    log: Log,
+    options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number; readonly logger: FullLogger },
+    kept?: Uint8Array,
+  ) {
+    this.#kept = kept;
+    this.#saved = saved;
+    this.#engine = saved.engine;
+    this.#changes = changes;
+    this.#layouts = new Layouts(saved);
+    this.#log = log;
+    this.#durability = options.durability;
+    this.#compacts = options.retain === "capacity";
+    this.#segmentBytes = options.segmentBytes;
+    this.#logger = options.logger;
+    const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
+    // Where everything is kept, rows that are freed wait for their group: it comes at once, so that they take no room.
+    const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
+    this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
+    if (!this.#compacts) changes.keep();
+    this.#engine.journal = () => this.#changed();
+    log.onTakeover = () => {
+      this.#due.cancel();
+      this.#closed = true;
+      this.#engine.journal = undefined;
+      this.#engine.refusal = closed;
+      this.#group();
+    };
+  }
+
+  /** What `keep` was given last, in this run or one before; undefined before the first. */
+  // biome-ignore lint/suspicious/noExplicitAny: the program's own value
+  get kept(): any {
+    return this.#kept && decodeTagged(this.#kept);
+  }
+
+  /**
+   * Keeps a value of the program's own beside the Replay, of the same moment: a learner's weights, where an environment stands. Copies. It takes the place of the
+   * one before, and is on the disk when what was done so far is.
+   * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
+   * @throws TypeError naming the path of anything else
+   */
+  keep(value: unknown): void {
+    this.#open();
+    this.#engine.begin();
+    this.#kept = encodeTagged(value, "value");
+    this.#save();
+    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+  }
+
+  get stats(): JournalStats {
+    const { segments } = this.#log;
+    return {
+      bytes: segments.reduce((sum, segment) => sum + segment.bytes, this.#log.leaving),
+      liveBytes: this.#liveBytes(),
+      segments: segments.length,
+    };
+  }
+
+  /**
+   * Resolves when everything so far is on the disk: it will be there after a crash.
+   * @throws ReplayError IO where it cannot be written; what is in memory stands, and later calls and flushes try again
+   */
+  async flush(): Promise<void> {
+    this.#open();
+    this.#flush();
+  }
+
+  /** Flushes, and lets the files go. The Replay is not usable afterwards. */
+  close(): void {
+    if (this.#closed) return;
+    try {
+      this.#flush();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Writes everything anew, behind what is there; that is given back, unless everything is kept. For what was salvaged. @throws ReplayError IO */
+  renew(): void {
+    const changes = this.#changes;
+    const old = this.#log.segments.map(({ id }) => id);
+    // From here on it is in a new segment.
+    this.#log.flush();
+    for (const id of old)
+      for (let k = changes.pools.length + changes.tables.length - 1; k >= 0; k--) for (let at = 1; at !== 0; ) at = changes.collect(id, k, at, SHARE);
+    this.#group();
+    this.#log.flush();
+    if (!this.#compacts) return;
+    for (const id of old) if (this.#log.segments.some((segment) => segment.id === id)) this.#log.drop(id);
+    this.#log.flush();
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.#engine.journal = undefined;
+    this.#engine.refusal = undefined;
+    this.#due.cancel();
+    this.#log.close();
+  }
+
+  #open(): void {
+    if (this.#closed) throw closed();
+  }
+
+  #flush(): void {
+    this.#due.cancel();
+    try {
+      this.#group();
+      this.#log.flush();
+    } catch (error) {
+      // Whoever waits for this is told; without a timer nothing would try again.
+      this.#tryAgain();
+      throw error;
+    }
+    this.#recovered();
+  }
+
+  /** After a call that changed something, which stands whatever becomes of this. */
+  #changed(): void {
+    if (this.#busy) return;
+    if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
+    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+  }
+
+  #save(): void {
+    try {
+      this.#group();
+      if (this.#durability !== "always") return;
+      this.#log.flush();
+      this.#recovered();
+    } catch (error) {
+      this.#fails(error as Error);
+    }
+  }
+
+  #onTime(): void {
+    try {
+      this.#flush();
+    } catch (error) {
+      this.#fails(error as Error);
+    }
+  }
+
+  /** Nobody waits for what failed: the logger is told at once, and the next call that would change something is refused. */
+  #fails(error: Error): void {
+    if (!this.#failing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    this.#failing = true;
+    const told = (): Error => {
+      if (!this.#log.broken) this.#engine.refusal = undefined;
+      return error instanceof ReplayError ? refused(error, this.#log.broken) : error;
+    };
+    this.#engine.refusal = told;
+    this.#tryAgain();
+  }
+
+  #tryAgain(): void {
+    if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(this.#durability.everyMs);
+  }
+
+  #recovered(): void {
+    if (this.#failing) this.#logger.info("what waited for the disk is there now");
+    this.#failing = false;
+    this.#engine.refusal = undefined;
+  }
+
+  /** Writes what changed since the last group as one. */
+  #group(): void {
+    this.#busy = true;
+    try {
+      // Where the disk refuses, changes stay marked rather than pile up.
+      if (this.#log.waiting > MAX_WAITING) this.#log.flush();
+      this.#changes.forget();
+      if (this.#write()) this.#log.commit();
+      if (this.#compacts) {
+        this.#compact();
+        // Large groups need more than a share.
+        for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
+        // Files go with the next flush or segment, when what is in their place is on the disk; here only where they are too many.
+        if (this.#exceeds(1.75)) this.#log.flush();
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Whether there was anything to write. */
+  #write(): boolean {
+    const log = this.#log;
+    const segment = log.segment;
+    let sections = 0;
+    const write = (kind: number, id: number, payload: Uint8Array): void => {
+      log.write(kind, id, payload);
+      sections++;
+    };
+    this.#changes.write(segment, write);
+    this.#layouts.write(segment, write);
+    const all = this.#restIn !== segment;
+    if (all) this.#written.clear();
+    for (const [kind, id, payload] of this.#rest()) {
+      const name = `${kind}.${id}`;
+      if (equal(this.#written.get(name), payload)) continue;
+      this.#written.set(name, payload);
+      write(kind, id, payload);
+    }
+    this.#restIn = segment;
+    return sections !== 0;
+  }
+
+  *#rest(): Generator<Section, void> {
+    yield [WRITERS, 0, this.#openWriters()];
+    yield* this.#changes.numbers();
+    if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
+  }
+
+  /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */
+  #openWriters(): Uint8Array {
+    const { writers } = this.#saved;
+    const same = writers.length === this.#known.length && writers.every(({ options }, i) => options === this.#known[i]?.options);
+    if (!same || this.#writers === undefined) {
+      this.#writers = writersBytes(this.#saved);
+      this.#known = writers;
+    }
+    return this.#writers;
+  }
+
+  /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */
+  #compact(): void {
+    const log = this.#log;
+    // What there is one of each must be in the newest segment.
+    if (this.#restIn !== log.segment) return;
+    const old = log.segments.filter(({ id }) => id < log.segment);
+    for (const { id } of old) if (id !== this.#victim && this.#liveIn(id) === 0) log.drop(id);
+    if (this.#victim === 0) {
+      if (!this.#exceeds(1, log.leaving)) return;
+      const emptiest = old.reduce((best, { id }) => (best === 0 || this.#liveIn(id) < this.#liveIn(best) ? id : best), 0);
+      if (emptiest === 0 || this.#liveIn(emptiest) === 0) return;
+      this.#victim = emptiest;
+      this.#structure = 0;
+      this.#cursor = 1;
+    }
+    this.#empty();
+  }
+
+  /** Notes some of the records as changed that still count in the victim, so that they are written again; when all are, drops it. */
+  #empty(): void {
+    const changes = this.#changes;
+    const structures = changes.pools.length + changes.tables.length;
+    if (this.#structure < structures) {
+      this.#cursor = changes.collect(this.#victim, this.#structure, this.#cursor, SHARE);
+      if (this.#cursor === 0) {
+        this.#structure++;
+        this.#cursor = 1;
+      }
+    }
+    this.#layouts.empty(this.#victim);
+    if (this.#write()) this.#log.commit();
+    if (this.#structure === structures && this.#liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
+      const id = this.#victim;
+      this.#victim = 0;
+      this.#log.drop(id);
+    }
+  }
+
+  /** Whether the files, but for so many bytes, are larger than twice what counts and so many segments. */
+  #exceeds(segments: number, leaving = 0): boolean {
+    return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
+  }
+
+  /** Bytes in a segment that still count, but for what there is one of each. */
+  #liveIn(segment: number): number {
+    return this.#changes.liveIn(segment) + this.#layouts.liveIn(segment);
+  }
+
+  #liveBytes(): number {
+    let bytes = 0;
+    for (const { id } of this.#log.segments) bytes += this.#liveIn(id);
+    for (const payload of this.#written.values()) bytes += payload.length;
+    return bytes;
+  }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
+}
+
+/** @param broken whether nothing more is written */
+function refused({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
+  const remedy = broken ? "" : ", and is written as soon as that is possible: make this call again";
+  const error = new ReplayError(code, `${message}; all calls before this one are in memory, this one did nothing${remedy}`);
+  error.cause = cause;
+  return error;
+}
+
+function equal(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a === b || (a?.length === b.length && a.every((byte, i) => byte === b[i]));
+}

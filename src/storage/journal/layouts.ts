@@ -1,0 +1,54 @@
+/** Where a journal has column layouts: a section of them is written when it changed, and once more when its segment is emptied. */
+import type { Section } from "../../memory/state.ts";
+import { layoutSections } from "../format/writers.ts";
+import type { Saved } from "../saved.ts";
+
+export class Layouts {
+  readonly #saved: Saved;
+  /** The newest section of each id, and its segment. */
+  readonly #sections = new Map<number, { readonly segment: number; readonly payload: Uint8Array }>();
+  /** Their bytes, by segment. */
+  readonly #live = new Map<number, number>();
+
+  constructor(saved: Saved) {
+    this.#saved = saved;
+  }
+
+  /** Bytes in a segment that still count. */
+  liveIn(segment: number): number {
+    return this.#live.get(segment) ?? 0;
+  }
+
+  /** Writes what changed to a segment. O(layouts / 64) */
+  write(segment: number, write: (...section: Section) => void): void {
+    const { chunks } = this.#saved.engine.columnLayouts;
+    for (const section of layoutSections(this.#saved)) {
+      const [, id, payload] = section;
+      if (this.#sections.get(id)?.payload === payload) continue;
+      this.#forget(id);
+      this.#sections.set(id, { segment, payload });
+      this.#count(segment, payload.length);
+      write(...section);
+    }
+    if (this.#sections.size > chunks.size) for (const id of this.#sections.keys()) if (!chunks.has(id)) this.#forget(id);
+  }
+
+  /** What counts in a segment is to be written again. */
+  empty(segment: number): void {
+    if (this.liveIn(segment) === 0) return;
+    for (const [id, section] of this.#sections) if (section.segment === segment) this.#forget(id);
+  }
+
+  #forget(id: number): void {
+    const section = this.#sections.get(id);
+    if (section === undefined) return;
+    this.#sections.delete(id);
+    this.#count(section.segment, -section.payload.length);
+  }
+
+  #count(segment: number, bytes: number): void {
+    const left = this.liveIn(segment) + bytes;
+    if (left === 0) this.#live.delete(segment);
+    else this.#live.set(segment, left);
+  }
+}

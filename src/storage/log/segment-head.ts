@@ -1,0 +1,67 @@
+/** The first section of a segment: the manifest, one copy a segment, as a tagged value (tags.ts). */
+import { ReplayError } from "../../base/error.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
+
+export const FORMAT = 2;
+
+export interface SegmentHead {
+  readonly format: number;
+  /** Drawn when the directory was begun, the same in each: a segment of another one is none of these. */
+  readonly run: string;
+  readonly segment: number;
+  /** Number of the first group in it. */
+  readonly group: number;
+  /** The earlier segments that were kept when it began, as ranges: [first, last]. */
+  readonly kept: readonly (readonly [number, number])[];
+  /** Of each of them the sum of its sections: it is the one that it was. */
+  readonly sums: Uint32Array;
+  /** The owner's: the same in each. */
+  readonly about: object;
+}
+
+const FILE = /^(\d{8})\.rpr$/;
+
+export function fileOf(segment: number): string {
+  return `${String(segment).padStart(8, "0")}.rpr`;
+}
+
+/** The number of a segment's file; 0 for any other file. */
+export function segmentOf(file: string): number {
+  return Number(FILE.exec(file)?.[1] ?? 0);
+}
+
+export function headBytes(head: SegmentHead): Uint8Array {
+  return encodeTagged(head, "about");
+}
+
+/** Its checksum was right, so it is what was written; but by whom? */
+export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefined {
+  let head: SegmentHead;
+  try {
+    head = decodeTagged(bytes) as SegmentHead;
+  } catch {
+    return undefined;
+  }
+  if (head?.format !== FORMAT)
+    throw new ReplayError("UNSUPPORTED", `${fileOf(segment)} has format ${head?.format}, but this version of Reprise reads ${FORMAT}`);
+  const { run, group, kept, sums, about } = head;
+  const ranges = Array.isArray(kept) && kept.every((range) => range?.length === 2 && range.every((one: unknown) => Number.isSafeInteger(one)));
+  const earlier = ranges && kept.every(([first, last]) => first > 0 && first <= last && last < segment);
+  const summed = earlier && sums instanceof Uint32Array && sums.length === [...inRanges(kept)].length && typeof run === "string";
+  return head.segment === segment && summed && Number.isSafeInteger(group) && typeof about === "object" && about !== null ? head : undefined;
+}
+
+export function rangesOf(segments: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (const segment of segments) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === segment - 1) last[1] = segment;
+    else ranges.push([segment, segment]);
+  }
+  return ranges;
+}
+
+export function* inRanges(ranges: SegmentHead["kept"]): Generator<number, void> {
+  for (const [first, last] of ranges) for (let segment = first; segment <= last; segment++) yield segment;
+}

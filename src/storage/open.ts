@@ -1,0 +1,241 @@
+/** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
+
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { KEPT } from "../base/kinds.ts";
+import { SEGMENT_BYTES } from "../base/limits.ts";
+import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
+import { ready } from "../files/builtins.ts";
+import type { Directory } from "../files/directory.ts";
+import { node } from "../files/node.ts";
+import { Changes } from "../memory/changes.ts";
+import { MAX_BYTES } from "../memory/core.ts";
+import { placesFor } from "../memory/journal-bytes.ts";
+import { checkHead, headOf, type StateHead } from "./format/head.ts";
+import { WritersReader } from "./format/writers.ts";
+import { Journal } from "./journal/journal.ts";
+import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
+import { Log } from "./log/log.ts";
+import { type Looking, looking } from "./log/looking.ts";
+import { fileOf } from "./log/segment-head.ts";
+import { checkWriters, type Make, type OpenWriters, type Saved } from "./saved.ts";
+
+export interface JournalOptions {
+  /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
+  readonly dir: string | Directory;
+  /** When what a call changed is on the disk; a second later at most where it is left out. */
+  readonly durability?: Durability;
+  /** Where it is left out: what was said when the directory was made, then "capacity", which gives space back. */
+  readonly retain?: Retain;
+  /** Bytes of a file, about; 16 MiB where it is left out. */
+  readonly segmentBytes?: number;
+  /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
+  readonly salvage?: boolean;
+  /**
+   * "close" closes the writers of the run before, as `close()` does: their episodes are truncated, their last items made. For environments that begin anew with each run. Default:
+   * "keep", for `replay.writer({ name })` and `replay.writers`.
+   */
+  readonly writers?: OpenWriters;
+  /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell: on another machine, in another container, in a worker. */
+  readonly takeOver?: boolean;
+  /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
+  readonly logger?: Logger | null;
+  readonly signal?: AbortSignal;
+  /** Told how far opening has come. */
+  readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
+}
+
+/** Options of the Replay itself: those that are there already may be left out. */
+interface ReplayOptions {
+  readonly spec?: object;
+  readonly tables?: object;
+  readonly maxBytes?: number;
+  readonly seed?: number | bigint;
+  readonly transition?: object;
+  readonly module?: WebAssembly.Module;
+}
+
+const OPTIONS =
+  "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, logger, signal, onProgress";
+/** Bytes that are read between two looks at the signal. */
+const BREATH = 32 << 20;
+
+/** What a directory says of the Replay in it. */
+interface About extends Omit<StateHead, "options"> {
+  readonly content: "replay";
+  readonly options: Omit<StateHead["options"], "maxBytes">;
+  readonly retain: Retain;
+}
+
+export async function open<R>(options: JournalOptions & ReplayOptions, make: Make<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
+  const {
+    dir,
+    durability = EVERY_SECOND,
+    retain,
+    segmentBytes = SEGMENT_BYTES,
+    salvage = false,
+    writers = "keep",
+    takeOver = false,
+    logger = toConsole,
+    signal,
+    onProgress,
+    module,
+  } = onlyKeys("Replay.open", options, OPTIONS);
+  const how = {
+    durability: checkDurability(durability),
+    segmentBytes: integer("segmentBytes", segmentBytes, 4096),
+  };
+  if (retain !== undefined) retainOf(retain);
+  flag("salvage", salvage);
+  checkWriters(writers);
+  flag("takeOver", takeOver);
+  signal?.throwIfAborted();
+  await ready;
+  if (typeof dir !== "string" && typeof dir?.list !== "function")
+    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
+  const directory = typeof dir === "string" ? node(dir) : dir;
+  const { spec, tables, seed, maxBytes, transition } = options;
+  const given =
+    spec === undefined ? { ...known(directory, { salvage, takeOver }, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
+  const places = placesFor(maxBytes ?? MAX_BYTES, segmentBytes);
+  let saved = make(given, places);
+  const log = Log.open(directory, {
+    about: about(saved, retain ?? "capacity"),
+    durability: "manual",
+    segmentBytes,
+    salvage,
+    takeOver,
+    logger,
+    ...(module && { module }),
+  });
+  try {
+    const there = aboutIn(directory, log);
+    if (log.lost.length > 0) throw givenBack(directory, log.lost);
+    const names = Object.keys(there.options.tables);
+    sameNames(Object.keys(saved.options.tables), names, directory.name);
+    same(about(saved, retain ?? there.retain), there, directory.name);
+    // Records have the numbers of tables, which are those of their order.
+    if (Object.keys(saved.options.tables).some((name, number) => name !== names[number])) {
+      const tables = saved.options.tables;
+      saved.engine.dispose();
+      saved = make({ ...given, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
+    }
+    const changes = new Changes(saved.engine, saved, places);
+    const recovery = new Recovery(saved, changes, directory.name);
+    let next = BREATH;
+    for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
+      onProgress?.(progress);
+      if (progress.bytes < next) continue;
+      next = progress.bytes + BREATH;
+      await new Promise((resolve) => setTimeout(resolve));
+      signal?.throwIfAborted();
+    }
+    recovery.finish();
+    if (log.salvaged) for (const [what, invariant] of changes.broken()) throw broken(directory, `${what}, invariant ${invariant}`);
+    const journal = new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept);
+    if (log.salvaged) journal.renew();
+    saved.restored(writers);
+    return { replay: saved.replay, journal };
+  } catch (error) {
+    // What was there is as it was.
+    log.leave();
+    throw error;
+  }
+}
+
+/** A Replay from its journal: records in the order in which they were written, then what they come to. */
+export class Recovery {
+  readonly #saved: Saved;
+  readonly #changes: Changes;
+  readonly #name: string;
+  readonly #writers = new WritersReader();
+  /** The program's own value, as bytes. */
+  kept: Uint8Array | undefined;
+
+  constructor(saved: Saved, changes: Changes, name: string) {
+    this.#saved = saved;
+    this.#changes = changes;
+    this.#name = name;
+  }
+
+  /** A section of a whole group. */
+  visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
+    if (kind === KEPT) this.kept = payload.slice();
+    else if (!this.#writers.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment)) throw this.#corrupt(` in segment ${segment}`);
+  }
+
+  /** Once all sections were visited. */
+  finish(): void {
+    if (!this.#changes.loaded) return;
+    if (!this.#writers.adopt(this.#saved) || !this.#changes.finish()) throw this.#corrupt();
+  }
+
+  #corrupt(where = ""): ReplayError {
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${where}: another version of Reprise wrote it, or Reprise has a bug`);
+  }
+}
+
+function about(saved: Saved, retain: Retain): About {
+  const { version, options, layout } = headOf(saved);
+  const { maxBytes: _, ...kept } = options;
+  return { content: "replay", version, options: kept, layout, retain };
+}
+
+/** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
+function aboutIn(directory: Directory, log: Log): About {
+  const { content } = log.about as About;
+  if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
+  checkHead(directory.name, log.about);
+  return log.about as About;
+}
+
+/** The options of the Replay that is there, but for those that are given. @throws ReplayError NOT_FOUND where none is */
+function known(directory: Directory, { salvage, takeOver }: Looking, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
+  const log = looking(directory, { salvage, takeOver, module });
+  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
+  const { options } = aboutIn(directory, log);
+  const { spec } = options;
+  return {
+    spec,
+    tables: tables ?? options.tables,
+    seed: seed ?? BigInt.asUintN(64, BigInt(options.seed)),
+    transition: transition ?? options.transition,
+    maxBytes,
+    module,
+  };
+}
+
+/** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
+function sameNames(asked: readonly string[], there: readonly string[], name: string): void {
+  const list = (names: readonly string[]) => names.map((one) => JSON.stringify(one)).join(", ");
+  if (asked.length === there.length && asked.every((one) => there.includes(one))) return;
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${list(there)} as in ${name} (${OR}), got ${list(asked)}`);
+}
+
+/** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
+function same(asked: object, there: object, name: string, path = ""): void {
+  for (const key of new Set([...Object.keys(asked), ...Object.keys(there)])) {
+    const [a, b] = [asked, there].map((value) => (value as { [key: string]: unknown })[key]);
+    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) same(a, b, name, `${path}${key}.`);
+    else if (a !== b) throw otherwise(name, `${path}${key}`, a, b);
+  }
+}
+
+function givenBack({ name }: Directory, segments: readonly number[]): ReplayError {
+  const files = segments.map(fileOf).join(", ");
+  return new ReplayError(
+    "CORRUPT",
+    `what stands before the damage in ${name} is not whole: ${files} counted there, and was given back since; nothing was changed`,
+  );
+}
+
+function broken({ name }: Directory, what: string): ReplayError {
+  return new ReplayError("CORRUPT", `what stands before the damage in ${name} contradicts itself: ${what}; nothing was changed`);
+}
+
+/** The way out of what is not as it is there. */
+const OR = "or leave spec and tables out, or use another directory";
+
+function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
+  const rule = there === undefined ? "left out" : JSON.stringify(there);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${OR})`, asked);
+}

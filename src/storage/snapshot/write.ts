@@ -1,0 +1,46 @@
+/**
+ * The snapshot: HEAD, WRITERS, LAYOUTS, all records of the state by number, END (format/kinds.ts), in chunks of a section each. The order in which freed rows are used again
+ * goes with them, so that a Replay that goes on from it does what the original does, to the byte.
+ */
+
+import { ReplayError } from "../../base/error.ts";
+import { END, HEAD, WRITERS } from "../../base/kinds.ts";
+import { sealed } from "../../memory/section-memory.ts";
+import { State } from "../../memory/state.ts";
+import { headOf } from "../format/head.ts";
+import { MAGIC, SECTION_BYTES } from "../format/section.ts";
+import { layoutSections, writersBytes } from "../format/writers.ts";
+import type { Saved } from "../saved.ts";
+import { encodeTagged } from "../tagged.ts";
+
+export function snapshot(saved: Saved): Iterable<Uint8Array<ArrayBuffer>> {
+  saved.engine.open();
+  return chunks(saved);
+}
+
+function* chunks(saved: Saved): Generator<Uint8Array<ArrayBuffer>, void> {
+  const { engine } = saved;
+  const { changes, core } = engine;
+  yield new TextEncoder().encode(MAGIC);
+  for (const [kind, id, payload] of sections(saved)) {
+    engine.open();
+    yield sealed(core, SECTION_BYTES, kind, id, payload);
+    if (engine.changes !== changes)
+      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read: read all chunks before you change it");
+  }
+}
+
+function* sections(saved: Saved) {
+  let count = 2;
+  yield [HEAD, 0, encodeTagged(headOf(saved), "options")] as const;
+  yield [WRITERS, 0, writersBytes(saved)] as const;
+  // Those that nothing names any more are no state.
+  saved.engine.columnLayouts.sweep();
+  for (const records of [layoutSections(saved), new State(saved.engine, saved).all()]) {
+    for (const section of records) {
+      yield section;
+      count++;
+    }
+  }
+  yield [END, 0, new Uint8Array(Uint32Array.of(count).buffer)] as const;
+}

@@ -1,0 +1,307 @@
+/** A table: draws, priorities, deletions, counters. */
+
+import { COUNTERS, DISTINCT } from "../base/abi.ts";
+import { pointAtCallersOf } from "../base/caller.ts";
+import { flag, integer, mustBe, show } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import { printsAs, Word } from "../base/prints.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import { warnOfIgnored } from "../base/warnings.ts";
+import { amongOf, checkDraw, type SampleOptions } from "../batch/asked.ts";
+import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "../batch/batch.ts";
+import { type DatasetOptions, datasetOf } from "../batch/dataset.ts";
+import { Draws } from "../batch/draws.ts";
+import type { Dataset } from "../batch/elements.ts";
+import { Reader } from "../batch/sample.ts";
+import type { NextName, TransitionOptions } from "../batch/transitions/batch.ts";
+import { Transitions } from "../batch/transitions/view.ts";
+import type { Engine } from "../memory/engine.ts";
+import type { CoreTable } from "../memory/table.ts";
+import type { ColumnSet } from "../schema/columns.ts";
+import type { Numbers } from "../schema/numbers.ts";
+import type { RateLimiter } from "../schema/rate-limiter.ts";
+import type { Selector } from "../schema/selector.ts";
+import type { IsAny, PathOf } from "../schema/spec.ts";
+
+export interface TableOptions {
+  /** Maximum number of items. When it is exceeded, the remover chooses the item to evict. */
+  readonly maxSize: number;
+  /** Chooses the items to draw. Default: uniform(). */
+  readonly sampler?: Selector;
+  /** Chooses the items to evict. Default: fifo(). */
+  readonly remover?: Selector;
+  /** Decides when inserts and draws must wait. Default: minSize(1). */
+  readonly rateLimiter?: RateLimiter;
+  /** An item leaves after this many draws. Default: no limit. */
+  readonly maxTimesSampled?: number;
+  /** Maximum number of steps, summed over the items. Default: no limit. */
+  readonly maxSteps?: number;
+  /** Maximum number of items that wait for the rate limiter. Default: 1,023. */
+  readonly maxPending?: number;
+}
+
+export type ResolvedTableOptions = Required<TableOptions>;
+
+type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
+/** Makes an unknown option a type error. */
+type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
+
+/** The type of a batch, by its options: the requested columns or every leaf; n-step returns, weights, a mask. */
+export type BatchOf<S, O> = Batch<
+  O extends { readonly columns: infer C extends ColumnSet<S> } ? ChosenOf<S, C> : IsAny<S> extends true ? AnySteps : StepsOf<S, [number, number]>
+> &
+  (O extends { readonly nStep: object } ? { readonly nStep: NStepColumns } : unknown) &
+  (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array<ArrayBuffer> } } : unknown) &
+  (O extends { readonly mask: true } ? { readonly mask: Uint8Array<ArrayBuffer> } : unknown);
+
+/** The counters of a table. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
+export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
+
+/** The state of one item. */
+export interface Explanation {
+  readonly key: number;
+  /** live: can be drawn · waiting: the rate limiter has not let it in yet · gone: evicted, deleted or drawn maxTimesSampled times */
+  readonly state: "live" | "waiting" | "gone";
+  readonly length?: number;
+  readonly priority?: number;
+  readonly timesSampled?: number;
+  /** The probability that a draw of one item would give it now. */
+  readonly probability?: number;
+}
+
+/** A priority beside which 1 is next to nothing. */
+const HIGH = 10;
+/** Before so many steps an empty table is nothing strange, nor before so many episodes that were too short. */
+const ENOUGH = 5;
+const SOME = 2;
+
+/** A table of any spec, as other parts of the engine use it. */
+export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
+
+/** For the package's own modules: the draws of a table. */
+export let drawsOf: (table: Table) => Draws<Batch>;
+/** `updatePriorities` as Reverb has it: priorities may be data of the program, of a table that makes no use of them. */
+export let mutate: (table: Table, keys: Numbers, priorities: Numbers) => number;
+
+/** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
+// biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
+export class Table<S = any, R = any> {
+  readonly name: string;
+  readonly options: ResolvedTableOptions;
+  /** The table's handle in the core. */
+  readonly handle: number;
+  readonly #engine: Engine;
+  readonly #table: CoreTable;
+  readonly #reader: Reader;
+  readonly #draws: Draws<Batch>;
+
+  static {
+    drawsOf = (table) => table.#draws;
+    mutate = (table, keys, priorities) => table.#update(keys, priorities);
+    printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
+  }
+
+  /** `new Replay` makes tables. */
+  constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
+    pointAtCallersOf(new.target);
+    this.#engine = engine;
+    this.name = name;
+    this.options = options;
+    this.handle = table.handle;
+    this.#table = table;
+    const reader = new Reader(engine, table, name, options.sampler);
+    this.#reader = reader;
+    this.#draws = new Draws<Batch>(engine, table, name, options, {
+      check: (how) => {
+        reader.check(how);
+        checkDraw(name, options.sampler, how);
+      },
+      sample: (n, how, ahead) => this.#sample(n, how, ahead) as Batch,
+      passed: ({ count, info: { keys, timesSampled } }) => this.#begin().count(keys, count, timesSampled),
+      part: (n, of) => {
+        engine.begin();
+        return reader.part(n, of);
+      },
+      join: (parts, how, short) => reader.join(parts, how, short),
+    });
+  }
+
+  /** The form of a step, as the Replay was given it. */
+  get spec(): S {
+    return this.#engine.spec as S;
+  }
+
+  /** Number of items in the table. */
+  get size(): number {
+    return this.#open().size;
+  }
+
+  /**
+   * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
+   * is shorter and `blocked` says why. Allocates nothing but strings with `into`, if `columns` is the same object
+   * each time. O(n × (log size + steps) + bytes): steps are those of the longest item drawn, or of the window (`length`, `into`), however few of them the columns show.
+   * To reach a window that begins later in an item, a draw may have to follow the item from its first step.
+   * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
+   */
+  sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
+    return this.#sample(n, options) as BatchOf<S, O>;
+  }
+
+  /**
+   * n draws, each made as soon as the rate limiter allows it: the batch grows until it is whole, and its bytes are copied as they are drawn. Without replacement, or
+   * stratified, all draws are made at once, when that can be. Those who wait for one table are served in the order of their calls.
+   * @throws RangeError where it can never be · ReplayError RATE_LIMITED where it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal; what
+   * was drawn by then is the error's `batch`: then it is an error of this call alone, with the reason as its cause
+   */
+  sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
+    return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
+  }
+
+  /** Batches for a `for` or `for await` loop. */
+  dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
+    this.#engine.open();
+    return datasetOf(this.#draws, options as DatasetOptions) as Dataset<BatchOf<S, O>>;
+  }
+
+  /** New arrays for n items of `length` steps each, to pass as `into`. */
+  batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
+    this.#engine.open();
+    return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, O>;
+  }
+
+  /**
+   * A view of the items as transitions: an item of L steps is one of L - 1, whoever made it. Which leaf plays which part says the option `transition` of `new Replay`.
+   * Make it once: each view has its own batches to refill.
+   * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `next`; SPEC_MISMATCH for a leaf that has the
+   * name of a column of the view, or a rule that makes items of a single step
+   */
+  transitions<const O extends TransitionOptions<NextName<S, R>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
+    return new Transitions(this.#engine, this.#open(), this, options);
+  }
+
+  /**
+   * Sets the priorities of items by key. Skips keys whose items are gone. If a key occurs twice, the last priority counts. O(n log size)
+   * @returns the number of keys whose items exist
+   * @throws TypeError for an array that cannot hold every key, such as a Float32Array · RangeError for values that can be no key, with their number and the first, and for
+   * a priority that is negative or not finite; then nothing has changed
+   */
+  updatePriorities(keys: Numbers, priorities: Numbers): number {
+    const found = this.#update(keys, priorities);
+    if (this.#table.ignoresPriorities && keys.length > 0) warnOfIgnored(this.#engine.warnings, this.name, this.#table, "updatePriorities");
+    return found;
+  }
+
+  #update(keys: Numbers, priorities: Numbers): number {
+    const found = this.#begin().update(keys, priorities);
+    if (found > 0 && this.options.sampler.kind === "prioritized" && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
+    return found;
+  }
+
+  /**
+   * Deletes items by key. Skips keys whose items are gone. O(n log size)
+   * @returns the number of deleted items
+   * @throws TypeError, RangeError for keys as `updatePriorities` does; then nothing has changed
+   */
+  delete(keys: Numbers): number {
+    return this.#begin().delete(keys);
+  }
+
+  /** Removes every item and sets all counters to 0. Waiting items then come in. Keys are not reused. O(size log size) */
+  clear(): void {
+    this.#begin().clear();
+  }
+
+  /**
+   * Whether a batch of n can be drawn now, whichever items it will have: the rate limiter allows it, and there are enough items if they must differ or get used up.
+   * O(1); with `maxTimesSampled` or without replacement O(size) at most
+   */
+  ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
+    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
+    const { replacement = true, among } = options;
+    integer("n", n, 1, MAX_LENGTH);
+    const oldest = amongOf(among);
+    return this.#open().sure(n, DISTINCT * (1 - flag("replacement", replacement)), oldest) >= n;
+  }
+
+  /** Whether the rate limiter allows n draws now. */
+  canSample(n = 1): boolean {
+    return this.#open().canSample(integer("n", n, 1));
+  }
+
+  /** Whether the rate limiter allows n inserts now. */
+  canInsert(n = 1): boolean {
+    return this.#open().canInsert(integer("n", n, 1));
+  }
+
+  /** The counters of the table. O(1) */
+  stats(): TableStats {
+    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
+    return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
+  }
+
+  /** The state of an item, by its key. O(1) @throws RangeError for a number that can be no key */
+  explain(key: number): Explanation {
+    const item = this.#open().item(key);
+    if (item === undefined) return { key, state: "gone" };
+    const { waits, length, timesSampled, priority, probability } = item;
+    return { key, state: waits ? "waiting" : "live", length, timesSampled, priority, probability };
+  }
+
+  #shown(): object {
+    const { name, options } = this;
+    const { maxSize, rateLimiter } = options;
+    if (this.#engine.closed) return { name, maxSize, size: new Word("closed") };
+    const { size, steps, pending, inserts, samples, deletes } = this.stats();
+    const word = ({ kind, exponent }: Selector) => new Word(`${kind}(${exponent ?? ""})`);
+    const [sampler, remover] = [word(options.sampler), word(options.remover)];
+    return { name, maxSize, size, steps, pending, inserts, samples, deletes, sampler, remover, minSize: rateLimiter.minSize };
+  }
+
+  /** The core's table, as long as the Replay is open. */
+  #open(): CoreTable {
+    this.#engine.open();
+    return this.#table;
+  }
+
+  /** The same for a call that changes something. */
+  #begin(): CoreTable {
+    this.#engine.begin();
+    return this.#table;
+  }
+
+  #sample(n: number, options: SampleOptions | undefined, ahead = false): Batch<unknown> {
+    this.#engine.begin();
+    const batch = this.#reader.sample(n, options, undefined, ahead);
+    if (this.#reader.drawn === 0) this.#nothing();
+    return batch;
+  }
+
+  /** After a draw that gave nothing: warns where no item will ever come. */
+  #nothing(): void {
+    if (this.#table.newest !== 0) return;
+    const name = show(this.name);
+    const empty = `table ${name} is empty, because`;
+    const ruled = [...this.#engine.writers].filter(({ items }) => items.some(({ table }) => table === this.name));
+    if (ruled.length > 0) {
+      if (ruled.reduce((sum, { core }) => sum + core.barren, 0) < SOME) return;
+      const shortest = Math.min(...this.#engine.ruledLengths(this.name));
+      const remedy = "lower length, or call createItem before an episode ends";
+      this.#engine.warn("emptyTable", `${empty} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
+    } else if (this.#engine.hadSteps(ENOUGH)) {
+      const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
+      this.#engine.warn("emptyTable", `${empty} no writer has a rule for it and createItem was not called: ${remedy}`);
+    }
+  }
+
+  /** Warns where items get priorities beside which new items, whose priority is 1, are hardly drawn. */
+  #compare(priorities: Numbers): void {
+    for (let i = 0; i < priorities.length; i++) {
+      if (!((priorities[i] as number) > HIGH)) continue;
+      if (this.#engine.warnings.first("defaultPriority")) {
+        const why = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
+        this.#engine.warnings.say(`${why}. Set the rule's priority to "max", or to a number`);
+      }
+      return;
+    }
+  }
+}

@@ -1,0 +1,479 @@
+/** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
+
+import { E_PRIORITY, LARGEST, TAILS } from "../base/abi.ts";
+import { pointAtCallersOf } from "../base/caller.ts";
+import { finite, integer, onlyKeys, ReplayError } from "../base/error.ts";
+import { printsAs, Word } from "../base/prints.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import { blockOffsets, countEnds, type Ends, finalsBytes, placeAddresses, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "../memory/block.ts";
+import type { Engine } from "../memory/engine.ts";
+import { whileBarred } from "../memory/reentry.ts";
+import { type StagedOf, Staging, writerClosed } from "../memory/staged.ts";
+import { CoreWriter } from "../memory/writer.ts";
+import { type ColumnLayout, type ColumnSet, checkSteps } from "../schema/columns.ts";
+import { flattener, flattenSome, type Visit, visitor } from "../schema/nest.ts";
+import { priorityError } from "../schema/numbers.ts";
+import type { ColumnsOf, IsAny, StepOf } from "../schema/spec.ts";
+import { Barren } from "./barren.ts";
+import {
+  type BlockOptions,
+  checkEnd,
+  checkLaneEnds,
+  type EndOptions,
+  type EndRules,
+  endRulesOf,
+  type LaneEnds,
+  lastSeen,
+  mustSay,
+  mustSee,
+  mustShow,
+} from "./ends.ts";
+import { refusalOf } from "./refusal.ts";
+import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
+import type { AnyTable, Table } from "./table.ts";
+
+/** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
+export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
+
+/** What a writer that was asked for `lanes: 1` takes as well: a step with a leading dimension, and how its episode ends. */
+export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
+
+/** What was asked of a writer, beside its options. */
+export interface AskedOfWriter {
+  /** Whether it has no rules on purpose. */
+  readonly createsItems?: boolean;
+  /** Whether lanes were asked for: then values of a single one may have a dimension of lanes, too. */
+  readonly isVector?: boolean;
+}
+
+/** Options of a writer that was saved, and what neither they nor its streams have (assembly/writer/dues.ts). */
+export interface SavedWriterOptions extends ResolvedWriterOptions {
+  readonly state?: readonly number[];
+}
+
+/** What a snapshot has of a writer beside its streams: the writer's own options where that is all. */
+export let savedWriterOf: (writer: Writer) => SavedWriterOptions;
+
+/** For the package's own writers: an item of `length` steps that end so many before the newest. */
+export let createItemOf: (writer: Writer, table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number) => Promise<void> | undefined;
+/** How many items would wait for a table's rate limiter if it were given n more. */
+export let waitingOf: (writer: Writer, table: AnyTable, n: number) => number;
+/** As `createItemOf`, with a column layout that is known by its number, and without a promise: whether it is in the table. Allocates nothing. */
+export let insertOf: (writer: Writer, table: AnyTable, length: number, priority: number, behind: number, layout: number) => boolean;
+
+/** Told of a writer of an earlier run once its state is there. */
+export let resumed: (writer: Writer) => void;
+
+type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
+
+/** Without type arguments, `Writer` is one of any spec, tables and lanes. */
+// biome-ignore lint/suspicious/noExplicitAny: every writer goes where `Writer` is asked for
+export class Writer<S = any, TableName extends string = string, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
+  readonly options: ResolvedWriterOptions;
+  /** The streams in the core, one per lane, for snapshots. */
+  readonly streams: readonly number[];
+  readonly #engine: Engine;
+  readonly #tables: ReadonlyMap<string, AnyTable>;
+  readonly #onClose: () => void;
+  readonly #writer: CoreWriter;
+  /** The staging record; with several lanes, a block of columns. */
+  readonly #recordBytes: number;
+  /** The step as a block of columns, if its lanes can be told how they end; 0 else. */
+  readonly #blockAt: number;
+  /** Behind that, how the episode of each lane ends with it. */
+  readonly #endsAt: number;
+  readonly #rules: EndRules;
+  /** What the engine knows of this writer. */
+  #ruled: Parameters<Engine["forget"]>[0] | undefined;
+  #record = 0;
+  readonly #staging: Staging;
+  readonly #fill: Visit;
+  readonly #flatten: (columns: unknown) => unknown[];
+  #closed = false;
+  readonly #isVector: boolean;
+  readonly #barren: Barren;
+  /** Steps until one after which there may be something to warn of: one field, since each more costs `append` a tenth of its time. */
+  #untilNews = 1;
+  /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
+  #last: AnyTable | undefined;
+
+  static {
+    createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
+    waitingOf = (writer, table, n) => writer.#writer.waiting(table.handle, n);
+    savedWriterOf = (writer) => writer.#saved();
+    resumed = (writer) => {
+      // Whether createItem made an item of what is open nobody knows.
+      if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barren.createsItems = true;
+    };
+    insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
+    printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
+  }
+
+  /** `replay.writer` makes writers. */
+  constructor(
+    engine: Engine,
+    tables: ReadonlyMap<string, AnyTable>,
+    { state, ...options }: SavedWriterOptions,
+    onClose: () => void,
+    { createsItems = false, isVector = false }: AskedOfWriter = {},
+  ) {
+    pointAtCallersOf(new.target);
+    this.#isVector = isVector && options.lanes === 1;
+    this.options = options;
+    this.#engine = engine;
+    this.#tables = tables;
+    this.#onClose = onClose;
+    const { core, spec, layout } = engine;
+    const { lanes, items, layouts } = options;
+    const { leaves } = layout;
+    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
+    const stepBytes = offsets.pop() as number;
+    const [head = 0] = this.#isVector ? blockOffsets([], items.length + leaves.length, 1) : [];
+    const end = stepBytes + head;
+    this.#recordBytes = lanes === 1 && !this.#isVector ? end : end + lanes;
+    this.#rules = endRulesOf(options, engine.roles);
+    const reward = finiteReward(engine, items);
+    const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
+    this.#writer = writer;
+    this.#barren = new Barren(engine.warnings, writer, options, createsItems);
+    this.streams = writer.streams;
+    try {
+      items.forEach(({ table, length, stride, priority: given, nStep }, k) => {
+        const [priority, largest] = given === "max" ? [1, LARGEST] : [given, 0];
+        const flags = (nStep > 0 ? TAILS : 0) + largest;
+        const code = writer.rule(k, { table: this.#table(table).handle, length, stride, layout: layouts[k] as number, priority, flags });
+        if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
+        core.took(code);
+      });
+      if (state !== undefined && !(Array.isArray(state) && writer.restore(state)))
+        throw new ReplayError("CORRUPT", "the state of a writer contradicts its options");
+      engine.columnLayouts.rules.add(layouts);
+      this.#ruled = { lanes, items, core: writer };
+      engine.writers.add(this.#ruled);
+      this.#record = engine.stage(this.#recordBytes);
+      this.#endsAt = this.#record + end;
+      this.#blockAt = this.#record + (this.#isVector ? stepBytes : 0);
+    } catch (error) {
+      this.#free();
+      throw error;
+    }
+    const addresses = offsets.map((offset) => this.#record + offset);
+    // A column of one row is that row's value.
+    if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
+    const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
+    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, () => {
+      this.#untilNews = 1;
+    });
+    this.#staging = staging;
+    this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
+    this.#flatten = flattener(spec);
+  }
+
+  /** The form of a step. */
+  get spec(): S {
+    return this.#engine.spec as S;
+  }
+
+  /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
+  get staged(): StagedOf<S, Lanes> {
+    this.#open();
+    return this.#staging.use() as StagedOf<S, Lanes>;
+  }
+
+  /** Number of steps in the window (of lane 0), the maximum length of an item now. */
+  get length(): number {
+    this.#open();
+    return this.#writer.length(0);
+  }
+
+  /** Number of steps in the open episode (of lane 0). */
+  get episodeSteps(): number {
+    this.#open();
+    return this.#writer.episodeSteps(0);
+  }
+
+  /**
+   * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes + items)
+   * With several lanes, every value has a leading dimension with one step per lane. A writer that was asked for `lanes: 1` takes values with that dimension and without.
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
+   * filled in part.
+   * @param ends with `lanes`: whose episodes end with this step; nothing of it is kept
+   */
+  append(): void;
+  append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
+  append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
+    this.#begin();
+    if (ends !== undefined) {
+      this.#appendEnds(step, ends);
+      return;
+    }
+    if (step === undefined) this.#staging.check();
+    else {
+      // Here, and not in a method of its own: V8 compiles that to slower code.
+      const engine = this.#engine;
+      engine.barred = true;
+      try {
+        this.#fill(step);
+      } catch (error) {
+        engine.barred = false;
+        throw this.#staging.misfit(engine.spec, step, error);
+      }
+      engine.barred = false;
+    }
+    this.#done(this.#writer.append(this.#record));
+    if (--this.#untilNews <= 0) this.#look();
+  }
+
+  /**
+   * Appends many steps at once. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
+   * @returns the number of steps, summed over the lanes
+   * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
+   */
+  appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
+    this.#begin();
+    const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
+    const { items, lanes } = this.options;
+    const engine = this.#engine;
+    const tables = items.map((rule) => rule.table);
+    for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
+    mustSay(this.#rules, ends, final);
+    this.#begin();
+    const block = whileBarred(engine, () => {
+      const finals = final === undefined ? undefined : flattenSome(engine.spec, final, "final");
+      const placed = placeBlock(engine, lanes, {
+        columns: this.#flatten(columns),
+        ends,
+        finals,
+        priorities: tables.map((table) => priorities?.[table as TableName]),
+        isVector: this.#isVector,
+      });
+      mustSee(this.#rules, final, placed.truncated, ends.terminated !== undefined);
+      if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
+      return placed;
+    });
+    const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
+    if (block.ended > block.truncated && code >= 0) engine.terminated = true;
+    this.#done(code, "priorities");
+    this.#tell(this.#untilNews, block.rows);
+    if (block.ends !== 0) this.#count(block.ended > 0 || this.options.autoreset === "nextStep");
+    return block.rows;
+  }
+
+  /**
+   * Makes an item of the last steps. O(length + log size)
+   * @returns `undefined` if the item is in the table, or a promise if the rate limiter makes it wait, which resolves when it is let in
+   * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
+   */
+  createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
+    return this.#createItem(table, options, 0);
+  }
+
+  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
+    // Read first, so that one look is enough.
+    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
+    this.#begin();
+    const to = this.#table(table);
+    integer("length", length, 1);
+    finite("priority", priority, 0);
+    integer("lane", lane, 0, this.options.lanes - 1);
+    let layout = 0;
+    if (columns !== undefined) {
+      layout = this.#layoutOf(columns, length);
+      this.#begin();
+    }
+    this.#barren.createsItems = true;
+    this.#writer.priority[0] = priority;
+    const state = this.#writer.insert(to.handle, lane, length, behind, layout);
+    return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
+  }
+
+  #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): boolean {
+    this.#begin();
+    this.#barren.createsItems = true;
+    this.#writer.priority[0] = priority;
+    return this.#done(this.#writer.insert(table.handle, 0, length, behind, layout)) === 1;
+  }
+
+  /** The key of the newest item of a table; 0 if there was none yet. */
+  lastKey(table: TableName | Table<S>): number {
+    this.#open();
+    return this.#writer.newest(this.#table(table).handle);
+  }
+
+  /**
+   * Ends the episode. With `final` or `terminated` the step that was seen last ends it, from which transitions bootstrap unless it `terminated`; it stays at hand until the
+   * next append. Else the newest step ends it, in all lanes or in one, and the window is emptied. A writer that is `across` keeps its window. O(items + log size)
+   * @throws TypeError where rules of `nStep` need what is not said · ReplayError OUT_OF_TURN where no episode is open · SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY,
+   * RATE_LIMITED; then nothing has changed
+   */
+  endEpisode(options: EndOptions<S> = {}): void {
+    this.#begin();
+    const { lane, final, terminated } = checkEnd(this.#rules, options);
+    this.#begin();
+    if (final === undefined && terminated !== true) {
+      for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
+      this.#count(lane !== undefined && this.options.lanes > 1);
+      this.#engine.changed();
+      return;
+    }
+    const engine = this.#engine;
+    const at = whileBarred(engine, () => {
+      const values = flattenSome(engine.spec, final, "final");
+      if (terminated === false) mustShow(this.#rules, values, final);
+      return placeFinal(engine, values);
+    });
+    const code = this.#writer.finish(lane ?? 0, at, terminated === true);
+    if (terminated === true && code >= 0) engine.terminated = true;
+    this.#done(code, "priority", lane);
+    this.#tell(this.#untilNews, 0);
+    this.#count(true);
+  }
+
+  /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
+    this.#open();
+    const names = this.options.items.map((rule) => rule.table);
+    const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
+    return this.#engine.waiters.untilFew(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
+  }
+
+  /**
+   * Releases the window and the memory of the writer. Items stay. With rules of `nStep` an open episode is truncated: its newest step serves as the final one, and begins
+   * no item.
+   */
+  close(): void {
+    if (this.#closed) return;
+    if (!this.#engine.closed) this.#engine.open();
+    this.#closed = true;
+    if (this.#barren.lacks && !this.#engine.closed) this.#barren.tell(this.#writer.barren);
+    this.#onClose();
+    const { isLent } = this.#staging;
+    this.#staging.close();
+    this.#free(isLent);
+    this.#engine.changed();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #shown(): object {
+    const { name, lanes, keep, items, across } = this.options;
+    const own = { ...(name !== undefined && { name }), lanes, keep, items, across };
+    if (this.#closed || this.#engine.closed) return { ...own, length: new Word("closed") };
+    return { ...own, length: this.length, episodeSteps: this.episodeSteps };
+  }
+
+  #open(): void {
+    this.#engine.open();
+    if (this.#closed) throw writerClosed();
+  }
+
+  /** Once more where options were read since: a getter among them may have closed the writer, or disposed of the Replay. */
+  #begin(): void {
+    this.#engine.begin();
+    if (this.#closed) throw writerClosed();
+  }
+
+  /** What a snapshot has of it. */
+  #saved(): SavedWriterOptions {
+    const { state } = this.#writer;
+    return state === undefined ? this.options : { ...this.options, state };
+  }
+
+  #free(isLent = false): void {
+    this.#engine.columnLayouts.rules.delete(this.options.layouts);
+    if (this.#ruled) this.#engine.forget(this.#ruled);
+    this.#engine.unstage(this.#record, this.#recordBytes, isLent);
+    this.#writer.close();
+  }
+
+  /** A table by its name, or the table itself if it belongs to this Replay. */
+  #table(table: string | AnyTable): AnyTable {
+    const last = this.#last;
+    if (last !== undefined && (last.name === table || last === table)) return last;
+    const found = this.#tables.get(typeof table === "string" ? table : table?.name);
+    if (found === undefined || (found.name !== table && found !== table)) throw unknownTable(table, this.#tables.keys());
+    this.#last = found;
+    return found;
+  }
+
+  /** The number of a layout for items of so many steps. */
+  #layoutOf(columns: object, length: number): number {
+    const { columnLayouts } = this.#engine;
+    const layout = columnLayouts.numberOf(columns);
+    checkSteps("columns", (columnLayouts.get(layout) as ColumnLayout).selections, length, `the item has ${length} steps`);
+    return layout;
+  }
+
+  /** Resolves when the newest item is let in. */
+  #admitted(table: AnyTable): Promise<void> | undefined {
+    const key = this.#writer.newest(table.handle);
+    return this.#engine.waiters.untilFew(() => Number(table.explain(key).state === "waiting"));
+  }
+
+  /** Appends a step of several lanes, or what is staged, of which some end. */
+  #appendEnds(step: unknown, given: LaneEnds<S>): void {
+    const engine = this.#engine;
+    const { lanes } = this.options;
+    const [ended, truncated, finals] = whileBarred(engine, () => {
+      if (step === undefined) this.#staging.check();
+      else this.#refill(step);
+      const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, given);
+      const ends = settled(rest, lanes);
+      mustSay(this.#rules, ends, final);
+      const [all, cut] = countEnds(ends, lanes);
+      mustSee(this.#rules, final, cut, ends.terminated !== undefined);
+      const at = final === undefined || all === 0 ? 0 : this.#placeLastSeen(ends, final, all, cut);
+      placeEnds(engine.core, this.#endsAt, ends, lanes);
+      return [all, cut, at];
+    });
+    const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
+    if (ended > truncated && code >= 0) engine.terminated = true;
+    this.#done(code, "terminated");
+    this.#look();
+    this.#count(true);
+  }
+
+  #refill(step: unknown): void {
+    try {
+      this.#fill(step);
+    } catch (error) {
+      throw this.#staging.misfit(this.#engine.spec, step, error);
+    }
+  }
+
+  /** Final steps of the lanes that end; where they are. */
+  #placeLastSeen(ends: Ends, final: unknown, ended: number, truncated: number): number {
+    const { core, spec, layout } = this.#engine;
+    const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
+    if (truncated > 0) mustShow(this.#rules, columns, final);
+    const at = core.scratch(finalsBytes(layout.leaves, ended));
+    placeFinals(core, layout.leaves, at, columns, ended, this.#engine.sawNaN);
+    return at;
+  }
+
+  /** Looks at the step that was appended. */
+  #look(): void {
+    this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
+  }
+
+  /** Warns of what the last call has seen. @param until steps until the next look at values @param rows how many it appended */
+  #tell(until: number, rows = 1): void {
+    this.#engine.warnings.end();
+    if (this.#barren.lacks && rows > 0) this.#barren.countGone();
+    this.#untilNews = this.#barren.lacks ? 1 : until;
+  }
+
+  #count(atHand: boolean): void {
+    this.#barren.count(atHand);
+    if (this.#barren.lacks) this.#untilNews = 1;
+  }
+
+  /** Ends a call to the core. Returns its result, or throws the error for its code. */
+  #done(code: number, subject?: string, lane?: number): number {
+    if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
+    this.#engine.changed();
+    return code;
+  }
+}

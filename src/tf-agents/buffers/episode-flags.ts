@@ -1,0 +1,86 @@
+/** Where episodes begin and end: what a program's functions say of items, or what trajectories say of themselves. */
+
+import { mustBe } from "../../base/error.ts";
+import type { StepsOf } from "../../batch/batch.ts";
+import { isColumn } from "../../schema/column.ts";
+import type { Spec } from "../../schema/spec.ts";
+import { StepType } from "../time-step.ts";
+import { type Batch, columnsOf } from "./frames.ts";
+import { optionalFunction } from "./replay-buffer.ts";
+
+/** Says of a sequence whether an episode begins, or ends, with it: one boolean; of a batch one, or one a row. */
+export type EpisodeFn<S = Spec> = (items: StepsOf<S>) => unknown;
+
+const FIELDS = "action,discount,nextStepType,observation,policyInfo,reward,stepType";
+
+type Steps = { readonly stepType: ArrayLike<unknown>; readonly nextStepType: ArrayLike<unknown> };
+
+/** Which rows of a trajectory's field are of a step type. */
+function are(field: "stepType" | "nextStepType", type: number): (values: unknown) => boolean[] {
+  return (values) => Array.from((values as Steps)[field], (one) => Number(one) === type);
+}
+
+/** One of the two functions, or its default. */
+export class EpisodeFlag {
+  readonly #name: string;
+  readonly #spec: Spec;
+  readonly #given: ((items: never) => unknown) | undefined;
+  readonly #own: ((values: unknown) => boolean[]) | undefined;
+
+  private constructor(name: string, spec: Spec, given: ((items: never) => unknown) | undefined, own: (values: unknown) => boolean[]) {
+    optionalFunction(name, given);
+    this.#name = name;
+    this.#spec = spec;
+    this.#given = given;
+    this.#own = Object.keys(spec).sort().join() === FIELDS ? own : undefined;
+  }
+
+  /** Begins with a first step, unless a function says it. */
+  static begin(spec: Spec, given: ((items: never) => unknown) | undefined): EpisodeFlag {
+    return new EpisodeFlag("beginEpisodeFn", spec, given, are("stepType", StepType.FIRST));
+  }
+
+  /** Ends with a step that is followed by a last one. */
+  static end(spec: Spec, given: ((items: never) => unknown) | undefined): EpisodeFlag {
+    return new EpisodeFlag("endEpisodeFn", spec, given, are("nextStepType", StepType.LAST));
+  }
+
+  /** @throws TypeError where there is neither a function nor a Trajectory */
+  check(): void {
+    if (this.#given === undefined && this.#own === undefined)
+      throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);
+  }
+
+  /** Whether the first step of a sequence has it. */
+  ofFirst(batch: Batch): boolean {
+    return this.#ofSequence(batch, ([first]) => first === true);
+  }
+
+  /** Whether any step of a sequence has it. */
+  ofAny(batch: Batch): boolean {
+    return this.#ofSequence(batch, (flags) => flags.includes(true));
+  }
+
+  /** Which rows of a batch have it. */
+  ofEach(batch: Batch): boolean[] {
+    this.check();
+    if (this.#given === undefined) return this.#own?.(batch.values) as boolean[];
+    return this.#rows(this.#given(columnsOf(this.#spec, batch) as never), batch.rows);
+  }
+
+  #ofSequence(batch: Batch, among: (flags: boolean[]) => boolean): boolean {
+    this.check();
+    if (this.#given === undefined) return among(this.#own?.(batch.values) as boolean[]);
+    const [flag = false] = this.#rows(this.#given(columnsOf(this.#spec, batch) as never), undefined);
+    return flag;
+  }
+
+  /** What a function said: one for all, or one a row where there are rows. */
+  #rows(said: unknown, rows: number | undefined): boolean[] {
+    const value = isColumn(said) ? (said.shape.length === 0 ? said.data[0] : said.data) : said;
+    if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));
+    const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>, Boolean) : undefined;
+    if (list !== undefined && list.length === rows) return list;
+    throw mustBe("SPEC_MISMATCH", `the result of ${this.#name}`, rows === undefined ? "a boolean" : `a boolean, or ${rows} booleans, one per row`, said);
+  }
+}

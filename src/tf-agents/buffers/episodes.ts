@@ -1,0 +1,318 @@
+/**
+ * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; ids and flags are here.
+ * Writers check and stage the steps; they are lent the streams that they go on with.
+ */
+
+import { ReplayError } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import type { Engine } from "../../memory/engine.ts";
+import type { StreamSet } from "../../memory/streams.ts";
+import { engineOf, type Replay } from "../../replay/replay.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { Writer } from "../../tables/writer.ts";
+import { joined } from "../nest.ts";
+import type { Windows } from "../windows.ts";
+import type { Batch } from "./frames.ts";
+
+/** Steps of one episode, as an iteration saw them when it began. */
+export interface EpisodeMark {
+  readonly id: number;
+  readonly location: number;
+  readonly steps: number;
+  /** What `clears` said of its location. */
+  readonly clears: number;
+}
+
+type AnyWriter = Writer<Spec, never, boolean>;
+
+/** Where a lane's step goes: into an episode that is there, or a new one. */
+interface Target {
+  readonly id: number;
+  readonly opens: boolean;
+  readonly row: number;
+}
+
+/** A copy of an episode on its way into one, or a new one: which of the ids, and its steps, where it has any. */
+export interface Copy {
+  readonly place: number;
+  readonly batch: Batch | undefined;
+  readonly completed: boolean;
+}
+
+/** The ids to go on with, and what could not be written: rows, or copies. */
+export interface Added {
+  readonly ids: number[];
+  readonly leftOut: readonly number[];
+}
+
+/** Sizes of batches that have a writer of their own. */
+const USUAL = 2;
+/** A sequence's writer keeps at least so many steps. */
+const MIN_KEEP = 256;
+
+export class EpisodeIds {
+  readonly capacity: number;
+  /** The last id that was given; -1 before the first. */
+  last = -1;
+  /** Of all episodes together. */
+  frames = 0;
+  readonly #engine: Engine;
+  readonly #replay: Replay<Spec, never>;
+  readonly #streams: StreamSet;
+  readonly #completedOnly: boolean;
+  readonly #completed: Uint8Array;
+  /** How often each location was emptied. */
+  readonly #clears: Float64Array;
+  /** Takes sequences: its stream is as long as the longest so far. */
+  #sequences: AnyWriter | undefined;
+  /** Take batches, by their lanes: of as many as the first batches have rows, and of powers of two. */
+  readonly #batches = new Map<number, AnyWriter>();
+
+  /** @param completedOnly whether only completed ones can be drawn */
+  constructor(replay: Replay<Spec, never>, { streams }: Windows, capacity: number, completedOnly: boolean) {
+    this.capacity = capacity;
+    this.#engine = engineOf(replay);
+    this.#replay = replay;
+    this.#streams = streams;
+    this.#completedOnly = completedOnly;
+    this.#completed = new Uint8Array(capacity);
+    this.#clears = new Float64Array(capacity);
+    if (completedOnly) for (let location = 0; location < capacity; location++) streams.show(location, false);
+  }
+
+  /** Whether an id's episode is at its location still. */
+  valid(id: number): boolean {
+    return this.#validAfter(id, this.last);
+  }
+
+  location(id: number): number {
+    return id % this.capacity;
+  }
+
+  /** The id at a location; below 0 where none was given yet. */
+  idAt(location: number): number {
+    const back = (this.last - location) % this.capacity;
+    return back < 0 ? -1 : this.last - back;
+  }
+
+  steps(location: number): number {
+    return this.#streams.length(location);
+  }
+
+  completed(location: number): boolean {
+    return this.#completed[location] === 1;
+  }
+
+  complete(location: number, completed: boolean): void {
+    this.#completed[location] = Number(completed);
+    if (!this.#completedOnly) return;
+    this.#streams.show(location, completed);
+    // Who waits for an episode may draw this one now.
+    if (completed) this.#engine.changed();
+  }
+
+  /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */
+  *chosen(): Generator<EpisodeMark, void> {
+    for (let id = Math.max(0, this.last - this.capacity + 1); id <= this.last; id++) {
+      const location = this.location(id);
+      const steps = this.steps(location);
+      if (steps > 0 && (!this.#completedOnly || this.completed(location))) yield { id, location, steps, clears: this.#clears[location] as number };
+    }
+  }
+
+  /** Whether the steps that were marked are there still. */
+  has({ id, location, clears }: EpisodeMark): boolean {
+    return this.valid(id) && this.#clears[location] === clears;
+  }
+
+  /** Lets the steps at a location go; its id stays valid. O(steps) */
+  clear(location: number): void {
+    this.frames -= this.steps(location);
+    this.#streams.end(location);
+    (this.#clears[location] as number)++;
+    this.complete(location, false);
+    this.#engine.changed();
+  }
+
+  clearAll(): void {
+    for (let location = 0; location < this.capacity; location++) this.clear(location);
+  }
+
+  /**
+   * Adds a sequence to an episode, or to a new one. All or nothing.
+   * @returns the episode's id
+   * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
+   */
+  addSequence(id: number | undefined, batch: Batch): number {
+    const to = id ?? this.last + 1;
+    if (id !== undefined && !this.valid(id)) throw this.stale(id);
+    this.#reserve([{ id: to, opens: id === undefined, rows: batch.rows }]);
+    this.#append(to, id === undefined, batch);
+    return to;
+  }
+
+  /**
+   * Adds a row each to some episodes; `undefined` opens a new one. First all new ids are given, in order of the rows: one may take over another row's episode, and
+   * that row is left out. All or nothing.
+   * @returns the ids, and the rows that were left out
+   * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
+   */
+  addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): Added {
+    const { ids, last, leftOut } = this.#assign(given, [...given.keys()]);
+    // An id that comes more than once takes a turn for each.
+    const turns: Target[][] = [];
+    const times = new Map<number, number>();
+    for (const [row, id] of ids.entries()) {
+      if (!this.#validAfter(id, last)) continue;
+      const time = times.get(id) ?? 0;
+      times.set(id, time + 1);
+      turns[time] = [...(turns[time] ?? []), { id, opens: id > this.last && time === 0, row }];
+    }
+    this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
+    const parts = turns.flatMap((targets) => this.#parts(targets));
+    for (const { writer, targets } of parts) {
+      const step = targets.length === rows ? values : pickRows(values, rows, targets);
+      // One lane's step has no dimension of lanes; as a column it has one of time.
+      this.#write(writer, targets, () => (targets.length === 1 ? writer.appendColumns(step as never) : writer.append(step as never)));
+    }
+    // The last ones may have been left out.
+    this.last = last;
+    return { ids, leftOut };
+  }
+
+  /**
+   * Adds copies one after the other, some of them to the same episode; `undefined` opens a new one. First all new ids are given, in order of the places; a copy
+   * whose episode is then overwritten is left out. All or nothing.
+   * @throws ReplayError STALE_KEY where no copy can be written, or an id was never given; OUT_OF_MEMORY
+   */
+  extend(given: readonly (number | undefined)[], copies: readonly Copy[]): Added {
+    const places = copies.map(({ place }) => place);
+    const { ids, last, leftOut } = this.#assign(given, places);
+    const idOf = ({ place }: Copy) => ids[place] as number;
+    const written = copies.filter((copy) => this.#validAfter(idOf(copy), last));
+    const rows = new Map<number, number>();
+    for (const copy of written) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
+    this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
+    // What a sequence's writer takes besides: its stream, and a block of the columns.
+    const longest = Math.max(0, ...written.map(({ batch }) => batch?.rows ?? 0));
+    if (longest > 0) this.#sequenceWriter(longest);
+    if (longest > 0) this.#engine.reserveBlock(longest);
+    // From here on nothing fails.
+    while (this.last < last) this.#begin(this.last + 1);
+    for (const copy of written) {
+      if (copy.batch !== undefined) this.#append(idOf(copy), false, copy.batch);
+      this.complete(this.location(idOf(copy)), copy.completed);
+    }
+    return { ids, leftOut };
+  }
+
+  /** The error for an id whose episode was overwritten, or never given. */
+  stale(id: number): ReplayError {
+    const why = id > this.last ? "has not begun" : "was overwritten";
+    return new ReplayError("STALE_KEY", `episode ${id} ${why}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
+  }
+
+  /**
+   * Gives new ids where there are none. `leftOut`: which of some places in the list cannot be written, since their episodes are overwritten then.
+   * @throws ReplayError STALE_KEY where that is all of them, or an id was never given
+   */
+  #assign(given: readonly (number | undefined)[], places: readonly number[]) {
+    // An id that comes before it is given would be valid once the new ones are.
+    const early = places.map((place) => given[place]).find((id) => id !== undefined && id > this.last);
+    if (early !== undefined) throw this.stale(early);
+    let last = this.last;
+    const ids = given.map((id) => id ?? ++last);
+    const leftOut = [...places.keys()].filter((j) => !this.#validAfter(ids[places[j] as number] as number, last));
+    if (leftOut.length > 0 && leftOut.length === places.length) throw this.stale(ids[places[0] as number] as number);
+    return { ids, last, leftOut };
+  }
+
+  /** Whether an id is valid once others are given, up to `last`. */
+  #validAfter(id: number, last: number): boolean {
+    return id >= 0 && id <= last && id > last - this.capacity;
+  }
+
+  #begin(id: number): void {
+    this.clear(this.location(id));
+    this.last = Math.max(this.last, id);
+  }
+
+  /** Makes room for what is to come; what can fail for want of memory does so here, or leaves everything as it is. */
+  #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
+    let rows = 0;
+    for (const addition of additions) {
+      const location = this.location(addition.id);
+      // A new episode takes the place of what is there.
+      const more = addition.opens ? Math.max(0, addition.rows - this.steps(location)) : addition.rows;
+      this.#streams.reserve(location, more);
+      rows += addition.rows;
+    }
+    this.#engine.reserve(rows);
+  }
+
+  /** Appends a sequence to an episode, or to a new one. */
+  #append(id: number, opens: boolean, { rows, values }: Batch): void {
+    const writer = this.#sequenceWriter(rows);
+    this.#write(writer, [{ id, opens, row: 0 }], () => writer.appendColumns(values as never));
+  }
+
+  /** Appends by a writer whose lanes are lent the streams; a new episode begins in its lane, and then takes its location over. */
+  #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
+    const lanes = writer.streams;
+    for (const [lane, { id, opens }] of targets.entries()) if (!opens) this.#streams.lend(this.location(id), lanes[lane] as number);
+    let appended = false;
+    try {
+      append();
+      appended = true;
+    } finally {
+      for (const [lane, { id, opens }] of targets.entries()) {
+        if (opens && !appended) continue;
+        if (opens) this.#begin(id);
+        const before = this.steps(this.location(id));
+        // Where nothing was appended it takes back what it lent.
+        this.#streams.take(this.location(id), lanes[lane] as number);
+        this.frames += this.steps(this.location(id)) - before;
+      }
+      this.#engine.changed();
+    }
+  }
+
+  #sequenceWriter(steps: number): AnyWriter {
+    if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
+      const keep = Math.max(MIN_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
+      const made = this.#replay.writer({ keep, items: [] }) as unknown as AnyWriter;
+      this.#sequences?.close();
+      this.#sequences = made;
+    }
+    return this.#sequences;
+  }
+
+  /**
+   * One writer for all rows, or a few that are made for any number of rows: a writer's memory is never given back whole, so that one for each number would be
+   * a leak. Together they take no more than a few times the largest batch.
+   */
+  #parts(targets: readonly Target[]) {
+    const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];
+    for (let from = 0; from < targets.length; ) {
+      const left = targets.length - from;
+      const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
+      const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1, items: [] }) as unknown as AnyWriter);
+      this.#batches.set(lanes, writer);
+      parts.push({ writer, targets: targets.slice(from, from + lanes) });
+      from += lanes;
+    }
+    return parts;
+  }
+}
+
+/** Some rows of a batch. */
+function pickRows(values: unknown, rows: number, targets: readonly Target[]): unknown {
+  const isEnd = ArrayBuffer.isView(values) || (Array.isArray(values) && typeof values[0] === "string");
+  if (!isEnd) {
+    const parts = Object.entries(values as object).map(([key, part]) => [key, pickRows(part, rows, targets)] as const);
+    return Array.isArray(values) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+  }
+  const array = values as Float32Array;
+  const each = array.length / rows;
+  return joined(targets.map(({ row }) => array.slice(row * each, (row + 1) * each)));
+}

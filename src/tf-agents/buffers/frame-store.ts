@@ -1,0 +1,188 @@
+/** Frames by their content: equal ones are stored once, and counted. They are found by a hash, and held for equal by their bytes alone. */
+import { ReplayError } from "../../base/error.ts";
+import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
+
+/** Bytes of a slab, or one frame where that is more. */
+const SLAB_BYTES = 65536;
+const FIRST_FRAMES = 64;
+
+interface Slab {
+  readonly values: Float32Array;
+  readonly words: Uint32Array;
+}
+
+export class FrameStore {
+  readonly #array: ArrayClass;
+  /** Elements of a frame. */
+  readonly #size: number;
+  /** Words from frame to frame: its bytes, filled up with zeros. */
+  readonly #words: number;
+  /** Frames of a slab, as a power of 2. */
+  readonly #bits: number;
+  readonly #maxBytes: number;
+  /** What is taken beside it. */
+  readonly #beside: () => number;
+  readonly #scratch: Slab;
+  #slabs: Slab[] = [];
+  /** A frame each: how often it is held, its hash, the next one of its bucket, or of the free ones. Numbers begin with 1; 0 is none. */
+  #refs = new Uint32Array(0);
+  #hashes = new Uint32Array(0);
+  #next = new Uint32Array(0);
+  #buckets = new Uint32Array(0);
+  #free = 0;
+  #high = 0;
+  #count = 0;
+
+  constructor(array: ArrayClass, size: number, maxBytes: number, beside: () => number) {
+    this.#array = array;
+    this.#size = size;
+    this.#words = Math.ceil((size * array.BYTES_PER_ELEMENT) / 4);
+    this.#bits = Math.max(0, 31 - Math.clz32(SLAB_BYTES / (4 * this.#words)));
+    this.#maxBytes = maxBytes;
+    this.#beside = beside;
+    this.#scratch = this.#slab(1);
+  }
+
+  /** Different frames that are held. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Memory that was taken for them. */
+  get bytes(): number {
+    return this.#slabs.length * this.#slabBytes + 4 * (3 * this.#refs.length + this.#buckets.length);
+  }
+
+  /** The number of a frame whose elements are so far apart, held once more; it is stored where there is none like it. O(bytes) @throws ReplayError OUT_OF_MEMORY */
+  hold(from: AnyArray, start: number, stride: number): number {
+    const { values, words } = this.#scratch;
+    for (let i = 0, at = start; i < this.#size; i++, at += stride) values[i] = from[at] as number;
+    const hash = hashOf(words, this.#words);
+    let number = this.#buckets.length === 0 ? 0 : (this.#buckets[hash & (this.#buckets.length - 1)] as number);
+    while (number !== 0 && !(this.#hashes[number] === hash && this.#equals(number))) number = this.#next[number] as number;
+    if (number === 0) number = this.#stored(hash);
+    (this.#refs[number] as number)++;
+    return number;
+  }
+
+  /** Lets a frame go once; where nobody holds it any more, its place is free. O(1), mostly */
+  release(number: number): void {
+    const refs = (this.#refs[number] as number) - 1;
+    this.#refs[number] = refs;
+    if (refs > 0) return;
+    const bucket = (this.#hashes[number] as number) & (this.#buckets.length - 1);
+    const next = this.#next[number] as number;
+    if (this.#buckets[bucket] === number) this.#buckets[bucket] = next;
+    else {
+      let before = this.#buckets[bucket] as number;
+      while (this.#next[before] !== number) before = this.#next[before] as number;
+      this.#next[before] = next;
+    }
+    this.#next[number] = this.#free;
+    this.#free = number;
+    this.#count--;
+  }
+
+  /** Writes a frame, its elements so far apart. O(bytes) */
+  copy(number: number, to: AnyArray, start: number, stride: number): void {
+    const { values } = this.#slabs[(number - 1) >> this.#bits] as Slab;
+    const first = this.#place(number) * this.#perFrame;
+    for (let i = 0, at = start; i < this.#size; i++, at += stride) (to as Float32Array)[at] = values[first + i] as number;
+  }
+
+  /** Forgets all frames, and gives their memory back. */
+  clear(): void {
+    this.#slabs = [];
+    this.#refs = new Uint32Array(0);
+    this.#hashes = new Uint32Array(0);
+    this.#next = new Uint32Array(0);
+    this.#buckets = new Uint32Array(0);
+    this.#free = 0;
+    this.#high = 0;
+    this.#count = 0;
+  }
+
+  /** Elements from frame to frame. */
+  get #perFrame(): number {
+    return (this.#words * 4) / this.#array.BYTES_PER_ELEMENT;
+  }
+
+  get #slabBytes(): number {
+    return (this.#words * 4) << this.#bits;
+  }
+
+  #place(number: number): number {
+    return (number - 1) & ((1 << this.#bits) - 1);
+  }
+
+  #equals(number: number): boolean {
+    const { words } = this.#slabs[(number - 1) >> this.#bits] as Slab;
+    const { words: own } = this.#scratch;
+    const first = this.#place(number) * this.#words;
+    for (let i = 0; i < this.#words; i++) if (words[first + i] !== own[i]) return false;
+    return true;
+  }
+
+  /** Stores what is in the scratch. */
+  #stored(hash: number): number {
+    let number = this.#free;
+    if (number === 0) {
+      this.#grow();
+      number = ++this.#high;
+    } else this.#free = this.#next[number] as number;
+    (this.#slabs[(number - 1) >> this.#bits] as Slab).words.set(this.#scratch.words, this.#place(number) * this.#words);
+    this.#hashes[number] = hash;
+    this.#link(number);
+    this.#count++;
+    return number;
+  }
+
+  #link(number: number): void {
+    const bucket = (this.#hashes[number] as number) & (this.#buckets.length - 1);
+    this.#next[number] = this.#buckets[bucket] as number;
+    this.#buckets[bucket] = number;
+  }
+
+  /** Room for one frame more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  #grow(): void {
+    const frames = this.#high + 2 > this.#refs.length ? Math.max(FIRST_FRAMES, 2 * this.#refs.length) : this.#refs.length;
+    const slabs = this.#high >> this.#bits < this.#slabs.length ? 0 : 1;
+    const more = slabs * this.#slabBytes + 16 * (frames - this.#refs.length);
+    if (this.#beside() + this.bytes + more > this.#maxBytes)
+      throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame: allow more, or lower capacity`);
+    let slab: Slab | undefined;
+    let grown: Uint32Array<ArrayBuffer>[] = [];
+    try {
+      if (slabs === 1) slab = this.#slab(1 << this.#bits);
+      if (frames > this.#refs.length) grown = [new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames)];
+    } catch (error) {
+      throw new ReplayError("OUT_OF_MEMORY", `the host must have memory for another frame (lower capacity): ${(error as Error).message}`);
+    }
+    if (slab !== undefined) this.#slabs.push(slab);
+    const [refs, hashes, next, buckets] = grown;
+    if (refs === undefined) return;
+    refs.set(this.#refs);
+    hashes?.set(this.#hashes);
+    this.#refs = refs;
+    this.#hashes = hashes as Uint32Array<ArrayBuffer>;
+    this.#next = next as Uint32Array<ArrayBuffer>;
+    this.#buckets = buckets as Uint32Array<ArrayBuffer>;
+    // No place is free: it grows where none is.
+    for (let number = 1; number <= this.#high; number++) this.#link(number);
+  }
+
+  #slab(frames: number): Slab {
+    const buffer = new ArrayBuffer(4 * this.#words * frames);
+    return { values: new this.#array(buffer) as unknown as Float32Array, words: new Uint32Array(buffer) };
+  }
+}
+
+/** Of 32 bits, from words. */
+function hashOf(words: Uint32Array, n: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < n; i++) {
+    hash = Math.imul(hash ^ (words[i] as number), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  return hash >>> 0;
+}

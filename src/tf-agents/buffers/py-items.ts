@@ -1,0 +1,92 @@
+/** What TF-Agents' Python buffers have in common: the last items in a row, drawn without an info beside them. */
+
+import { integer, onlyKeys } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import type { StepsOf } from "../../batch/batch.ts";
+import type { Dataset } from "../../batch/elements.ts";
+import { Column } from "../../schema/column.ts";
+import type { Spec } from "../../schema/spec.ts";
+import { joined, mapColumns } from "../nest.ts";
+import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
+import { internalsOf, TFUniformReplayBuffer, type UniformInternals } from "./uniform-replay-buffer.ts";
+
+export interface PyBufferOptions {
+  /** Items at most; where there are more, the oldest go. */
+  readonly capacity: number;
+  /** Of every random draw: a whole number, or a bigint below 2^64. 0 where it is left out, so that two buffers without a seed draw alike. */
+  readonly seed?: number | bigint;
+  /** Memory at most. */
+  readonly maxBytes?: number;
+  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
+  readonly module?: WebAssembly.Module;
+}
+
+/** One segment of a uniform buffer. `decode` makes of its items what the buffer gives. */
+export class PyItems<S extends Spec> {
+  readonly capacity: number;
+  readonly #buffer: TFUniformReplayBuffer<S>;
+  readonly #internals: UniformInternals<S>;
+  readonly #decode: (items: StepsOf<S>) => unknown;
+  /** Items since it was empty: of the i-th, i modulo the capacity is its place. */
+  #added = 0;
+
+  /** @throws TypeError, RangeError */
+  constructor(spec: S, options: PyBufferOptions, decode: (items: StepsOf<S>) => unknown = (items) => items) {
+    const { capacity, ...rest } = onlyKeys("options", options, "capacity, seed, maxBytes, module");
+    this.capacity = integer("capacity", capacity, 1, MAX_LENGTH);
+    this.#buffer = new TFUniformReplayBuffer<S>(spec, { batchSize: 1, maxLength: capacity, ...rest });
+    this.#internals = internalsOf(this.#buffer);
+    this.#decode = decode;
+  }
+
+  get size(): number {
+    return this.#buffer.numFrames();
+  }
+
+  get added(): number {
+    return this.#added;
+  }
+
+  get bytes(): number {
+    return this.#internals.bytes();
+  }
+
+  /** Adds a batch that fits the spec, all of it or nothing. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
+  add(values: unknown, rows: number): void {
+    if (rows === 1) this.#buffer.addBatch(values as never);
+    else this.#internals.add(values, rows);
+    this.#added += rows;
+  }
+
+  /** @throws ReplayError EMPTY, TOO_FEW */
+  next(options: GetNextOptions): unknown {
+    const [items] = this.#buffer.getNext(options) as unknown as readonly [StepsOf<S>];
+    return options.timeStacked === false && options.numSteps !== undefined ? (items as unknown as StepsOf<S>[]).map(this.#decode) : this.#decode(items);
+  }
+
+  dataset(options: AsDatasetOptions<never>): Dataset<unknown> {
+    const { sequencePreprocessFn: fn } = options as AsDatasetOptions;
+    if (typeof fn !== "function") return this.#internals.dataset(options as AsDatasetOptions<S>, ([items]) => this.#decode(items));
+    const sequencePreprocessFn = (items: StepsOf<S>) => fn(this.#decode(items) as never);
+    return this.#internals.dataset({ ...(options as AsDatasetOptions<S>), sequencePreprocessFn }, ([items]) => items as unknown);
+  }
+
+  /** All items, [1, size, …], in the order of their places: where the buffer is full, the newest come before the oldest. O(bytes) */
+  all(): unknown {
+    const items = this.#buffer.gatherAll();
+    const behind = this.#added > this.capacity ? this.#added % this.capacity : 0;
+    const ordered = behind === 0 ? items : mapColumns(items, (column) => turned(column as Column, this.capacity - behind));
+    return this.#decode(ordered as StepsOf<S>);
+  }
+
+  clear(): void {
+    this.#buffer.clear();
+    this.#added = 0;
+  }
+}
+
+/** A column [1, T, …] that begins with its `from`-th step. */
+function turned({ data, shape }: Column, from: number): Column {
+  const at = (from * data.length) / (shape[1] as number);
+  return new Column(joined([data.slice(at), data.slice(0, at)]), [...shape]);
+}

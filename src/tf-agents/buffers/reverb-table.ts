@@ -1,0 +1,315 @@
+/** The table of a `ReverbReplayBuffer`: one at hand, which draws whole batches, or one that a client's calls lead to. */
+
+import { finite, mustBe, ReplayError } from "../../base/error.ts";
+import type { WaitOptions } from "../../base/wait.ts";
+import { loggerOf, toConsole } from "../../base/warnings.ts";
+import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch/batch.ts";
+import { type Draws, unusedPrefetch } from "../../batch/draws.ts";
+import { type Column, isColumn } from "../../schema/column.ts";
+import { dtypeOf } from "../../schema/dtype.ts";
+import { type BoundedText, leafText } from "../../schema/leaf.ts";
+import { waitsForDraws } from "../../schema/rate-limiter.ts";
+import { type FoundLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
+import { unknownTable } from "../../tables/rules.ts";
+import { drawsOf, type Table } from "../../tables/table.ts";
+import type { DrawnItem, ItemKey, SampleInfo } from "../sampling/sample.ts";
+import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import { isPromise } from "../settle.ts";
+import type { SampleClient } from "../writers/client.ts";
+import { keyList } from "../writers/key-changes.ts";
+import type { Awaitable } from "../writers/step-client.ts";
+
+/** An item's columns, [steps, …], in the order of the data spec's leaves. */
+export interface Found {
+  readonly columns: readonly unknown[];
+  readonly info: SampleInfo;
+}
+
+/** What was drawn together. */
+export interface Items {
+  readonly count: number;
+  /** Whether they do not count yet. */
+  readonly isAhead?: boolean;
+  /** All of it as one, [count, steps, …], where it is that. */
+  readonly whole?: Batch<StepsOf<never>>;
+  /** @throws ReplayError SPEC_MISMATCH where its columns are not those of the data spec */
+  item(i: number): Found;
+}
+
+/** The draws of one iteration. */
+export interface ItemDraws {
+  /** How many of so many elements may be drawn ahead; warns where that is none. */
+  most(prefetch: number, info: TableInfo): number;
+  /** Some at once; undefined where that cannot be now. @param ahead whether they count only when they are `counted` */
+  atOnce(n: number, ahead?: boolean): Items | undefined;
+  /** As many as pass, n at most and at least one; undefined after `maxSamples`. */
+  some(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
+  /** Every item of the table once, in the sampler's order. */
+  all(): Items;
+  /** Counts items that were drawn ahead. @param times how often each was drawn by then: as it is now, of those that are still there */
+  count?(keys: Float64Array, times: Uint32Array): void;
+  close(): void;
+}
+
+/** Tables at hand draw nothing ahead, and have no streams. */
+export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs"> {
+  /** So long an item is waited for; undefined: for ever. */
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface BufferTable {
+  /** What it is defined as, where nobody has to be asked. */
+  readonly known: TableInfo | undefined;
+  /** @param signal ends the wait for a server */
+  info(signal?: AbortSignal): Awaitable<TableInfo>;
+  size(): Awaitable<number>;
+  clear(): Awaitable<void>;
+  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<number | undefined>;
+  draws(options: DrawsOptions): ItemDraws;
+}
+
+/** What comes of a table's info. */
+export function told<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => T): Awaitable<T> {
+  return isPromise(info) ? info.then(of) : of(info);
+}
+
+/** @throws ReplayError NOT_FOUND, SPEC_MISMATCH of a table at hand */
+export function bufferTable(client: SampleClient, name: string, dataSpec: Spec): BufferTable {
+  const leaves = leavesOf(dataSpec);
+  const table = client.table?.(name);
+  if (table === undefined) return new CalledTable(client, name, leaves);
+  if (canonical(dataSpec) !== canonical(table.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
+  return new TableAtHand(client, table, leaves);
+}
+
+/** An item is shown whole, also where it spans episodes. */
+const WHOLE = { cross: true };
+
+class TableAtHand implements BufferTable {
+  readonly #client: SampleClient;
+  readonly #table: Table;
+  readonly #draws: Draws<Batch>;
+  readonly #leaves: readonly FoundLeaf[];
+
+  constructor(client: SampleClient, table: Table, leaves: readonly FoundLeaf[]) {
+    this.#client = client;
+    this.#table = table;
+    this.#draws = drawsOf(table);
+    this.#leaves = leaves;
+  }
+
+  get known(): TableInfo {
+    return this.info();
+  }
+
+  info(): TableInfo {
+    return (this.#client.serverInfo() as { readonly [table: string]: TableInfo })[this.#table.name] as TableInfo;
+  }
+
+  size(): number {
+    return this.#table.size;
+  }
+
+  clear(): void {
+    this.#table.clear();
+  }
+
+  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): number {
+    return this.#table.updatePriorities(keys as ArrayLike<number>, priorities);
+  }
+
+  draws({ timeoutMs }: DrawsOptions): ItemDraws {
+    const table = this.#table;
+    const draws = this.#draws;
+    const items = (batch: Batch, isAhead = false): Items => ({
+      count: batch.count,
+      isAhead,
+      ...(itemOf(batch, 0).isWhole && { whole: batch as Batch<StepsOf<never>> }),
+      item: (i) => this.#item(batch, i),
+    });
+    return {
+      most: (prefetch) => draws.most(prefetch),
+      atOnce: (n, ahead = false) => {
+        const batch = ahead ? draws.ahead(n, WHOLE) : draws.atOnce(n, WHOLE);
+        return batch && items(batch, ahead);
+      },
+      some: (n, signal) => {
+        const batch = draws.some(n, WHOLE, { signal, timeoutMs } as WaitOptions);
+        return batch instanceof Promise ? batch.then((one) => items(one)) : items(batch);
+      },
+      all: () => {
+        if (table.size === 0) return NOTHING;
+        const ahead = draws.mayBeAhead;
+        return items(draws.source.sample(table.size, { ...WHOLE, replacement: false }, ahead), ahead);
+      },
+      count: (keys, times) => {
+        draws.engine.begin();
+        draws.core.count(keys, keys.length, times);
+      },
+      close: () => {},
+    };
+  }
+
+  #item(batch: Batch, i: number): Found {
+    const { isWhole, names, columns } = itemOf(batch, i);
+    return { columns: isWhole ? columns : this.#ordered(names, columns), info: infoAt(batch.info, i) };
+  }
+
+  /** By their names, or where these are others one by one. */
+  #ordered(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
+    const places = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
+    const ordered = places.includes(-1) || columns.length !== places.length ? columns : places.map((place) => columns[place]);
+    const dtypes = ordered.map((column) => (isColumn(column) ? (dtypeOf(column.data) ?? "string") : undefined));
+    mustHaveColumns(this.#table.name, this.#leaves, ordered, names, (dtype, k) => (dtype === "bool" ? "u8" : dtype) === dtypes[k]);
+    return ordered;
+  }
+}
+
+function infoAt({ keys, probabilities, tableSizes, priorities, timesSampled }: BatchInfo, i: number): SampleInfo {
+  return {
+    key: keys[i] as number,
+    probability: probabilities[i] as number,
+    tableSize: tableSizes[i] as number,
+    priority: priorities[i] as number,
+    timesSampled: timesSampled[i] as number,
+  };
+}
+
+const NOTHING: Items = {
+  count: 0,
+  item: () => {
+    throw new RangeError("no items");
+  },
+};
+
+class CalledTable implements BufferTable {
+  readonly known = undefined;
+  readonly #client: SampleClient;
+  readonly #name: string;
+  readonly #leaves: readonly FoundLeaf[];
+  /** Whether it was said that nothing comes ahead. */
+  #isWarned = false;
+
+  constructor(client: SampleClient, name: string, leaves: readonly FoundLeaf[]) {
+    this.#client = client;
+    this.#name = name;
+    this.#leaves = leaves;
+  }
+
+  info(signal?: AbortSignal): Awaitable<TableInfo> {
+    const of = (tables: { readonly [name: string]: TableInfo }) => {
+      if (!Object.hasOwn(tables, this.#name)) throw unknownTable(this.#name, Object.keys(tables));
+      return tables[this.#name] as TableInfo;
+    };
+    const tables = this.#client.serverInfo(signal === undefined ? {} : { signal });
+    return isPromise(tables) ? tables.then(of) : of(tables);
+  }
+
+  size(): Awaitable<number> {
+    return told(this.info(), ({ currentSize }) => currentSize);
+  }
+
+  clear(): Awaitable<void> {
+    return this.#client.reset(this.#name);
+  }
+
+  /** How many are there is not told. */
+  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<undefined> {
+    const own = keyList("keys", keys);
+    if (own.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${own.length})`, priorities.length);
+    // A window has the key of its item once a step.
+    const updates = new Map<ItemKey, number>();
+    for (const [i, key] of own.entries()) updates.set(key, finite(`priorities[${i}]`, priorities[i], 0));
+    const done = this.#client.mutatePriorities(this.#name, { updates });
+    return isPromise(done) ? done.then(() => undefined) : undefined;
+  }
+
+  draws({ timeoutMs, signal, ...options }: DrawsOptions): ItemDraws {
+    const of = { ...options, rateLimiterTimeoutMs: timeoutMs === undefined ? -1 : Math.ceil(timeoutMs) };
+    let sampler: Sampler | undefined;
+    const close = (reason?: unknown) => {
+      signal?.removeEventListener("abort", aborted);
+      sampler?.close(reason);
+      sampler = undefined;
+    };
+    // Also where nobody waits for an item: a server would go on drawing.
+    const aborted = () => close(signal?.reason);
+    return {
+      most: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
+        if (maxTimesSampled === 0 && !waitsForDraws(rateLimiterInfo)) return prefetch;
+        const { logger = toConsole } = this.#client;
+        if (!this.#isWarned) loggerOf(logger).warn(`reprise: ${unusedPrefetch(this.#name)}`);
+        this.#isWarned = true;
+        return 0;
+      },
+      atOnce: () => {
+        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} have to be waited for: use for await`);
+      },
+      some: async (_, wait) => {
+        if (of.maxSamples === 0) return undefined;
+        if (sampler === undefined) signal?.addEventListener("abort", aborted);
+        sampler ??= this.#client.sampler(this.#name, of);
+        try {
+          const item = await sampler.next(wait === undefined ? {} : { signal: wait });
+          if (item !== undefined) return { count: 1, item: () => this.#found(item) };
+          close();
+          return undefined;
+        } catch (error) {
+          // What it was asked for is not waited for any more; the next call begins anew.
+          close();
+          throw error;
+        }
+      },
+      all: () => {
+        throw new ReplayError(
+          "UNSUPPORTED",
+          `a pass gives each item of table ${this.#name} once, and its server gives items again and again: use a table with maxTimesSampled = 1, or leave singleDeterministicPass out`,
+        );
+      },
+      close,
+    };
+  }
+
+  /** Its columns have no names: they are as the data spec's leaves one by one. */
+  #found({ info, columns }: DrawnItem): Found {
+    const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
+    const shapes = columns.map(({ column: { shape } }) => shape);
+    mustHaveColumns(
+      this.#name,
+      this.#leaves,
+      ordered,
+      `columns of shapes ${shapes.map((shape) => `[${shape.join(", ")}]`).join(" ")}`,
+      (dtype, k) => columns[k]?.dtype === dtype,
+    );
+    return { columns: ordered, info };
+  }
+}
+
+/** @param got what an error shows of the columns @param isOf whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+function mustHaveColumns(
+  table: string,
+  leaves: readonly FoundLeaf[],
+  columns: readonly unknown[],
+  got: unknown,
+  isOf: (dtype: string, k: number) => boolean,
+): void {
+  const subject = `an item of table ${table}`;
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `of ${leaves.length} columns, like dataSpec`, got);
+  leaves.forEach(({ path, leaf, shape }, k) => {
+    const column = columns[k];
+    if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;
+    throw mustBe("SPEC_MISMATCH", `${path || "the column"} of ${subject}`, `steps of ${leafText(leaf.dtype, shape)}, like dataSpec`, column);
+  });
+}
+
+/** A spec as text, the same for equal ones: keys in order. */
+function canonical(spec: Spec): string {
+  return JSON.stringify(spec, (_, node) => {
+    if (typeof node !== "object" || node === null || Array.isArray(node)) return node;
+    const { dtype, shape, shared, stack, maxBytes } = node as BoundedText;
+    if (typeof dtype === "string") return [dtype, shape, shared, stack, maxBytes];
+    return Object.fromEntries(Object.entries(node).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

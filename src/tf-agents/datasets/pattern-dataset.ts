@@ -1,0 +1,191 @@
+/** The items that patterns make of a stream of steps, as a structured writer would, without a table between. Reverb's `PatternDataset`. */
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import type { Column } from "../../schema/column.ts";
+import { flattenSome, zip } from "../../schema/nest.ts";
+import { type FoundLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
+import { type Compiled, compiled } from "../patterns/compiled.ts";
+import { type Config, mustBeConfigs } from "../patterns/config.ts";
+import { Matcher } from "../patterns/matcher.ts";
+import { nodesOf, type Pattern, PatternNode } from "../patterns/pattern.ts";
+import type { Signature } from "../signature.ts";
+import { inferSignature } from "../writers/infer-signature.ts";
+import { iterated, readableOf } from "./readable.ts";
+import { RecentSteps } from "./recent-steps.ts";
+
+export interface PatternDatasetOptions<Step = unknown> {
+  /** Whether no item spans two episodes. */
+  readonly respectEpisodeBoundaries: boolean;
+  /** Whether an episode ends with a step. */
+  readonly isEndOfEpisode: (step: Step) => boolean;
+}
+
+/** Where steps come from, each nested as the spec of the configs, null where it has no value. */
+export type StepSource<Step = unknown> = Iterable<Step> | AsyncIterable<Step> | ReadableStream<Step>;
+
+/** A pattern with a column in the place of each node. */
+export type TrajectoryOf<P> =
+  // biome-ignore lint/suspicious/noExplicitAny: of any pattern, any column can be named
+  Pattern extends P ? any : P extends PatternNode ? Column : P extends Pattern ? { readonly [K in keyof P]: TrajectoryOf<P[K]> } : never;
+
+/**
+ * `for await (const item of dataset)`, `for (const item of dataset)` where the steps come at once, or `dataset.stream()`. Each begins anew with the steps, if these can. What
+ * an item has is its own. As in Reverb, a config waits for as many steps as the longest one up to it takes. O(bytes) an item
+ */
+export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
+  readonly #steps: Iterable<Step> | AsyncIterable<Step>;
+  readonly #spec: Spec;
+  readonly #leaves: readonly FoundLeaf[];
+  readonly #configs: readonly Compiled[];
+  readonly #options: PatternDatasetOptions<Step>;
+  /** Each item: a nest of columns, like this. */
+  readonly elementSpec: Signature;
+
+  /**
+   * @param steps an iterable, an async iterable or a ReadableStream
+   * @throws TypeError, RangeError for configs whose items differ in form, as `inferSignature` · ReplayError SPEC_MISMATCH where the configs were made of different specs
+   */
+  constructor(steps: StepSource<Step>, configs: readonly Config<P>[], options: PatternDatasetOptions<Step>) {
+    pointAtCallersOf(new.target);
+    const { respectEpisodeBoundaries, isEndOfEpisode } = onlyKeys("options", options, "respectEpisodeBoundaries, isEndOfEpisode");
+    this.#steps = iterated("steps", steps);
+    mustBeConfigs(configs);
+    flag("respectEpisodeBoundaries", respectEpisodeBoundaries);
+    if (typeof isEndOfEpisode !== "function") throw mustBe(TypeError, "isEndOfEpisode", "a function of a step", isEndOfEpisode);
+    const [first] = configs.flatMap(({ pattern }) => nodesOf(pattern));
+    this.#spec = (first as { readonly node: PatternNode }).node.spec;
+    this.#leaves = leavesOf(this.#spec);
+    this.#configs = configs.map((config, i) => compiled(config, this.#leaves, `configs[${i}]`));
+    this.elementSpec = inferSignature(configs, this.#spec);
+    this.#options = { respectEpisodeBoundaries, isEndOfEpisode };
+  }
+
+  /** @throws TypeError where the steps only come one after the other · what a step is refused with: ReplayError SPEC_MISMATCH, INVALID_DATA */
+  *[Symbol.iterator](): Generator<TrajectoryOf<P>, void, undefined> {
+    const steps = this.#steps;
+    if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", "an iterable, because they are asked for at once: use for await", steps);
+    const pass = new Pass(this.#spec, this.#leaves, this.#configs, this.#options);
+    for (const step of steps) yield* pass.items(step) as Iterable<TrajectoryOf<P>>;
+  }
+
+  /** @throws what a step is refused with: ReplayError SPEC_MISMATCH, INVALID_DATA */
+  async *[Symbol.asyncIterator](): AsyncGenerator<TrajectoryOf<P>, void, undefined> {
+    const pass = new Pass(this.#spec, this.#leaves, this.#configs, this.#options);
+    for await (const step of this.#steps) yield* pass.items(step) as Iterable<TrajectoryOf<P>>;
+  }
+
+  /** The same as a web stream, which makes items as they are read. */
+  stream(): ReadableStream<TrajectoryOf<P>> {
+    return readableOf(this);
+  }
+}
+
+/** What a sample tells of its item; here always zeros. */
+export interface NoInfo {
+  readonly key: 0;
+  readonly probability: 0;
+  readonly tableSize: 0;
+  readonly priority: 0;
+  readonly timesSampled: 0;
+}
+
+const NO_INFO: NoInfo = Object.freeze({ key: 0, probability: 0, tableSize: 0, priority: 0, timesSampled: 0 });
+
+/** The elements as samples of a table are: `{ info, data }`, with an info of zeros. Reverb's `pattern_dataset_with_info`. @throws as `new PatternDataset` */
+export function patternDatasetWithInfo<P extends Pattern, Step>(
+  steps: StepSource<Step>,
+  configs: readonly Config<P>[],
+  options: PatternDatasetOptions<Step>,
+): WithInfo<TrajectoryOf<P>> {
+  return new WithInfo(new PatternDataset(steps, configs, options));
+}
+
+export interface InfoAndData<T> {
+  readonly info: NoInfo;
+  readonly data: T;
+}
+
+interface Elements<T> extends Iterable<T>, AsyncIterable<T> {
+  readonly elementSpec: Signature;
+}
+
+export class WithInfo<T> implements AsyncIterable<InfoAndData<T>> {
+  readonly #data: Elements<T>;
+
+  /** Made by `patternDatasetWithInfo`. */
+  constructor(data: Elements<T>) {
+    this.#data = data;
+  }
+
+  get elementSpec(): { readonly info: { readonly [K in keyof NoInfo]: "number" }; readonly data: Signature } {
+    return { info: { key: "number", probability: "number", tableSize: "number", priority: "number", timesSampled: "number" }, data: this.#data.elementSpec };
+  }
+
+  *[Symbol.iterator](): Generator<InfoAndData<T>, void, undefined> {
+    for (const data of this.#data) yield { info: NO_INFO, data };
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<InfoAndData<T>, void, undefined> {
+    for await (const data of this.#data) yield { info: NO_INFO, data };
+  }
+
+  stream(): ReadableStream<InfoAndData<T>> {
+    return readableOf(this);
+  }
+}
+
+/** One time through the steps. */
+class Pass {
+  readonly #spec: Spec;
+  readonly #configs: readonly Compiled[];
+  readonly #options: PatternDatasetOptions<never>;
+  readonly #matcher: Matcher;
+  readonly #recent: RecentSteps;
+  /** The number of the next step in its episode. */
+  #index = 0;
+
+  constructor(spec: Spec, leaves: readonly FoundLeaf[], configs: readonly Compiled[], options: PatternDatasetOptions<never>) {
+    this.#spec = spec;
+    this.#configs = configs;
+    this.#options = options;
+    let longest = 0;
+    const needs = configs.map(({ reach }) => {
+      longest = Math.max(longest, reach);
+      return longest;
+    });
+    this.#matcher = new Matcher(configs, needs);
+    this.#recent = new RecentSteps(
+      leaves,
+      configs.flatMap(({ nodes }) => nodes),
+    );
+  }
+
+  /** What a step makes. */
+  items(step: unknown): unknown[] {
+    const { respectEpisodeBoundaries, isEndOfEpisode } = this.#options;
+    const values = flattenSome(this.#spec, step, "step").map((value) => value ?? undefined);
+    const ends: unknown = isEndOfEpisode(step as never);
+    if (typeof ends !== "boolean") throw mustBe(TypeError, "the result of isEndOfEpisode", "a boolean", ends);
+    const matcher = this.#matcher;
+    const due = matcher.look(values, true, this.#index);
+    this.#recent.add(values);
+    matcher.note(values);
+    this.#index++;
+    const items = this.#made(due);
+    if (!ends) return items;
+    items.push(...this.#made(matcher.end()));
+    this.#index = 0;
+    if (respectEpisodeBoundaries) matcher.clear();
+    return items;
+  }
+
+  #made(due: number): unknown[] {
+    return Array.from(this.#matcher.due.subarray(0, due), (k) => {
+      const { config, nodes } = this.#configs[k] as Compiled;
+      this.#matcher.applied(k);
+      const columns = nodes.map((node) => this.#recent.column(node));
+      const isEnd = (node: unknown) => node instanceof PatternNode;
+      return zip([config.pattern], isEnd, (_, keys) => columns[nodes.findIndex((node) => node.keys.join(".") === keys.join("."))] as Column);
+    });
+  }
+}

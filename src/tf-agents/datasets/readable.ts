@@ -1,0 +1,47 @@
+/** Elements of an async iteration as a web stream, and the other way. */
+import { mustBe } from "../../base/error.ts";
+
+/** A stream that asks for an element when its reader wants one; cancelling it ends the iteration. */
+export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
+  let iterator: AsyncIterator<E> | undefined;
+  return new ReadableStream<E>(
+    {
+      async pull(controller) {
+        iterator ??= elements[Symbol.asyncIterator]();
+        const { done, value } = await iterator.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await iterator?.return?.();
+      },
+    },
+    // Nothing is made before it is asked for.
+    { highWaterMark: 0 },
+  );
+}
+
+/** What may be gone through, as an async iteration; not every browser's streams are one. @throws TypeError for another thing */
+export function iterated<E>(subject: string, from: Iterable<E> | AsyncIterable<E> | ReadableStream<E>): AsyncIterable<E> | Iterable<E> {
+  if (typeof from === "object" && from !== null) {
+    if (Symbol.asyncIterator in from || Symbol.iterator in from) return from as AsyncIterable<E>;
+    if (typeof (from as Partial<ReadableStream<E>>).getReader === "function") return read(from as ReadableStream<E>);
+  }
+  throw mustBe(TypeError, subject, "an iterable, an async iterable or a ReadableStream", from);
+}
+
+async function* read<E>(stream: ReadableStream<E>): AsyncGenerator<E, void, undefined> {
+  const reader = stream.getReader();
+  let isOver = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      isOver = done;
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    if (!isOver) await reader.cancel();
+    reader.releaseLock();
+  }
+}

@@ -1,0 +1,195 @@
+/** Elements one after the other, as an async iterable and as a web stream, alone or in batches. */
+
+import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import type { WaitOptions } from "../../base/wait.ts";
+import { type ElementSource, elementsOf } from "../../batch/elements.ts";
+import { Column, type ColumnLike } from "../../schema/column.ts";
+import { map, type Nest } from "../../schema/nest.ts";
+import { stack } from "../nest.ts";
+import type { ReplaySample, SampleInfo } from "../sampling/sample.ts";
+import type { LeafSignature, Signature } from "../signature.ts";
+import { readableOf } from "./readable.ts";
+
+/** What an element looks like. */
+export interface ElementSpec {
+  /** The keys of a server are u64, those of this process f64: numbers. */
+  readonly info: { readonly [K in keyof SampleInfo]: LeafSignature };
+  readonly data: Signature;
+}
+
+/** Samples in a batch: each number of their infos a column [samples], and data [samples, …]. */
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export interface SampleBatch<Data = any> {
+  readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
+  readonly data: Data;
+}
+
+/** Where the elements of one iteration come from. */
+export interface Waited<E> extends Required<Pick<ElementSource<E>, "later">> {
+  /** Lets go of what it holds. */
+  close(): void;
+}
+
+/** What datasets and batches of them have alike. */
+class Elements<E> implements AsyncIterable<E> {
+  readonly elementSpec: ElementSpec;
+  protected readonly begin: () => Waited<E>;
+  protected readonly signal: AbortSignal | undefined;
+
+  constructor(elementSpec: ElementSpec, begin: () => Waited<E>, signal: AbortSignal | undefined) {
+    this.elementSpec = elementSpec;
+    this.begin = begin;
+    this.signal = signal;
+  }
+
+  /** An iteration draws for itself. One that has come to its end begins anew where it is asked again. @throws what its source throws, or the signal's reason */
+  [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
+    return new Iteration(this.begin, this.signal);
+  }
+
+  /** A web stream of the same: nothing is drawn before it is read. Cancelling it ends the iteration. */
+  stream(): ReadableStream<E> {
+    return readableOf(this);
+  }
+}
+
+/** Batches of samples. Made by `batch`. */
+export class SampleBatches extends Elements<SampleBatch> {}
+
+export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elements<E> {
+  /**
+   * Batches of n elements. The last one is shorter, unless `dropRemainder`; so is one that an error ends, which comes with the next call.
+   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for elements of different shapes
+   */
+  batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleBatches {
+    integer("n", n, 1, MAX_LENGTH);
+    const { dropRemainder = false } = onlyKeys("options", options, "dropRemainder");
+    flag("dropRemainder", dropRemainder);
+    const rows = dropRemainder ? n : null;
+    const batched = (spec: unknown) =>
+      map(spec as Nest<never>, (leaf: LeafSignature): LeafSignature => ({ ...leaf, shape: leaf.shape && [rows, ...leaf.shape] }));
+    const spec = { info: batched(this.elementSpec.info) as unknown as ElementSpec["info"], data: batched(this.elementSpec.data) };
+    return new SampleBatches(spec, () => new Batches(this.begin(), n, dropRemainder), this.signal);
+  }
+}
+
+/** One time through the elements. Whatever ends it, its source is closed; an error alone does not end it. */
+class Iteration<E> implements AsyncIterableIterator<E, undefined> {
+  readonly #begin: () => Waited<E>;
+  readonly #signal: AbortSignal | undefined;
+  #source: Waited<E> | undefined;
+  #elements: AsyncIterator<E, undefined> | undefined;
+  #left = false;
+
+  constructor(begin: () => Waited<E>, signal: AbortSignal | undefined) {
+    this.#begin = begin;
+    this.#signal = signal;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<E, undefined>> {
+    if (this.#left) return { done: true, value: undefined };
+    const elements = this.#elements ?? this.#begun();
+    let result: IteratorResult<E, undefined> | undefined;
+    try {
+      result = await elements.next();
+      return result;
+    } finally {
+      if ((result?.done || this.#signal?.aborted) && this.#elements === elements) this.#close();
+    }
+  }
+
+  async return(): Promise<IteratorResult<E, undefined>> {
+    this.#left = true;
+    await this.#elements?.return?.();
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  #begun(): AsyncIterator<E, undefined> {
+    const source = this.#begin();
+    const begin = () => ({ later: (wait: WaitOptions) => source.later(wait), next: () => undefined });
+    const elements = elementsOf<E>(begin, this.#signal === undefined ? {} : { signal: this.#signal })[Symbol.asyncIterator]() as AsyncIterator<E, undefined>;
+    this.#source = source;
+    this.#elements = elements;
+    return elements;
+  }
+
+  #close(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    this.#elements = undefined;
+  }
+}
+
+/** What is known of samples, as `elementSpec` tells it. @param keyDtype of the client */
+export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec["info"] {
+  return {
+    key: { dtype: keyDtype, shape: [] },
+    probability: { dtype: "f64", shape: [] },
+    tableSize: { dtype: "u32", shape: [] },
+    priority: { dtype: "f64", shape: [] },
+    timesSampled: { dtype: "u32", shape: [] },
+  };
+}
+
+/** Puts elements together. What came before an error comes before it. */
+class Batches implements Waited<SampleBatch> {
+  readonly #source: Waited<ReplaySample>;
+  readonly #n: number;
+  readonly #drops: boolean;
+  #held: ReplaySample[] = [];
+  /** What ended the last batch too early: undefined for the end. */
+  #end: { readonly error: unknown } | undefined;
+
+  constructor(source: Waited<ReplaySample>, n: number, drops: boolean) {
+    this.#source = source;
+    this.#n = n;
+    this.#drops = drops;
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  async later(wait: WaitOptions): Promise<SampleBatch | undefined> {
+    while (this.#end === undefined && this.#held.length < this.#n) {
+      try {
+        const sample = await this.#source.later(wait);
+        if (sample === undefined) this.#end = { error: undefined };
+        else this.#held.push(sample);
+      } catch (error) {
+        this.#end = { error: codeOf(error) === "TIMEOUT" ? undefined : error };
+      }
+    }
+    const held = this.#held;
+    const end = this.#end;
+    if (held.length === this.#n || (held.length > 0 && !(this.#drops && end?.error === undefined))) {
+      this.#held = [];
+      return batchOf(held);
+    }
+    this.#end = undefined;
+    if (end?.error !== undefined) throw end.error;
+    return undefined;
+  }
+}
+
+function batchOf(samples: readonly ReplaySample[]): SampleBatch {
+  const info = (name: keyof SampleInfo) => samples.map((sample) => sample.info[name]);
+  const keys = info("key");
+  const column = (data: Column["data"]) => new Column(data, [samples.length]);
+  return {
+    info: {
+      key: column(typeof keys[0] === "bigint" ? BigUint64Array.from(keys as bigint[]) : Float64Array.from(keys as number[])),
+      probability: column(Float64Array.from(info("probability") as number[])),
+      tableSize: column(Uint32Array.from(info("tableSize") as number[])),
+      priority: column(Float64Array.from(info("priority") as number[])),
+      timesSampled: column(Uint32Array.from(info("timesSampled") as number[])),
+    },
+    data: stack(samples.map((sample) => sample.data)),
+  };
+}

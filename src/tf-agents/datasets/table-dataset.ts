@@ -1,0 +1,100 @@
+/** What the datasets of a table have alike: their options, and where these come from. */
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { checkSignal, type WaitOptions, within } from "../../base/wait.ts";
+import type { Replay } from "../../replay/replay.ts";
+import { leaves, map, type Nest } from "../../schema/nest.ts";
+import { unknownTable } from "../../tables/rules.ts";
+import type { DrawnItem } from "../sampling/sample.ts";
+import { checkSampler, type SamplerOptions } from "../sampling/sampler-options.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import { isPromise } from "../settle.ts";
+import { type LeafSignature, mustAgree, type Signature } from "../signature.ts";
+import type { SampleClient, ServerInfoOptions } from "../writers/client.ts";
+import { sampleClientOf } from "../writers/local-client.ts";
+import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
+import type { Waited } from "./sample-dataset.ts";
+
+export interface SignatureOptions extends SamplerOptions {
+  /** Ends every iteration, and the wait for the signature, by throwing its reason. */
+  readonly signal?: AbortSignal;
+  /** Seconds to wait for a server, and for its answer with the signature. Default: as `serverInfo`. */
+  readonly getSignatureTimeoutSecs?: number;
+}
+
+export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatureTimeoutSecs"> {
+  /** The dtype and shape of each column, nested as data is to be; null is a dimension of any length. */
+  readonly spec: Signature;
+}
+
+/** A client, or a Replay for its own tables. */
+export type DatasetClient = SampleClient | Replay;
+
+/** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
+export interface AtOnce {
+  serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
+}
+
+const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
+
+/** The options of a dataset, checked. @throws TypeError, RangeError */
+export function resolved(client: DatasetClient, table: string, options: TableDatasetOptions) {
+  const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
+  mustBeTableName(table);
+  checkSignal(signal);
+  checkSampler(sampler);
+  return { client: sampleClientOf(client), spec: checkedSpec(spec), signal, sampler };
+}
+
+function checkedSpec(spec: Signature): Signature {
+  // What is no nest at all is refused here.
+  leaves(spec as Nest<never>);
+  const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
+  return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
+    const { dtype, shape, stored } = leaf;
+    if (shape !== null && (!Array.isArray(shape) || !shape.every(size)))
+      throw mustBe(TypeError, ["spec", ...keys].join("."), "{dtype, shape}, with null for any length", leaf);
+    return { dtype, shape, ...(stored !== undefined && { stored }) };
+  });
+}
+
+/** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
+export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolved>, table: string): Waited<DrawnItem> {
+  const items = client.sampler(table, sampler);
+  let isKnown = false;
+  const later = async (wait: WaitOptions) => {
+    if (!isKnown) {
+      const asked = client.serverInfo(wait.signal === undefined ? {} : { signal: wait.signal });
+      const own = (await within(Promise.resolve(asked), "the tables of the server", wait))[table]?.signature;
+      if (own !== undefined) mustAgree(`spec for table ${table}`, own, spec);
+      isKnown = true;
+    }
+    return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
+  };
+  // Also where nobody waits for an item: a server would go on drawing.
+  const aborted = () => items.close(signal?.reason);
+  signal?.addEventListener("abort", aborted);
+  const close = () => {
+    signal?.removeEventListener("abort", aborted);
+    items.close();
+  };
+  return { later, close };
+}
+
+/** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */
+export function withSignature<D>(client: DatasetClient, table: string, options: SignatureOptions, make: (options: TableDatasetOptions) => D): Awaitable<D> {
+  const { getSignatureTimeoutSecs: timeout, ...rest } = onlyKeys("options", options, `getSignatureTimeoutSecs, ${SAMPLER}`);
+  const { signal, ...sampler } = rest;
+  checkSignal(signal);
+  checkSampler(sampler);
+  const of = (tables: { readonly [name: string]: TableInfo }) => {
+    if (!Object.hasOwn(tables, table)) throw unknownTable(table, Object.keys(tables));
+    const { signature } = tables[table] as TableInfo;
+    if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature of its own (or give spec to the constructor)", table);
+    return make({ ...rest, spec: signature });
+  };
+  const info = sampleClientOf(client).serverInfo({
+    ...(timeout !== undefined && { timeout }),
+    ...(signal !== undefined && { signal }),
+  } satisfies ServerInfoOptions);
+  return isPromise(info) ? info.then(of) : of(info);
+}

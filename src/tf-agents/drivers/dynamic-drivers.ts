@@ -1,0 +1,134 @@
+/** TF-Agents' `DynamicStepDriver` and `DynamicEpisodeDriver`: they count steps or episodes of batched environments. */
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { integer, onlyKeys } from "../../base/error.ts";
+import { isPromise, settle, type Waiting } from "../settle.ts";
+import type { TimeStep } from "../time-step.ts";
+import type { Awaitable } from "../writers/step-client.ts";
+import { checkSignalOf } from "./drive.ts";
+import { checkParts, type Environment, functionsIn, type Observer, type Observers, type Policy, type TransitionObserver } from "./environment.ts";
+import { type DriveState, loop, type Start } from "./loop.ts";
+import { type RunOptions, startOf } from "./py-driver.ts";
+
+interface DynamicDriverOptions<O, A> {
+  /** Are called with every transition, after the observers. Its action step has the policy's state from after the action. */
+  readonly transitionObservers?: readonly TransitionObserver<O, A>[];
+}
+
+export interface DynamicStepDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
+  /** Steps of a run, those between two episodes not counted; of a batch all rows count, so there may be some more. 1 where it is left out. */
+  readonly numSteps?: number;
+}
+
+export interface DynamicEpisodeDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
+  /** Episodes of a run, each with its boundary step; of a batch all rows count. 1 where it is left out. */
+  readonly numEpisodes?: number;
+}
+
+export interface DynamicRunOptions extends RunOptions {
+  /** How often all environments are stepped at most. */
+  readonly maximumIterations?: number;
+}
+
+const MANNER = { transitionsFirst: false, shows: "after", anew: "never" } as const;
+
+/** What both have. The policy's state goes on over episodes: it is for the policy to begin anew. */
+class Driven<O, A> {
+  readonly environment: Environment<O, A>;
+  readonly policy: Policy<O, A>;
+  readonly #told: Observers<O, A>;
+
+  /** @throws TypeError */
+  constructor(
+    environment: Environment<O, A>,
+    policy: Policy<O, A>,
+    observers: readonly Observer<O, A>[],
+    transitionObservers: readonly TransitionObserver<O, A>[] = [],
+  ) {
+    this.#told = {
+      observers: functionsIn("observers", observers),
+      transitionObservers: functionsIn("transitionObservers", transitionObservers),
+      infoObservers: [],
+    };
+    checkParts(environment, policy, []);
+    this.environment = environment;
+    this.policy = policy;
+  }
+
+  loop(
+    limit: { readonly steps?: number; readonly episodes?: number },
+    { maximumIterations, signal }: DynamicRunOptions,
+    start: Start<O>,
+  ): Waiting<DriveState<O>> {
+    if (maximumIterations !== undefined) integer("maximumIterations", maximumIterations, 0);
+    checkSignalOf("signal", signal);
+    const limits = { steps: Infinity, episodes: Infinity, iterations: maximumIterations ?? Infinity, onBoundary: true, signal, ...limit };
+    return loop(this.environment, this.policy, this.#told, limits, MANNER, start);
+  }
+}
+
+export class DynamicStepDriver<O = unknown, A = unknown> {
+  readonly #driven: Driven<O, A>;
+  readonly #numSteps: number;
+  /** Where the last run stopped. */
+  #last: TimeStep<O> | undefined;
+
+  /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
+  constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[] = [], options: DynamicStepDriverOptions<O, A> = {}) {
+    pointAtCallersOf(new.target);
+    const { transitionObservers, numSteps = 1 } = onlyKeys("options", options, "transitionObservers, numSteps");
+    this.#numSteps = integer("numSteps", numSteps, 0);
+    this.#driven = new Driven(environment, policy, observers, transitionObservers);
+  }
+
+  /**
+   * Lets the policy act for so many steps. A promise only where environment, policy or an observer gives one.
+   * @param timeStep where to go on; where it is left out, where the environment stands
+   * @param policyState the policy's initial one where it is left out
+   */
+  run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions = {}): Awaitable<DriveState<O>> {
+    onlyKeys("options", options, "maximumIterations, signal");
+    const start = startOf(timeStep, policyState);
+    return settle(this.#run(start, options));
+  }
+
+  *#run(start: Start<O>, options: DynamicRunOptions): Waiting<DriveState<O>> {
+    const { environment } = this.#driven;
+    const standing = start.timeStep ?? (environment.currentTimeStep === undefined ? this.#last : yield* waitedFor(environment.currentTimeStep()));
+    const state = yield* this.#driven.loop({ steps: this.#numSteps }, options, { ...start, timeStep: standing });
+    this.#last = state.timeStep;
+    return state;
+  }
+}
+
+export class DynamicEpisodeDriver<O = unknown, A = unknown> {
+  readonly #driven: Driven<O, A>;
+  readonly #numEpisodes: number;
+
+  /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
+  constructor(
+    environment: Environment<O, A>,
+    policy: Policy<O, A>,
+    observers: readonly Observer<O, A>[] = [],
+    options: DynamicEpisodeDriverOptions<O, A> = {},
+  ) {
+    pointAtCallersOf(new.target);
+    const { transitionObservers, numEpisodes = 1 } = onlyKeys("options", options, "transitionObservers, numEpisodes");
+    this.#numEpisodes = integer("numEpisodes", numEpisodes, 0);
+    this.#driven = new Driven(environment, policy, observers, transitionObservers);
+  }
+
+  /**
+   * Lets the policy act for so many episodes, of all rows together: short ones are seen more often than long ones. A promise only where somebody gives one.
+   * @param timeStep where to go on; the environment's reset where it is left out
+   * @param policyState the policy's initial one where it is left out
+   */
+  run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions & { readonly numEpisodes?: number } = {}): Awaitable<DriveState<O>> {
+    const { numEpisodes = this.#numEpisodes } = onlyKeys("options", options, "numEpisodes, maximumIterations, signal");
+    integer("numEpisodes", numEpisodes, 0);
+    return settle(this.#driven.loop({ episodes: numEpisodes }, options, startOf(timeStep, policyState)));
+  }
+}
+
+function* waitedFor<T>(value: Awaitable<T>): Waiting<T> {
+  return isPromise(value) ? ((yield value) as T) : value;
+}

@@ -1,0 +1,126 @@
+/** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+import "../base/host.ts";
+
+export type { EpisodeFn } from "./buffers/episode-flags.ts";
+export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
+export type { ItemsOf } from "./buffers/frames.ts";
+export { PyHashedReplayBuffer } from "./buffers/py-hashed-replay-buffer.ts";
+export type { PyBufferOptions } from "./buffers/py-items.ts";
+export { PyUniformReplayBuffer } from "./buffers/py-uniform-replay-buffer.ts";
+export {
+  type ApartElement,
+  type ApartInfo,
+  type AsDatasetOptions,
+  type BufferInfo,
+  type ClearOptions,
+  type DatasetElement,
+  type Element,
+  type GetNextOptions,
+  list,
+  type ReplayBuffer,
+  type StoreOptions,
+} from "./buffers/replay-buffer.ts";
+export { type BufferClient, type KeyDtype, type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer, type Told } from "./buffers/reverb-replay-buffer.ts";
+export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
+export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
+export {
+  type InfoAndData,
+  type NoInfo,
+  PatternDataset,
+  type PatternDatasetOptions,
+  patternDatasetWithInfo,
+  type StepSource,
+  type TrajectoryOf,
+  type WithInfo,
+} from "./datasets/pattern-dataset.ts";
+export { type ElementSpec, type SampleBatch, type SampleBatches, SampleDataset } from "./datasets/sample-dataset.ts";
+export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
+export { TimestepDataset } from "./datasets/timestep-dataset.ts";
+export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";
+export { type DriveLimit, drive } from "./drivers/drive.ts";
+export {
+  DynamicEpisodeDriver,
+  type DynamicEpisodeDriverOptions,
+  type DynamicRunOptions,
+  DynamicStepDriver,
+  type DynamicStepDriverOptions,
+} from "./drivers/dynamic-drivers.ts";
+export type { Environment, InfoObserver, Observer, Outcome, Policy, TransitionObserver } from "./drivers/environment.ts";
+export type { DriveState } from "./drivers/loop.ts";
+export { PyDriver, type PyDriverOptions, type RunOptions } from "./drivers/py-driver.ts";
+export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
+export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
+export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";
+export { type Config, type ConfigOptions, createConfig, unpackPattern } from "./patterns/config.ts";
+export { createReferenceStep, type Pattern, type PatternNode, patternFromTransform, type ReferenceField, type ReferenceStep } from "./patterns/pattern.ts";
+export { constantPriorityFn, type PriorityFn, tdError } from "./patterns/priority.ts";
+export type { DrawnColumn, DrawnItem, ItemKey, ReplaySample, SampleInfo } from "./sampling/sample.ts";
+export type { Sampler, SamplerOptions } from "./sampling/sampler-options.ts";
+export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
+export type { RateLimiterInfo, TableInfo, TableSelector } from "./sampling/table-info.ts";
+export type { LeafSignature, Signature } from "./signature.ts";
+export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
+export {
+  boundary,
+  first,
+  fromTransition,
+  isBoundary,
+  isFirst,
+  isLast,
+  isMid,
+  last,
+  mid,
+  type PolicyStep,
+  replace,
+  singleStep,
+  type Trajectory,
+  type TrajectorySpec,
+  trajectorySpec,
+} from "./trajectory.ts";
+export type { ColumnsIn, Numbers, WithoutTime } from "./transitions/columns.ts";
+export {
+  type AsNStepTransitionOptions,
+  type AsTrajectoryOptions,
+  type AsTransitionOptions,
+  asHalfTransition,
+  asNStepTransition,
+  asTrajectory,
+  asTransition,
+  type Experience,
+} from "./transitions/convert.ts";
+export { type Episode, fromEpisode } from "./transitions/episode.ts";
+export { type DiscountedReturnOptions, discountedReturn, toNStepTransition } from "./transitions/n-step.ts";
+export {
+  experienceToTransitions,
+  type StepColumns,
+  type TrajectoryBatch,
+  type TrajectoryColumns,
+  type Transition,
+  type TransitionSpec,
+  toTransition,
+  toTransitionSpec,
+} from "./transitions/transition.ts";
+export type {
+  AnyLegacyWriter,
+  AnyStructuredWriter,
+  Checkpoint,
+  Client,
+  ClientLike,
+  PriorityChanges,
+  Public,
+  SampleCallOptions,
+  SampleClient,
+  SampleOf,
+  ServerInfoOptions,
+  TableClient,
+} from "./writers/client.ts";
+export type { KeepOptions, PartOf } from "./writers/fields.ts";
+export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
+export { inferSignature } from "./writers/infer-signature.ts";
+export type { LegacyWriterOptions } from "./writers/legacy-options.ts";
+export { LegacyWriter } from "./writers/legacy-writer.ts";
+export { LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
+export type { StepClient, StepWriter, StepWriterOptions } from "./writers/step-client.ts";
+export { type EndEpisodeOptions, StructuredWriter } from "./writers/structured-writer.ts";
+export { TrajectoryColumn } from "./writers/trajectory-column.ts";
+export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";

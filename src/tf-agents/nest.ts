@@ -1,0 +1,101 @@
+/** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
+
+import { mustBe } from "../base/error.ts";
+import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
+import type { ArrayOf, Dtype } from "../schema/dtype.ts";
+import { zip } from "../schema/nest.ts";
+
+/** What `each` makes of the columns at the same place of some nests, nested as the first. */
+function zipColumns(nests: readonly unknown[], each: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
+  const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
+  const isEnd = (node: unknown, keys: readonly string[]) => {
+    if (typeof node === "object" && node !== null && !ArrayBuffer.isView(node)) return isColumn(node);
+    throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column {data, shape}, or a nest of them", node);
+  };
+  return zip(nests, isEnd, (columns, keys) => {
+    const other = columns.find((column) => !isColumn(column));
+    if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", other);
+    return each(columns as readonly ColumnLike[], pathOf(keys));
+  });
+}
+
+/** What `each` makes of every column of a nest. */
+export function mapColumns(nest: unknown, each: (column: ColumnLike, path: string) => unknown): unknown {
+  return zipColumns([nest], ([column], path) => each(column as ColumnLike, path));
+}
+
+/** Item i of a batch, or step i of a sequence. */
+export function at(nest: unknown, i: number): unknown {
+  return mapColumns(slice(nest, i, i + 1), ({ data, shape }) => new Column(data, shape.slice(1)));
+}
+
+/** From the i-th to before the `end`-th along the first dimension. */
+export function slice(nest: unknown, begin: number, end: number): unknown {
+  return mapColumns(nest, ({ data, shape }) => {
+    const each = data.length / (shape[0] as number);
+    return new Column(data.slice(begin * each, end * each), [end - begin, ...shape.slice(1)]);
+  });
+}
+
+/** A batch of one as the item alone. */
+export function unbatch(nest: unknown): unknown {
+  return mapColumns(nest, ({ data, shape }) => new Column(data, shape.slice(1)));
+}
+
+/** The same item as a batch of one. */
+export function batchOfOne(nest: unknown): unknown {
+  return mapColumns(nest, ({ data, shape }) => new Column(data, [1, ...shape]));
+}
+
+/** A batch of some items of one shape. */
+export function stack(nests: readonly unknown[]): unknown {
+  return concat(nests.map(batchOfOne));
+}
+
+/** Some batches, or sequences, one after the other. */
+export function concat(nests: readonly unknown[]): unknown {
+  return zipColumns(nests, (columns, path) => {
+    const [{ data, shape }] = columns as readonly [ColumnLike];
+    const rest = shape.slice(1);
+    let rows = 0;
+    for (const column of columns) {
+      if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
+        throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
+      rows += column.shape[0] as number;
+    }
+    return new Column(joined(columns.map((column) => column.data)), [rows, ...rest]);
+  });
+}
+
+/** Arrays of one class behind each other: typed ones, or those of text. */
+export function joined(parts: readonly Column["data"][]): Column["data"] {
+  const [first] = parts as readonly [Column["data"]];
+  if (Array.isArray(first)) return (parts as readonly unknown[]).flat() as never;
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const all = new (first.constructor as new (length: number) => ArrayOf<Dtype>)(length);
+  let to = 0;
+  for (const part of parts) {
+    all.set(part as never, to);
+    to += part.length;
+  }
+  return all;
+}
+
+/** The first dimension of a nest's columns: rows of a batch, steps of a sequence. */
+export function lengthOf(nest: unknown): number {
+  let length: number | undefined;
+  mapColumns(nest, ({ shape }, path) => {
+    const [own] = shape;
+    length ??= own;
+    if (own === undefined || own !== length)
+      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first one`, `[${shape.join(", ")}]`);
+    return undefined;
+  });
+  return length ?? 0;
+}
+
+/** Numbers as a column: of shape [], where there is one and it is no batch. */
+export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
+  // Not `from`, which goes by an iterator.
+  return new Column<"f64">(values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape);
+}

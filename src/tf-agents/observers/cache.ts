@@ -1,0 +1,269 @@
+/** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
+import { mustBe, ReplayError } from "../../base/error.ts";
+import { type WaitOptions, within } from "../../base/wait.ts";
+import { hasLeft } from "../../replay/replay.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+import { Writer } from "../../tables/writer.ts";
+import { isPromise, settle, type Waiting } from "../settle.ts";
+import type { Signature } from "../signature.ts";
+import type { Trajectory } from "../trajectory.ts";
+import { LocalClient } from "../writers/local-client.ts";
+import { type Awaitable, type StepClient, type StepWriter, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
+import { StepForm } from "./step-form.ts";
+
+/** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
+export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
+
+type Call = (...args: never[]) => unknown;
+
+/**
+ * Objects that are called as functions: Python's `__call__`. No code is made from text. A class that extends it has instances which are the given function, with the class's
+ * fields and methods.
+ */
+const Callable = functions(
+  class {
+    constructor(call: Call) {
+      // biome-ignore lint/correctness/noConstructorReturn: that is what makes the object a function
+      return Object.setPrototypeOf(call, new.target.prototype);
+    }
+  },
+) as unknown as new <F extends Call>(
+  call: F,
+) => F;
+
+/** Instances have what functions have, `bind` and `call` too. */
+function functions<C extends new (...args: never[]) => object>(made: C): C {
+  Object.setPrototypeOf(made.prototype, Function.prototype);
+  return made;
+}
+
+/** What may have to wait on the way. */
+export type Work = Waiting<void>;
+
+export class Cache<S extends Spec> {
+  readonly tables: readonly string[];
+  readonly form: StepForm<S>;
+  /** Since the last reset, boundary or close. */
+  steps = 0;
+  readonly #client: StepClient<S>;
+  readonly #options: (tables: readonly string[]) => StepWriterOptions;
+  #writer: StepWriter<S> | undefined;
+  /** Whether writers of an earlier run wait to be gone on with: its own one is made with the first step then, if `resume` does not come before. */
+  #mayResume = false;
+  /** Ends what waits when the observer is closed. */
+  #closing = new AbortController();
+  /** The last of the calls that wait for room; undefined where none does. */
+  #line: Promise<unknown> | undefined;
+
+  /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
+    this.tables = tableNames(client, tableName);
+    this.form = new StepForm(client.spec);
+    this.#client = client;
+    this.#options = options;
+    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && hasLeft(client.replay);
+    if (!this.#mayResume) this.open();
+  }
+
+  get waits(): boolean {
+    return this.#line !== undefined;
+  }
+
+  /** @throws ReplayError CLOSED; as `replay.writer` where it is made only now */
+  get writer(): StepWriter<S> {
+    return this.#writer ?? this.#late();
+  }
+
+  /**
+   * Goes on with a writer that was brought back, and the episode that is open in it.
+   * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was made for something else
+   */
+  resume(writer: Writer): void {
+    if (this.#line !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
+    if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
+    const wanted = this.#options(this.tables);
+    const { keep, lanes, items } = writer.options;
+    const rules = (wanted.items ?? []) as readonly WholeRule[];
+    const fits = items.length === rules.length && items.every((rule, k) => isRule(rule, rules[k] as WholeRule));
+    if (lanes !== 1 || !fits || keep < wanted.keep) {
+      const text = (list: readonly WholeRule[]) =>
+        list.map(({ table, length, stride, priority }) => `${table} ${length}/${stride}/${priority}`).join(", ") || "none";
+      const rule = `one that this observer made: 1 lane, keep ${wanted.keep}, rules (table length/stride/priority) ${text(rules)}`;
+      throw mustBe("SPEC_MISMATCH", "writer", rule, `${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`);
+    }
+    if (writer === (this.#writer as unknown)) return;
+    this.#writer?.close();
+    this.#mayResume = false;
+    this.#writer = writer as unknown as StepWriter<S>;
+    this.steps = writer.episodeSteps;
+  }
+
+  open(): void {
+    if (this.#writer !== undefined) return;
+    const writer = this.#client.writer(this.#options(this.tables));
+    this.#mayResume = false;
+    this.#writer = writer;
+    // One with a name may be in the midst of an episode.
+    if (writer instanceof Writer) this.steps = writer.episodeSteps;
+  }
+
+  #late(): StepWriter<S> {
+    if (!this.#mayResume) throw closed();
+    this.open();
+    return this.writer;
+  }
+
+  close(): void {
+    this.steps = 0;
+    this.#mayResume = false;
+    this.#writer?.close();
+    this.#writer = undefined;
+    // What stood in line was of the episode that is given up.
+    this.#closing.abort(closed());
+    this.#closing = new AbortController();
+    this.#line = undefined;
+  }
+
+  /** The next step begins an episode; items are made of it and what follows. */
+  forget(): void {
+    this.steps = 0;
+    this.#writer?.endEpisode();
+  }
+
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
+    const { writer } = this;
+    if (this.#line === undefined) return writer.flush(options);
+    const line = this.#line.then(() => writer.flush());
+    return within(line, "letting all items in", options);
+  }
+
+  /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
+  inLine(work: () => Work): Promise<void> | undefined {
+    const { signal } = this.#closing;
+    const inTurn = () => {
+      signal.throwIfAborted();
+      return settle(work());
+    };
+    const result: Awaitable<void> = this.#line === undefined ? settle(work()) : this.#line.then(inTurn);
+    if (!isPromise(result)) return undefined;
+    const place: Promise<unknown> = result
+      .catch(() => {})
+      .then(() => {
+        if (this.#line === place) this.#line = undefined;
+      });
+    this.#line = place;
+    // The caller need not await it, and an unhandled rejection must not end the program.
+    result.catch(() => {});
+    return result;
+  }
+
+  /** Appends a step, and the items that are due with it. */
+  append(step: StepOf<S>): Work {
+    return this.#withRoom((writer) => writer.append(step));
+  }
+
+  /** An item of the last steps, in every table. */
+  *createItems(length: number, priority: number): Work {
+    for (const table of this.tables) {
+      yield* this.#withRoom((writer) => {
+        writer.createItem(table, { length, priority });
+      });
+    }
+  }
+
+  /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
+  *#withRoom(call: (writer: StepWriter<S>) => unknown): Work {
+    const { writer } = this;
+    const { signal } = this.#closing;
+    for (;;) {
+      try {
+        const taken = call(writer) as Awaitable<unknown>;
+        if (isPromise(taken)) yield taken;
+        return;
+      } catch (error) {
+        const room = isLimited(error) ? writer.flush({ signal }) : undefined;
+        if (room === undefined) throw error;
+        yield room;
+      }
+    }
+  }
+
+  /** The signature of the tables. @throws RangeError where they have none in common */
+  signature(): Awaitable<Signature> {
+    return settle(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
+
+    function* signatures(given: readonly Awaitable<Signature>[]): Waiting<Signature> {
+      const all: Signature[] = [];
+      for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
+      const different = new Set(all.map((one) => JSON.stringify(one))).size;
+      if (different !== 1)
+        throw new RangeError(`an observer needs one or more tables with the same signature, got ${all.length} tables with ${different} signatures`);
+      return all[0] as Signature;
+    }
+  }
+}
+
+/** A rule as observers make them. */
+interface WholeRule {
+  readonly table: string;
+  readonly length: number;
+  readonly stride: number;
+  readonly priority: number;
+}
+
+function isRule(a: object, b: WholeRule): boolean {
+  const { table, length, stride, priority } = a as WholeRule;
+  return table === b.table && length === b.length && stride === b.stride && priority === b.priority;
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this observer was closed: call open() or reset()");
+}
+
+export function isLimited(error: unknown): boolean {
+  return error instanceof ReplayError && error.code === "RATE_LIMITED";
+}
+
+/** What all observers have: a function of a step, and the cache behind it. */
+export abstract class CachedObserver<S extends Spec> extends Callable<ObserverCall<S>> {
+  readonly #cache: Cache<S>;
+
+  constructor(cache: Cache<S>, call: ObserverCall<S>) {
+    super(call);
+    this.#cache = cache;
+  }
+
+  /** Steps since the last reset, boundary or close; of an episode that is longer than `maxSequenceLength`, so many. */
+  get cachedSteps(): number {
+    return this.#cache.steps;
+  }
+
+  /**
+   * Goes on with a writer that `Replay.open` or `Replay.restore` brought back (`replay.writers`), in the midst of its episode. It must be one that such an observer made,
+   * with the same options; the writer that this observer has is closed.
+   * @throws ReplayError SPEC_MISMATCH for another writer · OUT_OF_TURN while calls wait for room · CLOSED
+   */
+  resume(writer: Writer): void {
+    this.#cache.resume(writer);
+  }
+
+  /** Opens it again after `close`; does nothing where it is open. */
+  open(): void {
+    this.#cache.open();
+  }
+
+  /** Forgets the cached steps. Items that were made stay. */
+  close(): void {
+    this.#cache.close();
+  }
+
+  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
+  flush(options?: WaitOptions): Promise<void> | undefined {
+    return this.#cache.flush(options);
+  }
+
+  /** The signature that the tables have in common. @throws RangeError where they have none */
+  getTableSignature(): Awaitable<Signature> {
+    return this.#cache.signature();
+  }
+}

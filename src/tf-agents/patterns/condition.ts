@@ -1,0 +1,148 @@
+/** When a config is applied: comparisons of counts and of scalar fields. Reverb's `Condition`. */
+import { finite, integer, mustBe } from "../../base/error.ts";
+import { DTYPES, isDtype } from "../../schema/dtype.ts";
+import { leafText, type RowLeaf } from "../../schema/leaf.ts";
+import { named } from "../../schema/nest.ts";
+import type { FoundLeaf, IsAny, Spec } from "../../schema/spec.ts";
+import { mapFields } from "./pattern.ts";
+
+/** What is compared. */
+export type Subject = "stepIndex" | "stepsSinceApplied" | "isEndEpisode" | "data";
+export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
+
+/** Numbers of 32 bits: what they are compared with. */
+const MIN = -(2 ** 31);
+const MAX = 2 ** 31 - 1;
+
+/** A comparison that is complete. */
+export class Condition {
+  readonly of: Subject;
+  /** Of `data`: the field. */
+  readonly leaf: FoundLeaf | undefined;
+  readonly mod: number | undefined;
+  readonly comparison: Comparison;
+  readonly value: number;
+
+  /** Made by the functions below. */
+  constructor({ of, leaf, mod }: Compared, comparison: Comparison, value: number) {
+    this.of = of;
+    this.leaf = leaf;
+    this.mod = mod;
+    this.comparison = comparison;
+    this.value = value;
+    Object.freeze(this);
+  }
+
+  /** The number of the newest step in its episode; the first is 0. */
+  static stepIndex(): Comparable {
+    return new Comparable({ of: "stepIndex" });
+  }
+
+  /** Steps since the config last made an item, the newest one included; at first since the writer was made. Steps without a value in any field that its writer's configs name do not count. */
+  static stepsSinceApplied(): Comparable {
+    return new Comparable({ of: "stepsSinceApplied" });
+  }
+
+  /** Whether the episode ends with the newest step. Such a config is tried in `endEpisode`, and nowhere else. */
+  static isEndEpisode(): Condition {
+    return new Condition({ of: "isEndEpisode" }, "eq", 1);
+  }
+
+  /**
+   * A field of the newest step, which must be one number or flag. In a step that leaves it out, no comparison holds.
+   * @throws TypeError, RangeError for what is no spec; RangeError where a field of several numbers, or of text, is compared
+   */
+  static data<const S extends Spec>(spec: S): ComparableStep<S> {
+    return mapFields(spec, (leaf) => new Comparable({ of: "data", leaf })) as ComparableStep<S>;
+  }
+}
+
+/** Of each leaf of a spec what can be compared. */
+export type ComparableStep<S> =
+  // biome-ignore lint/suspicious/noExplicitAny: of any spec, any field can be named
+  IsAny<S> extends true ? any : S extends RowLeaf ? Comparable : { readonly [K in keyof S]: ComparableStep<S[K]> };
+
+interface Compared {
+  readonly of: Subject;
+  readonly leaf?: FoundLeaf;
+  readonly mod?: number;
+}
+
+/** A condition without its comparison. Each method throws TypeError, RangeError for a value that is no number of 32 bits; of a float field it may be any finite number. */
+export class Comparable {
+  readonly #compared: Compared;
+
+  constructor(compared: Compared) {
+    this.#compared = compared;
+  }
+
+  /** The remainder of the division by an integer >= 1; of a negative number it is negative, or 0. @throws TypeError, RangeError */
+  mod(divisor: number): Comparable {
+    this.#scalar();
+    return new Comparable({ ...this.#compared, mod: integer(`the divisor of mod in ${this.#name}`, divisor, 1, MAX) });
+  }
+  eq(value: number | boolean): Condition {
+    return this.#made("eq", value);
+  }
+  ne(value: number | boolean): Condition {
+    return this.#made("ne", value);
+  }
+  lt(value: number | boolean): Condition {
+    return this.#made("lt", value);
+  }
+  le(value: number | boolean): Condition {
+    return this.#made("le", value);
+  }
+  gt(value: number | boolean): Condition {
+    return this.#made("gt", value);
+  }
+  ge(value: number | boolean): Condition {
+    return this.#made("ge", value);
+  }
+
+  #made(comparison: Comparison, given: number | boolean): Condition {
+    this.#scalar();
+    const { leaf, mod } = this.#compared;
+    const value = typeof given === "boolean" ? Number(given) : given;
+    const subject = `the value of ${comparison} in ${this.#name}`;
+    const isFloat = leaf !== undefined && isDtype(leaf.leaf.dtype) && DTYPES[leaf.leaf.dtype].float;
+    if (isFloat) finite(subject, value);
+    // No remainder is negative where nobody counts below 0.
+    else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
+    return new Condition(this.#compared, comparison, value);
+  }
+
+  #scalar(): void {
+    const { leaf } = this.#compared;
+    if (leaf === undefined || (isDtype(leaf.leaf.dtype) && leaf.size === 1)) return;
+    throw mustBe(RangeError, `Condition.data of ${named(leaf.keys)}`, "of a field that is one number or flag", leafText(leaf.leaf.dtype, leaf.shape));
+  }
+
+  get #name(): string {
+    const { of, leaf } = this.#compared;
+    return leaf === undefined ? of : named(leaf.keys);
+  }
+}
+
+/** What a condition says of a number. */
+export function testOf({ comparison, mod, value: given, leaf }: Condition): (number: number | bigint) => boolean {
+  const compare = COMPARISONS[comparison];
+  // A number that a leaf rounds is compared as it is stored, with one that is rounded alike.
+  const isRounded = leaf?.leaf.dtype === "f32";
+  const value = isRounded ? Math.fround(given) : given;
+  if (isRounded) return (number) => compare(mod === undefined ? Math.fround(Number(number)) : Math.fround(Number(number)) % mod, value);
+  if (mod === undefined) return (number) => compare(number, value);
+  const big = BigInt(mod);
+  return (number) => compare(typeof number === "bigint" ? Number(number % big) : number % mod, value);
+}
+
+const COMPARISONS: { readonly [C in Comparison]: (a: number | bigint, b: number) => boolean } = {
+  // biome-ignore lint/suspicious/noDoubleEquals: a bigint is never identical to a number
+  eq: (a, b) => a == b,
+  // biome-ignore lint/suspicious/noDoubleEquals: the same
+  ne: (a, b) => a != b,
+  lt: (a, b) => a < b,
+  le: (a, b) => a <= b,
+  gt: (a, b) => a > b,
+  ge: (a, b) => a >= b,
+};

@@ -1,0 +1,69 @@
+/** What a structured writer makes: items of a pattern, for a table, whenever some conditions hold. Reverb's `StructuredWriterConfig`. */
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { Comparable, Condition } from "./condition.ts";
+import { nodesOf, type Pattern } from "./pattern.ts";
+import { constantPriorityFn, PriorityFn } from "./priority.ts";
+
+export interface ConfigOptions {
+  /** All must hold. Left out or empty: an item whenever there are steps enough. */
+  readonly conditions?: readonly Condition[];
+  /** Default: 1. */
+  readonly priority?: PriorityFn;
+}
+
+/** Made by `createConfig`. */
+export class Config<P extends Pattern = Pattern> {
+  readonly pattern: P;
+  readonly table: string;
+  readonly conditions: readonly Condition[];
+  readonly priority: PriorityFn;
+
+  constructor(pattern: P, table: string, conditions: readonly Condition[], priority: PriorityFn) {
+    this.pattern = pattern;
+    this.table = table;
+    this.conditions = conditions;
+    this.priority = priority;
+    Object.freeze(this);
+  }
+}
+
+/**
+ * Reverb's `create_config`. A pattern that no writer could take is refused here.
+ * @throws TypeError, RangeError for a pattern without nodes, or with two of one dotted name; a table without a name; a condition without a comparison
+ */
+export function createConfig<P extends Pattern>(pattern: P, table: string, options: ConfigOptions = {}): Config<P> {
+  const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
+  const names = nodesOf(pattern).map(({ keys }) => nameOf(keys));
+  if (names.length === 0) throw mustBe(RangeError, "pattern", "a nest with at least one node, as { x: step.field.at(-1) }", pattern);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw mustBe(RangeError, "pattern", "without two nodes of the same dotted name", twice);
+  if (typeof table !== "string") throw mustBe(TypeError, "table", "a string", table);
+  if (table === "") throw mustBe(RangeError, "table", "the name of a table", table);
+  if (!Array.isArray(conditions)) throw mustBe(TypeError, "conditions", "an array of conditions", conditions);
+  conditions.forEach((condition: unknown, i) => {
+    if (condition instanceof Comparable) throw mustBe(TypeError, `conditions[${i}]`, "compared with a number, as Condition.stepIndex().ge(2)", condition);
+    if (!(condition instanceof Condition)) throw mustBe(TypeError, `conditions[${i}]`, "made by Condition", condition);
+  });
+  if (!(priority instanceof PriorityFn)) throw mustBe(TypeError, "priority", "made by constantPriorityFn or tdError", priority);
+  return new Config(pattern, table, Object.freeze([...conditions]), priority);
+}
+
+/** The pattern of a config, nested as it was. Reverb's `unpack_pattern`. @throws TypeError for another thing */
+export function unpackPattern<P extends Pattern>(config: Config<P>): P {
+  if (!(config instanceof Config)) throw mustBe(TypeError, "config", "made by createConfig", config);
+  return config.pattern;
+}
+
+/** What batches call the column of a node: its path, dotted. */
+export function nameOf(keys: readonly string[]): string {
+  return keys.join(".") || "value";
+}
+
+/** @throws TypeError, RangeError for what is no list of at least one config */
+export function mustBeConfigs(configs: unknown): asserts configs is readonly Config[] {
+  if (!Array.isArray(configs)) throw mustBe(TypeError, "configs", "an array of configs", configs);
+  if (configs.length === 0) throw mustBe(RangeError, "configs", "an array of at least one config", configs);
+  configs.forEach((config, i) => {
+    if (!(config instanceof Config)) throw mustBe(TypeError, `configs[${i}]`, "made by createConfig", config);
+  });
+}

@@ -1,0 +1,71 @@
+/** What is known of a table: its definition and its counts. Reverb's `TableInfo`. */
+import type { RateLimiter } from "../../schema/rate-limiter.ts";
+import type { Selector } from "../../schema/selector.ts";
+import type { ResolvedTableOptions, Table } from "../../tables/table.ts";
+import type { Signature } from "../signature.ts";
+
+/** A selector, or one of a server that this version does not have. */
+export type TableSelector = Selector | { readonly kind: "unknown" };
+
+export interface TableInfo {
+  readonly name: string;
+  readonly sampler: TableSelector;
+  readonly remover: TableSelector;
+  readonly maxSize: number;
+  /** 0: no limit. */
+  readonly maxTimesSampled: number;
+  readonly rateLimiterInfo: RateLimiterInfo;
+  /** The table's own, where it has one. */
+  readonly signature: Signature | undefined;
+  readonly currentSize: number;
+  /** Episodes of which the table has items. */
+  readonly numEpisodes: number;
+  /** How often the last item of an episode has left. */
+  readonly numDeletedEpisodes: number;
+  /** Items that were sampled at least once. */
+  readonly numUniqueSamples: number;
+}
+
+/** The limiter's bounds, and the calls that it has let pass. */
+export interface RateLimiterInfo {
+  readonly samplesPerInsert: number;
+  readonly minSizeToSample: number;
+  readonly minDiff: number;
+  readonly maxDiff: number;
+  readonly insertStats: { readonly completed: number };
+  readonly sampleStats: { readonly completed: number };
+}
+
+/** The counts of a table that nothing has happened to. */
+const NO_COUNTS = { size: 0, episodes: 0, deletedEpisodes: 0, uniqueSamples: 0, inserts: 0, samples: 0 };
+
+/** @param counts of a table in use */
+export function infoOf(
+  name: string,
+  { sampler, remover, maxSize, maxTimesSampled, rateLimiter }: Omit<ResolvedTableOptions, "maxSteps" | "maxPending">,
+  signature: Signature | undefined,
+  counts: typeof NO_COUNTS = NO_COUNTS,
+): TableInfo {
+  return {
+    name,
+    sampler,
+    remover,
+    maxSize,
+    maxTimesSampled: maxTimesSampled === Number.MAX_SAFE_INTEGER ? 0 : maxTimesSampled,
+    rateLimiterInfo: limiterInfo(rateLimiter, counts.inserts, counts.samples),
+    signature,
+    currentSize: counts.size,
+    numEpisodes: counts.episodes,
+    numDeletedEpisodes: counts.deletedEpisodes,
+    numUniqueSamples: counts.uniqueSamples,
+  };
+}
+
+/** Of a table in this process. O(1) */
+export function tableInfo(table: Table, signature: Signature | undefined): TableInfo {
+  return infoOf(table.name, table.options, signature, table.stats());
+}
+
+function limiterInfo({ samplesPerInsert, minSize, minDiff, maxDiff }: RateLimiter, inserts: number, samples: number): RateLimiterInfo {
+  return { samplesPerInsert, minSizeToSample: minSize, minDiff, maxDiff, insertStats: { completed: inserts }, sampleStats: { completed: samples } };
+}

@@ -1,0 +1,103 @@
+/** The definition of a table, as servers of Reverb list them. Reverb's `Table`. */
+import { pointAtCallersOf } from "../../base/caller.ts";
+import { integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { MAX_ITEMS } from "../../base/limits.ts";
+import { checkRateLimiter, minSize, queueLimiter, type RateLimiter } from "../../schema/rate-limiter.ts";
+import { fifo, lifo, type Selector, uniform } from "../../schema/selector.ts";
+import type { TableOptions } from "../../tables/table.ts";
+import type { Signature } from "../signature.ts";
+import { infoOf, type TableInfo } from "./table-info.ts";
+
+/** A table's options, with its name and what its items must look like. */
+export interface NamedTable extends TableOptions {
+  readonly name: string;
+  readonly signature?: Signature | undefined;
+}
+
+/** What makes a table, all but its name as in `new Replay`; `maxTimesSampled: 0` is no limit. */
+export type TableArguments = NamedTable;
+
+const OPTIONS = "name, maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending, signature";
+
+/** For clients: says that a table of this definition is in use. */
+export let inUse: (table: Table, info: () => TableInfo) => void;
+
+export class Table implements NamedTable {
+  readonly name: string;
+  readonly maxSize: number;
+  readonly sampler: Selector;
+  readonly remover: Selector;
+  readonly rateLimiter: RateLimiter;
+  declare readonly maxTimesSampled?: number;
+  declare readonly maxSteps?: number;
+  declare readonly maxPending?: number;
+  declare readonly signature?: Signature;
+  #live: (() => TableInfo) | undefined;
+
+  static {
+    inUse = (table, info) => {
+      table.#live = info;
+    };
+  }
+
+  /** @throws RangeError for an empty name, a size below 1 · TypeError */
+  constructor(options: TableArguments) {
+    pointAtCallersOf(new.target);
+    const {
+      name,
+      maxSize,
+      sampler = uniform(),
+      remover = fifo(),
+      rateLimiter = minSize(1),
+      maxTimesSampled = 0,
+      ...rest
+    } = onlyKeys("table", options, OPTIONS);
+    if (typeof name !== "string") throw mustBe(TypeError, "name", "a string", name);
+    if (name === "") throw mustBe(RangeError, "name", "a string that is not empty", name);
+    this.name = name;
+    this.maxSize = integer("maxSize", maxSize, 1, MAX_ITEMS);
+    for (const [role, value] of Object.entries({ sampler, remover }))
+      if (typeof value?.kind !== "string") throw mustBe(TypeError, role, "a selector, such as uniform()", value);
+    this.sampler = sampler;
+    this.remover = remover;
+    checkRateLimiter("rateLimiter", rateLimiter);
+    this.rateLimiter = rateLimiter;
+    // What is left out has no field: clients read these as options.
+    const limits = { ...rest, ...(integer("maxTimesSampled", maxTimesSampled, 0) > 0 && { maxTimesSampled }) };
+    for (const [key, value] of Object.entries(limits)) if (value !== undefined) Object.assign(this, { [key]: value });
+    Object.freeze(this);
+  }
+
+  /** A queue: oldest first, each item once; whoever inserts waits while it is full. */
+  static queue(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
+    return used(fifo(), name, maxSize, options);
+  }
+
+  /** A stack: newest first, each item once; whoever inserts waits while it is full. */
+  static stack(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
+    return used(lifo(), name, maxSize, options);
+  }
+
+  /** The definition of another table: this one with some options changed. The rate limiter keeps its bounds, whatever `maxSize`. @throws as `new Table` */
+  replace(options: Partial<TableArguments>): Table {
+    return made({ ...this, ...onlyKeys("table", options, OPTIONS) });
+  }
+
+  /** The definition, with the counts of the table that the newest client has made of it; zeros before. */
+  get info(): TableInfo {
+    const { name, maxTimesSampled = Number.MAX_SAFE_INTEGER, signature } = this;
+    return this.#live?.() ?? infoOf(name, { ...this, maxTimesSampled }, signature);
+  }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function made(options: TableArguments): Table {
+  return new Table(options);
+}
+
+function used(order: Selector, name: string, maxSize: number, options: { readonly signature?: Signature }): Table {
+  const { signature } = onlyKeys("options", options, "signature");
+  integer("maxSize", maxSize, 1, MAX_ITEMS);
+  const once = { sampler: order, remover: order, maxTimesSampled: 1, rateLimiter: queueLimiter(maxSize) };
+  return made({ name, maxSize, ...once, ...(signature !== undefined && { signature }) });
+}

@@ -1,0 +1,104 @@
+/** Signatures: what the items of a table look like, column by column. */
+import { mustBe, ReplayError } from "../base/error.ts";
+import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
+import { leaves, map, type Nest } from "../schema/nest.ts";
+import type { Spec } from "../schema/spec.ts";
+
+/** What the items of a table look like, of a spec the steps' leaves, each with a first dimension of any length (null). */
+export type Signature = Nest<LeafSignature>;
+export interface LeafSignature {
+  /** What the column is read as. "unknown": a column of a server's table that cannot be read here. */
+  readonly dtype: RowLeaf["dtype"] | "unknown";
+  /** A size of null is any length, a shape of null any shape. */
+  readonly shape: readonly (number | null)[] | null;
+  /** The data type on the server if that is another one, such as "float16". Such a column can be read, and not written. */
+  readonly stored?: string;
+}
+
+/** A column of an item to be. */
+export interface Shaped {
+  readonly dtype: RowLeaf["dtype"];
+  readonly shape: readonly number[];
+}
+
+/** The signature of whole items: the steps' leaves, each with a first dimension of any length. */
+export function signatureOf(spec: Spec): Signature {
+  return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: [null, ...shapeOf(leaf)] }));
+}
+
+/** Whether a column has a signature's dtype and shape. */
+export function fits({ dtype, shape }: LeafSignature, column: Shaped): boolean {
+  if (column.dtype !== dtype) return false;
+  return shape === null || (column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]));
+}
+
+export function signatureText({ dtype, shape, stored }: LeafSignature): string {
+  const read =
+    shape === null
+      ? `${dtype} of any shape`
+      : leafText(
+          dtype,
+          shape.map((n) => n ?? "any"),
+        );
+  return stored === undefined ? read : `${read} (${stored} on the server)`;
+}
+
+/** The leaves of signatures, of which many items are asked. */
+const LEAVES = new WeakMap<object, ReturnType<typeof leaves<LeafSignature>>>();
+
+function leavesOf(signature: Signature) {
+  let found = LEAVES.get(signature);
+  if (found === undefined) {
+    found = leaves(signature);
+    LEAVES.set(signature, found);
+  }
+  return found;
+}
+
+/**
+ * @param steps the leaves of the steps that the columns are made of, where a signature may tell of these as well
+ * @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs or is of a data type that cannot be
+ * written; their names do not count
+ */
+export function mustFit(table: string, signature: Signature | undefined, columns: readonly Shaped[], steps?: readonly Shaped[]): void {
+  if (signature === undefined) return;
+  const wanted = leavesOf(signature);
+  if (columns.length !== wanted.length)
+    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `an object with ${wanted.length} columns, like the table's signature`, columns);
+  for (let i = 0; i < wanted.length; i++) {
+    const { keys, leaf } = wanted[i] as (typeof wanted)[number];
+    const column = columns[i] as Shaped;
+    const name = keys.join(".") || "the only one";
+    if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
+    if (fits(leaf, column) || (steps !== undefined && fits(leaf, steps[i] as Shaped))) continue;
+    const rule = `as ${name} of its signature, ${signatureText(leaf)}`;
+    throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
+  }
+}
+
+/** The error for a column whose data type only other clients can write. */
+function unwritable(table: string, name: string, stored: string, { dtype, shape }: Shaped): ReplayError {
+  return new ReplayError(
+    "SPEC_MISMATCH",
+    `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with Reverb's client for Python, or give the column another data type in the signature`,
+  );
+}
+
+/** @param subject what the spec is called in errors @throws ReplayError SPEC_MISMATCH where no item could be as a table's signature and a spec of its items both say */
+export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
+  const [own, asked] = [leaves(signature), leaves(spec)];
+  if (own.length !== asked.length) throw mustBe("SPEC_MISMATCH", subject, `of ${own.length} columns, like the table's signature`, `${asked.length} columns`);
+  asked.forEach(({ keys, leaf }, i) => {
+    const { leaf: wanted } = own[i] as (typeof own)[number];
+    if (!agree(wanted, leaf))
+      throw mustBe("SPEC_MISMATCH", `${keys.join(".") || "the only column"} of ${subject}`, `as its signature, ${signatureText(wanted)}`, signatureText(leaf));
+  });
+}
+
+/** Whether some column could be as both. */
+function agree(a: LeafSignature, b: LeafSignature): boolean {
+  if (a.dtype !== b.dtype) return false;
+  const { shape } = a;
+  if (shape === null || b.shape === null) return true;
+  return shape.length === b.shape.length && b.shape.every((n, k) => n === null || (shape[k] ?? n) === n);
+}

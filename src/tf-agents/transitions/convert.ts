@@ -1,0 +1,181 @@
+/** Experience in the form that a learner asks for, checked against its spec. After TF-Agents' `data_converter`. */
+
+import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import { Column } from "../../schema/column.ts";
+import { f32 } from "../../schema/constructors.ts";
+import { isLeaf, sizeOf } from "../../schema/leaf.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { TrajectorySpec } from "../trajectory.ts";
+import { blankLike, copyRows, eachColumn } from "./columns.ts";
+import { type Fitted, held, type Outer } from "./fit.ts";
+import { toNStepTransition } from "./n-step.ts";
+import { checkTrajectorySpec, type TrajectoryBatch, type Transition, toTransition, toTransitionSpec, transitionOf, withoutTime } from "./transition.ts";
+
+type Specs = TrajectorySpec<Spec, Spec, Spec>;
+
+/** What a learner may be given: trajectories, or transitions. */
+export type Experience = TrajectoryBatch | Transition<unknown>;
+
+export interface AsTrajectoryOptions {
+  /** How many steps there must be; any where it is left out. */
+  readonly sequenceLength?: number;
+  /** 2: batch and time; 1: batch. 2 where it is left out. */
+  readonly numOuterDims?: 1 | 2;
+}
+
+/**
+ * A trajectory that fits the spec: checked, and without the keys that the spec does not have. A transition becomes the trajectory of its first step. Nothing is copied.
+ * @throws TypeError for what is neither · SPEC_MISMATCH for another structure, shape, dtype or number of steps
+ */
+export function asTrajectory<const S extends Specs>(spec: S, value: Experience, options: AsTrajectoryOptions = {}): Fitted<S> {
+  checkTrajectorySpec(spec);
+  const { sequenceLength, numOuterDims = 2 } = onlyKeys("options", options, "sequenceLength, numOuterDims");
+  integer("numOuterDims", numOuterDims, 1, 2);
+  if (sequenceLength !== undefined) integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
+  if (sequenceLength !== undefined && numOuterDims === 1)
+    throw mustBe(RangeError, "sequenceLength", "left out where numOuterDims is 1, which has no time", sequenceLength);
+  return fitTrajectory(spec, isTransition(value) ? repacked(value) : mustBeTrajectory(value), numOuterDims, sequenceLength);
+}
+
+export interface AsTransitionOptions {
+  /** Whether transitions have no dimension of time: of a trajectory of two steps, or of a transition [B]. false where it is left out. */
+  readonly squeezeTimeDim?: boolean;
+  /** Whether what was seen first comes before what was seen next, for networks that read sequences. false where it is left out. */
+  readonly prependT0ToNextTimeStep?: boolean;
+  /** The spec of a policy's state in a transition; empty where it is left out. It has no dimension of time. */
+  readonly policyStateSpec?: Spec;
+}
+
+/**
+ * The transitions of a trajectory [B, T], or a transition, checked, and without the keys that the spec does not have.
+ * @throws as asTrajectory
+ */
+export function asTransition(spec: Specs, value: Experience, options: AsTransitionOptions = {}): Transition {
+  checkTrajectorySpec(spec);
+  const {
+    squeezeTimeDim,
+    prependT0ToNextTimeStep = false,
+    policyStateSpec,
+  } = checkTransitionOptions(options, "squeezeTimeDim, prependT0ToNextTimeStep, policyStateSpec");
+  flag("prependT0ToNextTimeStep", prependT0ToNextTimeStep);
+  if (squeezeTimeDim && prependT0ToNextTimeStep)
+    throw mustBe(RangeError, "prependT0ToNextTimeStep", "false where squeezeTimeDim is true: there is no time to prepend to", true);
+  const outer = squeezeTimeDim ? 1 : 2;
+  if (isTransition(value)) return prepended(fitTransition(spec, value, outer, policyStateSpec), prependT0ToNextTimeStep);
+  const transitions = toTransition(fitTrajectory(spec, mustBeTrajectory(value), 2, squeezeTimeDim ? 2 : undefined)) as unknown as Transition<never>;
+  return prepended(squeezeTimeDim ? withoutTime(transitions) : transitions, prependT0ToNextTimeStep);
+}
+
+/**
+ * Every step of a trajectory [B, T] as a transition of which nothing is known that was seen next: its observation is a zero, f32 [B, T]. A transition must be of that form.
+ * @param options squeezeTimeDim: whether transitions have no dimension of time, of a trajectory of one step; false where it is left out
+ * @throws as asTrajectory
+ */
+export function asHalfTransition(spec: Specs, value: Experience, options: Omit<AsTransitionOptions, "prependT0ToNextTimeStep"> = {}): Transition {
+  checkTrajectorySpec(spec);
+  const { squeezeTimeDim, policyStateSpec } = checkTransitionOptions(options, "squeezeTimeDim, policyStateSpec");
+  if (isTransition(value)) return fitTransition(spec, value, squeezeTimeDim ? 1 : 2, policyStateSpec, f32());
+  const trajectory = fitTrajectory(spec, mustBeTrajectory(value), 2, squeezeTimeDim ? 1 : undefined) as never as Parameters<typeof transitionOf>[0];
+  const { data, shape } = trajectory.discount;
+  const half = transitionOf(trajectory, new Column(new Float32Array(data.length), [...shape]));
+  return (squeezeTimeDim ? withoutTime(half) : half) as unknown as Transition;
+}
+
+export interface AsNStepTransitionOptions {
+  /** What a step later counts. */
+  readonly gamma: number;
+  /** How many steps the transition must be over: a trajectory has one more. Any where it is left out. */
+  readonly n?: number;
+  /** As for asTransition. */
+  readonly policyStateSpec?: Spec;
+}
+
+/**
+ * `toNStepTransition` of a trajectory [B, n + 1], or a transition [B], checked, and without the keys that the spec does not have.
+ * @throws as asTrajectory
+ */
+export function asNStepTransition(spec: Specs, value: Experience, options: AsNStepTransitionOptions): Transition {
+  checkTrajectorySpec(spec);
+  const { gamma, n, policyStateSpec } = onlyKeys("options", options, "gamma, n, policyStateSpec");
+  if (n !== undefined) integer("n", n, 1, MAX_LENGTH);
+  if (isTransition(value)) return fitTransition(spec, value, 1, policyStateSpec);
+  return toNStepTransition(fitTrajectory(spec, mustBeTrajectory(value), 2, n === undefined ? undefined : n + 1), gamma) as unknown as Transition;
+}
+
+function checkTransitionOptions<T extends AsTransitionOptions>(options: T, keys: string): T & { readonly squeezeTimeDim: boolean } {
+  const { squeezeTimeDim = false } = onlyKeys("options", options, keys);
+  flag("squeezeTimeDim", squeezeTimeDim);
+  return { ...options, squeezeTimeDim };
+}
+
+function isTransition(value: Experience): value is Transition<unknown> {
+  return typeof value === "object" && value !== null && ["timeStep", "actionStep", "nextTimeStep"].every((part) => part in value);
+}
+
+function mustBeTrajectory(value: Experience): TrajectoryBatch {
+  if (typeof value === "object" && value !== null && "stepType" in value && "nextStepType" in value) return value as TrajectoryBatch;
+  throw mustBe(TypeError, "value", "a trajectory, or a transition with timeStep, actionStep and nextTimeStep", value);
+}
+
+/** @throws SPEC_MISMATCH */
+function fitTrajectory<S extends Spec>(spec: S, value: unknown, outer: Outer, steps: number | undefined): Fitted<S> {
+  return held(spec, value, { subject: "value", outer, steps });
+}
+
+/** @throws SPEC_MISMATCH @param nextObservation where it is not that of the spec */
+function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, state: Spec = [], nextObservation?: Spec): Transition {
+  const { timeStep, actionStep, nextTimeStep } = toTransitionSpec(spec);
+  const { action, info } = actionStep;
+  const next = nextObservation === undefined ? nextTimeStep : { ...nextTimeStep, observation: nextObservation };
+  const { state: given = [], ...step } = (value.actionStep ?? {}) as { readonly state?: unknown };
+  const fitted = held(
+    { timeStep, actionStep: { action, info }, nextTimeStep: next } as Spec,
+    { ...value, actionStep: step },
+    { subject: "value", outer },
+  ) as never as Transition;
+  const none = !isLeaf(state) && Object.keys(state).length === 0;
+  const [batch] = (fitted.timeStep as unknown as { readonly discount: Column }).discount.shape;
+  // A state has no dimension of time; where none is asked for, none may be there.
+  if (none && Object.keys(given as object).length > 0)
+    throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "left out, or described by policyStateSpec", given);
+  const fittedState = none ? [] : held(state, given, { subject: "value.actionStep.state", outer: 1, rows: batch });
+  return { ...fitted, actionStep: { ...fitted.actionStep, state: fittedState } };
+}
+
+/** The trajectory of what a transition begins with. */
+function repacked({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): TrajectoryBatch {
+  const { stepType, observation } = (timeStep ?? {}) as { readonly [field: string]: never };
+  const { stepType: nextStepType, reward, discount } = (nextTimeStep ?? {}) as { readonly [field: string]: never };
+  return {
+    stepType,
+    observation,
+    action: actionStep?.action,
+    policyInfo: actionStep?.info ?? [],
+    nextStepType,
+    reward,
+    discount,
+  } as unknown as TrajectoryBatch;
+}
+
+/** What was seen first, before what was seen next: [B, T + 1, …]. Of no steps nothing was seen: [B, 0, …]. */
+function prepended(transition: Transition<unknown>, wanted: boolean): Transition {
+  if (!wanted) return transition as Transition;
+  const { timeStep, nextTimeStep } = transition as Transition<{ readonly observation: unknown }>;
+  const firsts: Column[] = [];
+  eachColumn("observation", timeStep.observation, [], (column) => firsts.push(column));
+  let i = 0;
+  const observation = eachColumn("observation", nextTimeStep.observation, [], (next) => {
+    const before = firsts[i++] as Column;
+    const [rows = 0, steps = 0, ...rest] = next.shape;
+    const [, was = 0] = before.shape;
+    if (was === 0) return next;
+    const each = sizeOf(rest);
+    const data = blankLike(next.data, rows * (steps + 1) * each);
+    const toStride = (steps + 1) * each;
+    copyRows(before.data, data, { rows, from: 0, stride: was * each, to: 0, toStride, each });
+    copyRows(next.data, data, { rows, from: 0, stride: steps * each, to: each, toStride, each: steps * each });
+    return new Column(data, [rows, steps + 1, ...rest]);
+  });
+  return { ...transition, nextTimeStep: { ...nextTimeStep, observation } } as unknown as Transition;
+}

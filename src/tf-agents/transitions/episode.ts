@@ -1,0 +1,53 @@
+/** A trajectory of one whole episode. After TF-Agents' `trajectory.from_episode`. */
+
+import { mustBe, onlyKeys } from "../../base/error.ts";
+import { Column } from "../../schema/column.ts";
+import { leaves } from "../../schema/nest.ts";
+import { StepType } from "../time-step.ts";
+import { type ColumnsIn, eachColumn, leading, type Numbers, numbersIn } from "./columns.ts";
+import type { TrajectoryColumns } from "./transition.ts";
+
+export interface Episode<O = unknown, A = unknown, P = readonly []> {
+  readonly observation: O;
+  readonly action: A;
+  /** Empty where it is left out. */
+  readonly policyInfo?: P;
+  readonly reward: Numbers;
+  /** All ones where it is left out: say 0 at the end of an episode that ended for good. */
+  readonly discount?: Numbers;
+}
+
+/**
+ * The trajectory of an episode, each array [T, …]: the first step is FIRST, what follows the last one is LAST. Arrays are taken as they are. `toTransition` leaves the last
+ * step out, so give one more where its reward counts. An episode without steps is a trajectory without steps.
+ * @throws RangeError for what has no dimension of time · TypeError, SPEC_MISMATCH for what are no columns of so many steps
+ */
+export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>> {
+  const { observation, action, policyInfo = [], reward, discount } = onlyKeys("episode", episode, "observation, action, policyInfo, reward, discount");
+  const [subject, clock] = discount === undefined ? ["episode.reward", firstOf(reward)] : ["episode.discount", discount];
+  const [steps] = numbersIn(subject, clock, "f32").shape;
+  if (steps === undefined) throw mustBe(RangeError, subject, "of at least one dimension, of time", clock);
+  const lead = [steps];
+  const of = <N>(field: string, nest: N) => eachColumn(`episode.${field}`, nest, lead, (column) => column) as ColumnsIn<N>;
+  const stepType = new Int32Array(steps).fill(StepType.MID);
+  const nextStepType = new Int32Array(steps).fill(StepType.MID);
+  if (steps > 0) {
+    stepType[0] = StepType.FIRST;
+    nextStepType[steps - 1] = StepType.LAST;
+  }
+  return {
+    stepType: new Column(stepType, [steps]),
+    observation: of("observation", observation),
+    action: of("action", action),
+    policyInfo: of("policyInfo", policyInfo as P),
+    nextStepType: new Column(nextStepType, [steps]),
+    reward: eachColumn("episode.reward", reward, lead, (column) => column, "f32") as unknown as Column,
+    discount: leading("episode.discount", discount ?? new Float32Array(steps).fill(1), lead),
+  } as TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>>;
+}
+
+/** The first of several rewards. */
+function firstOf(reward: unknown): unknown {
+  const isEnd = (node: unknown) => typeof node !== "object" || node === null || Array.isArray(node) || ArrayBuffer.isView(node) || "shape" in node;
+  return leaves(reward as never, isEnd)[0]?.leaf;
+}

@@ -1,0 +1,133 @@
+/** Transitions over several steps, and sums of rewards that count less the later they come. After TF-Agents' `to_n_step_transition` and `value_ops`. */
+
+import { finite, flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { Column } from "../../schema/column.ts";
+import { sizeOf } from "../../schema/leaf.ts";
+import { StepType } from "../time-step.ts";
+import { blankLike, copyRows, eachColumn, leading, type Numbers, numbersIn, stepsOf, type WithoutTime } from "./columns.ts";
+import { leadOf, type StepColumns, type TrajectoryBatch, type Transition } from "./transition.ts";
+
+const { LAST } = StepType;
+
+/**
+ * One transition of a trajectory [B, T], over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and what was seen last.
+ * No reward of another episode counts: where one was cut off on the way, the transition ends with what was seen last of it, after so many steps fewer. O(bytes)
+ * @param gamma what a step later counts; the learner multiplies the discount by it once more
+ * @returns [B, …]; reward and discount of `timeStep` are not known: NaN
+ * @throws RangeError for a discount of another rank than [B, T] · SPEC_MISMATCH for fewer than two steps, and as toTransition
+ */
+export function toNStepTransition<O, A, P>(
+  trajectory: TrajectoryBatch<O, A, P>,
+  gamma: number,
+): Transition<StepColumns<WithoutTime<O>>, WithoutTime<A>, WithoutTime<P>, StepColumns<WithoutTime<O>>, readonly []> {
+  const lead = leadOf("trajectory", trajectory, 2, 2);
+  const [rows = 0, steps = 0] = lead;
+  finite("gamma", gamma);
+  if (steps < 2) throw mustBe("SPEC_MISMATCH", "trajectory", "of at least 2 steps", steps);
+  const stepType = leading("trajectory.stepType", trajectory.stepType, lead, "i32");
+  const nextStepType = leading("trajectory.nextStepType", trajectory.nextStepType, lead, "i32");
+  const reward = floats("trajectory.reward", leading("trajectory.reward", trajectory.reward, lead), lead);
+  const discount = floats("trajectory.discount", leading("trajectory.discount", trajectory.discount, lead), lead);
+  const sums = blankLike(reward.data, rows) as Float64Array<ArrayBuffer>;
+  const factors = blankLike(discount.data, rows) as Float64Array<ArrayBuffer>;
+  /** Which step has what was seen last. */
+  const lasts = new Uint32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    let sum = 0;
+    // Of a later reward, without and with γ.
+    let left = 1;
+    let power = 1;
+    let t = 0;
+    for (; t < steps - 1; t++) {
+      const at = row * steps + t;
+      if (t > 0) power *= gamma;
+      sum += power * left * Number(reward.data[at]);
+      left *= Number(discount.data[at]);
+      // Where nothing counts any more, what was seen last does not either: it is the last step's, as everywhere.
+      const ends = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
+      if (ends && left !== 0) break;
+    }
+    sums[row] = sum;
+    factors[row] = power * left;
+    lasts[row] = Math.min(t + 1, steps - 1);
+  }
+  const begin = (subject: string, nest: unknown) => eachColumn(subject, nest, lead, (column) => stepsOf(column, 0, 1, true));
+  const end = (subject: string, nest: unknown) => eachColumn(subject, nest, lead, (column) => stepAt(column, lasts));
+  const nans = (data: Column["data"]) => new Column((blankLike(data, rows) as Float64Array<ArrayBuffer>).fill(Number.NaN), [rows]) as Column;
+  return {
+    timeStep: {
+      stepType: stepsOf(stepType, 0, 1, true),
+      reward: nans(reward.data),
+      discount: nans(discount.data),
+      observation: begin("trajectory.observation", trajectory.observation),
+    },
+    actionStep: { action: begin("trajectory.action", trajectory.action), state: [], info: begin("trajectory.policyInfo", trajectory.policyInfo) },
+    nextTimeStep: {
+      stepType: stepAt(stepType, lasts),
+      reward: new Column(sums, [rows]) as Column,
+      discount: new Column(factors, [rows]) as Column,
+      observation: end("trajectory.observation", trajectory.observation),
+    },
+  } as unknown as ReturnType<typeof toNStepTransition<O, A, P>>;
+}
+
+export interface DiscountedReturnOptions {
+  /** What is behind the last step, one a row or one for all; 0 where it is left out. */
+  readonly finalValue?: Numbers;
+  /** Whether time comes before the batch; true where it is left out. */
+  readonly timeMajor?: boolean;
+  /** Whether the sum from each step on is given, and not only that from the first one; true where it is left out. */
+  readonly provideAllReturns?: boolean;
+}
+
+/**
+ * The sum of rewards from a step on, the later ones times the discounts before them: R_t = r_t + d_t R_(t+1). O(steps)
+ * @param rewards [T, B] or [T], and [B, T] where time is not first
+ * @returns of the same shape, or without time
+ * @throws RangeError for another rank · SPEC_MISMATCH for discounts of another shape, and for no step
+ */
+export function discountedReturn(rewards: Numbers, discounts: Numbers, options: DiscountedReturnOptions = {}): Column {
+  const { finalValue = 0, timeMajor = true, provideAllReturns = true } = onlyKeys("options", options, "finalValue, timeMajor, provideAllReturns");
+  flag("timeMajor", timeMajor);
+  flag("provideAllReturns", provideAllReturns);
+  const { data, shape } = numbersIn("rewards", rewards, "f32");
+  if (shape.length < 1 || shape.length > 2) throw mustBe(RangeError, "rewards", "of shape [time] or of time and batch", `[${shape.join(", ")}]`);
+  floats("rewards", new Column(data, shape), shape);
+  const factors = floats("discounts", numbersIn("discounts", discounts, "f32"), shape).data;
+  const majors = timeMajor || shape.length === 1;
+  const [steps = 0, rows = 1] = majors ? shape : [shape[1], shape[0]];
+  if (steps === 0) throw mustBe("SPEC_MISMATCH", "rewards", "of at least one step", `[${shape.join(", ")}]`);
+  const finals = numbersIn("finalValue", finalValue, "f32");
+  if (finals.data.length !== 1 && (finals.data.length !== rows || finals.shape.length > 1))
+    throw mustBe("SPEC_MISMATCH", "finalValue", `a number, or of shape [${rows}]`, `[${finals.shape.join(", ")}]`);
+  const returns = blankLike(data, provideAllReturns ? data.length : rows) as Float64Array<ArrayBuffer>;
+  const [byStep, byRow] = majors ? [rows, 1] : [1, steps];
+  for (let row = 0; row < rows; row++) {
+    let sum = Number(finals.data[finals.data.length === 1 ? 0 : row]);
+    for (let t = steps - 1; t >= 0; t--) {
+      const at = t * byStep + row * byRow;
+      sum = sum * Number(factors[at]) + Number(data[at]);
+      if (provideAllReturns) returns[at] = sum;
+    }
+    if (!provideAllReturns) returns[row] = sum;
+  }
+  return new Column(returns, provideAllReturns ? [...shape] : shape.length === 1 ? [] : [rows]) as Column;
+}
+
+/** Step `steps[row]` of each row of [B, T, …]. */
+function stepAt(column: Column, steps: Uint32Array): Column {
+  const [rows = 0, time = 0, ...rest] = column.shape;
+  const each = sizeOf(rest);
+  const data = blankLike(column.data, rows * each);
+  for (let row = 0; row < rows; row++)
+    copyRows(column.data, data, { rows: 1, from: (row * time + (steps[row] as number)) * each, stride: 0, to: row * each, each });
+  return new Column(data, [rows, ...rest]);
+}
+
+/** @throws SPEC_MISMATCH for integers, text, and another shape; RangeError for another rank */
+function floats(subject: string, column: Column, shape: readonly number[]): Column {
+  if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `of ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
+  if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, `[${column.shape.join(", ")}]`);
+  if (!(column.data instanceof Float32Array || column.data instanceof Float64Array)) throw mustBe("SPEC_MISMATCH", subject, "of f32 or f64", column.data);
+  return column;
+}

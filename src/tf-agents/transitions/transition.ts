@@ -1,0 +1,158 @@
+/** Transitions: what was seen, what was done, what was seen next. After TF-Agents' `trajectory.to_transition`. */
+
+import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { Column, type ColumnLike } from "../../schema/column.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { TimeStep } from "../time-step.ts";
+import type { Trajectory, TrajectorySpec } from "../trajectory.ts";
+import { type ColumnsIn, eachColumn, type Lead, leading, type Numbers, numbersIn, stepsOf, type WithoutTime, zerosLike } from "./columns.ts";
+
+/** Two time steps and what a policy did between them. In batches `T` and `N` are columns. */
+export interface Transition<T = TimeStep, A = unknown, P = unknown, N = T, S = unknown> {
+  readonly timeStep: T;
+  readonly actionStep: { readonly action: A; readonly state: S; readonly info: P };
+  readonly nextTimeStep: N;
+}
+
+/** A time step of a batch. */
+export interface StepColumns<O = unknown, R = Column> {
+  readonly stepType: Column;
+  readonly reward: R;
+  readonly discount: Column;
+  readonly observation: O;
+}
+
+/** A trajectory as a batch [B, T] or [B]: each of its arrays is a column, or a flat typed array; step types, rewards and discounts may be plain numbers. */
+export interface TrajectoryBatch<O = unknown, A = unknown, P = unknown, R = Numbers> {
+  readonly stepType: Numbers;
+  readonly observation: O;
+  readonly action: A;
+  readonly policyInfo: P;
+  readonly nextStepType: Numbers;
+  readonly reward: R;
+  readonly discount: Numbers;
+}
+
+/** A trajectory whose arrays are columns with the same first dimensions. */
+export type TrajectoryColumns<O = unknown, A = unknown, P = unknown, R = Column> = Trajectory<O, A, P, Column, R>;
+
+type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, ColumnsIn<P>, StepColumns<ColumnsIn<O>>, readonly []>;
+
+/**
+ * The transitions of a trajectory [B, T]: T - 1 of them, [B, T - 1]; the one over a boundary too. With the trajectory that follows it is one a step, [B] or [B, T]:
+ * then the arrays are those that were given, and only what was seen next is the following one's. O(bytes)
+ * @returns reward and discount of `timeStep` are not known: zeros
+ * @throws RangeError for a discount of another rank · TypeError, SPEC_MISMATCH for what are no columns of the discount's shape
+ */
+export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, nextTrajectory?: TrajectoryBatch<O, unknown, unknown>): Transitions<O, A, P> {
+  const lead = leadOf("trajectory", trajectory, 1, 2);
+  if (nextTrajectory !== undefined) {
+    const nextLead = leadOf("nextTrajectory", nextTrajectory, 1, 2);
+    const { observation } = nextTrajectory;
+    const next = eachColumn("nextTrajectory.observation", observation, nextLead, (column) => column);
+    if (nextLead.join() !== lead.join())
+      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${lead.join(", ")}], like the trajectory's`, `[${nextLead.join(", ")}]`);
+    return transitionOf(trajectoryColumns<Column>(trajectory, lead), next) as Transitions<O, A, P>;
+  }
+  if (lead.length < 2) throw rank("trajectory.discount", "[batch, time] without a nextTrajectory", lead);
+  const [, steps = 0] = lead;
+  const until = Math.max(steps - 1, 0);
+  const now = trajectoryColumns(trajectory, lead, (column) => stepsOf(column, 0, until));
+  const next = eachColumn("trajectory.observation", trajectory.observation, lead, (column) => stepsOf(column, steps - until, steps));
+  return transitionOf(now, next) as Transitions<O, A, P>;
+}
+
+/**
+ * `toTransition` without the dimension of time, of a trajectory of two steps, where that is asked.
+ * @throws as toTransition · SPEC_MISMATCH where more or fewer than two steps are to be squeezed
+ */
+export function experienceToTransitions<O, A, P>(
+  experience: TrajectoryBatch<O, A, P>,
+  options: { readonly squeezeTimeDim: true },
+): Transition<StepColumns<WithoutTime<O>>, WithoutTime<A>, WithoutTime<P>, StepColumns<WithoutTime<O>>, readonly []>;
+export function experienceToTransitions<O, A, P>(experience: TrajectoryBatch<O, A, P>, options?: { readonly squeezeTimeDim?: boolean }): Transitions<O, A, P>;
+export function experienceToTransitions(experience: TrajectoryBatch, options: { readonly squeezeTimeDim?: boolean } = {}): unknown {
+  const { squeezeTimeDim = false } = onlyKeys("options", options, "squeezeTimeDim");
+  flag("squeezeTimeDim", squeezeTimeDim);
+  const transitions = toTransition(experience);
+  if (!squeezeTimeDim) return transitions;
+  const [, steps] = transitions.timeStep.discount.shape;
+  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "of two steps, to be squeezed into one transition", (steps as number) + 1);
+  return withoutTime(transitions as unknown as Transition<StepColumns>);
+}
+
+/** The spec of the transitions of trajectories with this spec. A policy's state is not in a trajectory: its spec is empty. */
+export function toTransitionSpec<O extends Spec, A extends Spec, P extends Spec>(spec: TrajectorySpec<O, A, P>): TransitionSpec<O, A, P> {
+  const { stepType, observation, action, policyInfo, reward, discount } = checkTrajectorySpec(spec);
+  const timeStep = { stepType, reward, discount, observation };
+  return { timeStep, actionStep: { action, state: [], info: policyInfo }, nextTimeStep: timeStep };
+}
+
+/** The spec of a transition has its parts under these names. */
+export interface TransitionSpec<O extends Spec = Spec, A extends Spec = Spec, P extends Spec = Spec> {
+  readonly timeStep: TimeStepSpec<O>;
+  readonly actionStep: { readonly action: A; readonly state: readonly []; readonly info: P };
+  readonly nextTimeStep: TimeStepSpec<O>;
+}
+
+type TimeStepSpec<O extends Spec> = Pick<TrajectorySpec<O>, "stepType" | "reward" | "discount" | "observation">;
+
+const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"] as const;
+
+/** @throws TypeError, RangeError for what is no spec of trajectories */
+export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
+  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) makes", spec);
+  for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);
+  return spec;
+}
+
+/** The first dimensions of a trajectory are those of its discount. @throws TypeError, RangeError */
+export function leadOf(subject: string, trajectory: TrajectoryBatch, least: number, most: number): Lead {
+  for (const field of FIELDS)
+    if (typeof trajectory !== "object" || trajectory === null || !(field in trajectory))
+      throw mustBe(TypeError, subject, `a trajectory, with ${FIELDS.join(", ")}`, trajectory);
+  const { shape } = numbersIn(`${subject}.discount`, trajectory.discount, "f32");
+  if (shape.length < least || shape.length > most)
+    throw rank(`${subject}.discount`, most === 1 || least === 2 ? "[batch, time]" : "[batch] or [batch, time]", shape);
+  return shape;
+}
+
+function rank(subject: string, rule: string, shape: readonly number[]): Error {
+  return mustBe(RangeError, subject, `of shape ${rule}`, `[${shape.join(", ")}]`);
+}
+
+/** What `each` makes of every array of a trajectory. */
+export function trajectoryColumns<T>(trajectory: TrajectoryBatch, lead: Lead, each = (column: Column): T => column as unknown as T): Trajectory<T, T, T, T, T> {
+  const of = (field: (typeof FIELDS)[number]) => `trajectory.${field}`;
+  const { stepType, observation, action, policyInfo, nextStepType, reward, discount } = trajectory;
+  return {
+    stepType: each(leading(of("stepType"), stepType, lead, "i32")),
+    observation: eachColumn(of("observation"), observation, lead, each) as T,
+    action: eachColumn(of("action"), action, lead, each) as T,
+    policyInfo: eachColumn(of("policyInfo"), policyInfo, lead, each) as T,
+    nextStepType: each(leading(of("nextStepType"), nextStepType, lead, "i32")),
+    reward: eachColumn(of("reward"), reward, lead, each, "f32") as T,
+    discount: each(leading(of("discount"), discount, lead)),
+  };
+}
+
+/** Of columns: nothing is copied, but that zeros stand for what is not known of the first time step. */
+export function transitionOf<N>(trajectory: Trajectory<unknown, unknown, unknown, Column, unknown>, observation: N): Transition<StepColumns> {
+  const { stepType, nextStepType, reward, discount, action, policyInfo } = trajectory;
+  const zeros = eachColumn("reward", reward, [], zerosLike);
+  return {
+    timeStep: { stepType, reward: zeros as Column, discount: zerosLike(discount), observation: trajectory.observation },
+    actionStep: { action, state: [], info: policyInfo },
+    nextTimeStep: { stepType: nextStepType, reward: reward as Column, discount, observation },
+  };
+}
+
+/** The same columns [B, …], of [B, 1, …]. */
+export function withoutTime(nest: Transition<StepColumns>): Transition<StepColumns> {
+  return eachColumn(
+    "transition",
+    nest,
+    [],
+    ({ data, shape: [rows = 0, , ...rest] }: ColumnLike) => new Column(data, [rows, ...rest]),
+  ) as unknown as Transition<StepColumns>;
+}

@@ -1,0 +1,122 @@
+/** The windows of a buffer's streams: drawn or named, and read into new arrays. */
+
+import { LEVEL } from "../base/abi.ts";
+import { integer } from "../base/error.ts";
+import type { Batch } from "../batch/batch.ts";
+import { Filler } from "../batch/filler.ts";
+import { Supply } from "../batch/returned.ts";
+import type { Engine } from "../memory/engine.ts";
+import { StreamSet, type StreamSetOptions } from "../memory/streams.ts";
+import type { Column } from "../schema/column.ts";
+import { type Selection, wholeOf } from "../schema/columns.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { pack } from "../schema/nest.ts";
+
+/** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
+export type FrameForm = "single" | "stacked" | "apart";
+
+/** Windows that were drawn: from which streams, from which step of each on, with which probability, and their steps as a batch. */
+export interface Drawn {
+  readonly streams: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly probabilities: Float64Array;
+  readonly items: unknown;
+}
+
+export class Windows {
+  readonly streams: StreamSet;
+  readonly #engine: Engine;
+  readonly #whole: readonly Selection[];
+  readonly #single: readonly Selection[];
+  /** Those whose batches were given away. */
+  readonly #supply = new Supply<Batch<unknown>, Filler>();
+
+  constructor(engine: Engine, options: StreamSetOptions) {
+    this.streams = new StreamSet(engine, options);
+    this.#engine = engine;
+    this.#whole = wholeOf(engine.layout.leaves);
+    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
+  }
+
+  /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
+  draw(n: number, width: number, form: FrameForm, weigh: number = LEVEL): Drawn | undefined {
+    // Asked first: what no stream can give needs no room.
+    if (this.streams.total(width, weigh) === 0) return undefined;
+    const filler = this.#filler(n, width, form);
+    const draw = filler.prepare();
+    draw.windows(this.streams, n, width, weigh);
+    const streams = draw.slots(n).slice();
+    const starts = draw.starts(n).slice();
+    filler.fill(n);
+    const { info, steps } = this.#given(filler);
+    return { streams, starts, probabilities: info.probabilities, items: this.#nested(steps, width, form) };
+  }
+
+  /** A stream by its weight, without steps; undefined where none has any. */
+  drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
+    if (this.streams.total(0, weigh) === 0) return undefined;
+    const filler = new Filler(this.#engine, 1, 0, [], false, 0);
+    const draw = filler.prepare();
+    draw.windows(this.streams, 1, 0, weigh);
+    const [stream = 0] = draw.slots(1);
+    filler.fill(1);
+    return { stream, probability: filler.batch.info.probabilities[0] as number };
+  }
+
+  /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
+  read(streams: readonly number[], starts: readonly number[], width: number, form: "single" | "stacked"): unknown {
+    const n = streams.length;
+    // Taken as unsigned it would be the longest there is.
+    integer("width", width, 0);
+    return this.#readInto(this.#filler(n, width, form), streams, starts, width);
+  }
+
+  /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
+  steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
+    const n = places.length;
+    const filler = new Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
+    const steps = this.#readInto(filler, new Uint32Array(n), places, 1);
+    return (steps as { readonly 0: Column })[0].data;
+  }
+
+  /** Gives their memory back. Streams of their own must be empty. */
+  close(): void {
+    this.streams.close();
+  }
+
+  /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
+  #filler(n: number, width: number, form: FrameForm): Filler {
+    if (form !== "apart") {
+      const selections = form === "single" ? this.#single : this.#whole;
+      return this.#supply.next(
+        false,
+        (one) => one.fits(n, width, selections, 0),
+        () => new Filler(this.#engine, n, width, selections, true, 0),
+      );
+    }
+    const leaves = this.#whole.length;
+    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
+    return new Filler(this.#engine, n, width, steps, false, 0);
+  }
+
+  /** Its batch. It may make the next one that is alike. */
+  #given(filler: Filler): Batch<unknown> {
+    const mayCome = filler.selections === this.#whole || filler.selections === this.#single;
+    return mayCome ? this.#supply.give(filler) : filler.given();
+  }
+
+  /** A batch's columns, nested: where the steps are apart, a list of them. */
+  #nested(steps: unknown, width: number, form: FrameForm): unknown {
+    if (form !== "apart") return steps;
+    const leaves = this.#whole.length;
+    // Keys that are numbers come in their order.
+    const columns = Object.values(steps as { readonly [key: string]: Column });
+    return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
+  }
+
+  #readInto(filler: Filler, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
+    filler.prepare().nameWindows(this.streams, streams, starts, width);
+    filler.fill(streams.length);
+    return this.#given(filler).steps;
+  }
+}

@@ -1,0 +1,140 @@
+/** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
+import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { MAX_LENGTH } from "../../base/limits.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import { blank, type RowLeaf, zeroOf } from "../../schema/leaf.ts";
+import { fold, pack, type Visit, visitor } from "../../schema/nest.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+
+/** A step, or a part of it: fields left out, null and undefined are the same. An array of any length is a leaf's value, one of a length of its own a tuple of fields. */
+export type PartOf<T> = T extends ArrayBufferView
+  ? T | null | undefined
+  : T extends readonly unknown[]
+    ? number extends T["length"]
+      ? T | null | undefined
+      : { readonly [K in keyof T]: PartOf<T[K]> } | null | undefined
+    : T extends object
+      ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
+      : T | null | undefined;
+
+/** Puts the parts of a step where their leaves stand. */
+type VisitField = (value: unknown, values: unknown[]) => void;
+
+/** Thrown and caught here. */
+const NOT_WHOLE = new Error("a node of the step lacks keys, or has others");
+
+/** How long a field is kept, and how many of its steps one chunk may have. */
+export interface KeepOptions {
+  readonly numKeepAliveRefs: number;
+  readonly maxChunkLength?: number | null;
+}
+
+/** A value a leaf; undefined where it was left out. */
+export type Values = readonly unknown[];
+
+export class Fields<S extends Spec> {
+  readonly leaves: readonly PlacedLeaf[];
+  readonly #spec: Spec;
+  /** What takes any step apart, and one that has a key for each leaf, faster. */
+  readonly #visit: VisitField;
+  readonly #visitWhole: Visit;
+  #values: unknown[] = [];
+  #hasKeys = false;
+  readonly #zeros: unknown[] = [];
+
+  constructor(engine: { readonly spec: Spec; readonly layout: { readonly leaves: readonly PlacedLeaf[] } }) {
+    this.#spec = engine.spec;
+    this.#visit = fold<RowLeaf, VisitField>(
+      engine.spec,
+      (index) => (value, values) => {
+        values[index] = value ?? undefined;
+      },
+      (names, parts, keys) => (value, values) => {
+        const given = (value ?? {}) as { readonly [name: string]: unknown };
+        if (typeof given !== "object" || Object.keys(given).some((name) => !names.includes(name)))
+          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no other keys than ${names.join(", ")}`, value);
+        names.forEach((name, i) => {
+          (parts[i] as VisitField)(Object.hasOwn(given, name) ? given[name] : undefined, values);
+        });
+      },
+    );
+    this.leaves = engine.layout.leaves;
+    const take = (index: number) => (value: unknown) => {
+      // It may lack the key, and have another.
+      if (value === undefined) throw NOT_WHOLE;
+      this.#values[index] = value ?? undefined;
+    };
+    this.#visitWhole = visitor(engine.spec, take, () => NOT_WHOLE);
+  }
+
+  /**
+   * What a writer's `configure` is given: a field, by its number, and how long it is kept.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   */
+  keeping(
+    path: readonly (string | number)[],
+    options: KeepOptions,
+  ): { readonly leaf: number; readonly numKeepAliveRefs: number; readonly maxChunkLength?: number } {
+    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
+    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
+    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
+    const leaf = this.leaves.findIndex((one) => one.path === path.join("."));
+    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
+  }
+
+  /** Whether the step that was taken apart last has a key for each leaf. */
+  get hasKeys(): boolean {
+    return this.#hasKeys;
+  }
+
+  /** @throws ReplayError SPEC_MISMATCH where a part is not nested as the spec, or has a name that the spec has not */
+  take(step: unknown): Values {
+    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
+    const values: unknown[] = [];
+    this.#values = values;
+    this.#hasKeys = true;
+    try {
+      this.#visitWhole(step);
+    } catch (error) {
+      this.#hasKeys = false;
+      if (error !== NOT_WHOLE) throw error;
+      values.length = 0;
+      this.#visit(step, values);
+    }
+    return values;
+  }
+
+  /** Which leaves a step has a key for, whatever its value. */
+  keyed(step: unknown): readonly boolean[] {
+    return this.leaves.map(({ keys }) => {
+      let at = step;
+      return keys.every((key) => {
+        const isThere = typeof at === "object" && at !== null && Object.hasOwn(at, key);
+        at = (at as { readonly [name: string]: unknown } | null | undefined)?.[key];
+        return isThere;
+      });
+    });
+  }
+
+  /** A whole step, with zeros where there is no value. */
+  whole(values: Values): StepOf<S> {
+    const all = values.map((value, leaf) => value ?? this.zeros(leaf));
+    return pack(this.#spec, all) as StepOf<S>;
+  }
+
+  /** Zeros of a leaf, or of so many steps of it. */
+  zeros(leaf: number, steps?: number): unknown {
+    const { size, leaf: own } = this.leaves[leaf] as PlacedLeaf;
+    if (steps !== undefined) return blank(own, steps * size);
+    this.#zeros[leaf] ??= zeroOf(own);
+    return this.#zeros[leaf];
+  }
+}
+
+/** Whether an append leaves its step open. */
+export function isPartial(options: { readonly partialStep?: boolean }): boolean {
+  const { partialStep = false } = onlyKeys("options", options, "partialStep");
+  return flag("partialStep", partialStep) === 1;
+}

@@ -1,0 +1,162 @@
+/** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
+import { mustBe, ReplayError } from "../../base/error.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import type { RowLeaf } from "../../schema/leaf.ts";
+import { pack } from "../../schema/nest.ts";
+import type { IsAny, Spec } from "../../schema/spec.ts";
+import type { Values } from "./fields.ts";
+import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
+import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
+
+/** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
+export interface HistoryColumn {
+  /** Steps of the open episode, also those that left this field out; more where `endEpisode` kept those before. */
+  readonly length: number;
+  /** One step, without a dimension of time. @throws RangeError outside of -length … length - 1, for a step that is no longer kept, or that left the field out */
+  at(index: number): TrajectoryColumn;
+  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for a `start` before the first step, no step at all, and as `at` */
+  slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
+  /** Steps one by one, in any order; one may come more than once. @throws RangeError as `at` */
+  list(indices: readonly number[]): TrajectoryColumn;
+  /** `at` 0, 1, …; null for a step that is not kept, or that left the field out. */
+  [Symbol.iterator](): Generator<TrajectoryColumn | null, void>;
+}
+
+/** A history is nested as the spec, with the fields that steps had so far. */
+export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
+
+export class History implements ColumnSource {
+  /** Steps that there were, also one that is open. */
+  total = 0;
+  /** The first step that an index can name. */
+  start = 0;
+  /** Steps before this one are gone. */
+  #oldest = 0;
+  /** Steps that each leaf is kept for. */
+  readonly #keeps: number[];
+  /** Of the steps that left leaves out: which. */
+  readonly #absent = new Map<number, ReadonlySet<number>>();
+  readonly #columns: (HistoryColumn | undefined)[] = [];
+  readonly #spec: Spec;
+  readonly #leaves: readonly PlacedLeaf[];
+  /** Copies steps of a leaf out. */
+  readonly read: ColumnSource["read"];
+  #nested: unknown;
+
+  constructor(spec: Spec, leaves: readonly PlacedLeaf[], keep: number, read: ColumnSource["read"]) {
+    this.#spec = spec;
+    this.#leaves = leaves;
+    this.#keeps = leaves.map(() => keep);
+    this.read = read;
+  }
+
+  /** The longest time that a leaf is kept. */
+  get keep(): number {
+    return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
+  }
+
+  /** @param oldest the first step that is still at hand: those before are gone, however long the leaf is kept from now on */
+  keepLeaf(leaf: number, steps: number, oldest: number): void {
+    this.#keeps[leaf] = steps;
+    this.#oldest = Math.max(this.#oldest, oldest);
+  }
+
+  /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
+  get columns(): unknown {
+    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty: call append first");
+    const columns = this.#leaves.map((_, i) => this.#columns[i]);
+    this.#nested ??= without(pack(this.#spec, columns));
+    return this.#nested;
+  }
+
+  /** A new step. */
+  add(values: Values): void {
+    this.total++;
+    const absent = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
+    this.#fill(values, absent);
+    if (this.#absent.size > 0) this.#absent.delete(this.total - 1 - this.keep);
+  }
+
+  /** More fields of the newest step. */
+  extend(values: Values): void {
+    const before = this.#absent.get(this.total - 1) ?? [];
+    const absent = [...before].filter((leaf) => values[leaf] === undefined);
+    this.#fill(values, absent);
+  }
+
+  /** Whether the newest step has a field. */
+  has(leaf: number): boolean {
+    return this.#absent.get(this.total - 1)?.has(leaf) !== true;
+  }
+
+  /** Indices name no step before the next one. */
+  clear(): void {
+    this.start = this.total;
+    this.#absent.clear();
+  }
+
+  hold(subject: string, leaf: PlacedLeaf, step: number): void {
+    const rule = this.#refusal(leaf, step);
+    if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
+  }
+
+  /** The rule that a step of a leaf breaks, which is not at hand. */
+  #refusal(leaf: PlacedLeaf, step: number): string | undefined {
+    const keep = this.#keeps[leaf.index] as number;
+    if (step < this.start) return "of the open episode";
+    if (step < Math.max(this.total - keep, this.#oldest)) return `one of the last ${keep} (or raise numKeepAliveRefs)`;
+    return this.#absent.get(step)?.has(leaf.index) === true ? `one that has ${leaf.path}` : undefined;
+  }
+
+  #fill(values: Values, absent: readonly number[]): void {
+    const newest = this.total - 1;
+    if (absent.length === 0) this.#absent.delete(newest);
+    else this.#absent.set(newest, new Set(absent));
+    if (this.#columns.length === this.#leaves.length && !this.#columns.includes(undefined)) return;
+    this.#leaves.forEach((leaf, i) => {
+      if (values[i] === undefined || this.#columns[i] !== undefined) return;
+      this.#columns[i] = this.#column(leaf);
+      this.#nested = undefined;
+    });
+  }
+
+  #column(leaf: PlacedLeaf): HistoryColumn {
+    const start = () => this.start;
+    const length = () => this.total - start();
+    const make = (indices: readonly number[], isSqueezed: boolean) => {
+      const steps = indices.map((index) => index + this.start);
+      return new TrajectoryColumn(this, leaf, steps, isSqueezed);
+    };
+    const isHeld = (step: number) => this.#refusal(leaf, step) === undefined;
+    const each = function* () {
+      for (let i = 0; i < length(); i++) yield isHeld(start() + i) ? make([i], true) : null;
+    };
+    const column: HistoryColumn = {
+      get length() {
+        return length();
+      },
+      at: (index) => make([stepAt("index", index, length())], true),
+      slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
+      list: (indices) => make(stepsOfList(indices, length()), false),
+      [Symbol.iterator]: () => each(),
+    };
+    COLUMNS.add(column);
+    return column;
+  }
+}
+
+/** A spec may have fields of any name: what is a column is told by this. */
+const COLUMNS = new WeakSet<object>();
+
+/** A nest without what is undefined in its objects; undefined where nothing is left. */
+function without(node: unknown): unknown {
+  if (typeof node !== "object" || node === null || COLUMNS.has(node)) return node;
+  if (Array.isArray(node)) {
+    const parts = node.map(without);
+    return parts.every((part) => part === undefined) ? undefined : parts;
+  }
+  const entries = Object.entries(node)
+    .map(([name, part]) => [name, without(part)] as const)
+    .filter(([, part]) => part !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}

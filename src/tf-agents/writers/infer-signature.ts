@@ -1,0 +1,56 @@
+/** The signature of a table whose items are made by configs. Reverb's `infer_signature`. */
+import { mustBe, show } from "../../base/error.ts";
+import { leafText } from "../../schema/leaf.ts";
+import { zip } from "../../schema/nest.ts";
+import { leavesOf, type Spec } from "../../schema/spec.ts";
+import { type Compiled, compiled } from "../patterns/compiled.ts";
+import { type Config, mustBeConfigs, nameOf } from "../patterns/config.ts";
+import { PatternNode } from "../patterns/pattern.ts";
+import type { LeafSignature, Signature } from "../signature.ts";
+
+/**
+ * Where the lengths of the configs' items differ in a column, its first dimension is open: null.
+ * @param stepSpec the spec of the steps
+ * @throws TypeError, RangeError for no config, or for configs whose items cannot be in one batch: other tables, names, dtypes or shapes · ReplayError SPEC_MISMATCH where
+ * the steps have other fields
+ */
+export function inferSignature(configs: readonly Config[], stepSpec: Spec): Signature {
+  mustBeConfigs(configs);
+  const leaves = leavesOf(stepSpec);
+  const all = configs.map((config, i) => compiled(config, leaves, `configs[${i}]`));
+  const [first] = all as [Compiled, ...Compiled[]];
+  all.forEach(({ config, nodes }, i) => {
+    const { table } = first.config;
+    if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, like the first one's`, config.table);
+    const namesOf = (one: Compiled["nodes"]) => one.map(({ keys }) => nameOf(keys)).join(", ");
+    if (namesOf(nodes) !== namesOf(first.nodes))
+      throw mustBe(RangeError, `the pattern of configs[${i}]`, `one with the columns ${namesOf(first.nodes)}, like the first one's`, namesOf(nodes));
+  });
+  const signature = (k: number): LeafSignature => {
+    const { dtype, shape } = all.map(({ nodes }) => shown(nodes[k] as Compiled["nodes"][number])).reduce(joined);
+    return { dtype, shape };
+  };
+  const isEnd = (node: unknown) => node instanceof PatternNode;
+  return zip([first.config.pattern], isEnd, (_, keys) => signature(first.nodes.findIndex((node) => node.keys.join(".") === keys.join("."))));
+}
+
+interface Shown extends LeafSignature {
+  readonly name: string;
+  readonly shape: readonly (number | null)[];
+}
+
+function shown({ keys, ages, node: { isSqueezed, leaf } }: Compiled["nodes"][number]): Shown {
+  return { name: nameOf(keys), dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] };
+}
+
+/** The same column of two configs. */
+function joined(a: Shown, b: Shown): Shown {
+  const fits = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
+  const text = ({ dtype, shape }: Shown) =>
+    leafText(
+      dtype,
+      shape.map((n) => n ?? "any"),
+    );
+  if (!fits) throw mustBe(RangeError, `the column ${a.name} of each config`, `${text(a)}, like the first one's, but for its length`, text(b));
+  return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
+}

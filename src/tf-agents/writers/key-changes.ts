@@ -1,0 +1,46 @@
+/** Changes by key, as lists whose values are all checked before anything changes. */
+import { finite, mustBe, onlyKeys } from "../../base/error.ts";
+import { elementsIn, isKey, isList, keyError, mustHoldKeys } from "../../schema/numbers.ts";
+import type { ItemKey } from "../sampling/sample.ts";
+import type { PriorityChanges } from "./client.ts";
+
+export interface KeyChanges {
+  readonly keys: readonly ItemKey[];
+  /** One per key. */
+  readonly priorities: readonly number[];
+  /** Keys of items to delete. */
+  readonly gone: readonly ItemKey[];
+}
+
+/** Keys of this process are numbers, those of a server bigints. */
+const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples have them";
+
+/** @throws TypeError, RangeError */
+export function keyChangesOf(changes: PriorityChanges): KeyChanges {
+  const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
+  const pairs = listOf("updates", updates);
+  for (const pair of pairs) if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
+  const keys = mustBeKeys(
+    "updates",
+    pairs.map(([key]) => key),
+  );
+  const priorities = pairs.map(([key, priority]) => finite(`the priority of key ${String(key)}`, priority, 0));
+  return { keys, priorities, gone: keyList("deletes", deletes) };
+}
+
+/** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
+export function keyList(subject: string, given: Iterable<ItemKey> | ArrayLike<ItemKey>): readonly ItemKey[] {
+  mustHoldKeys(subject, given, "BigUint64Array");
+  return mustBeKeys(subject, isList(given) ? elementsIn(given as ArrayLike<ItemKey>) : listOf(subject, given as Iterable<ItemKey>));
+}
+
+function mustBeKeys(subject: string, keys: readonly ItemKey[]): readonly ItemKey[] {
+  for (const key of keys) if (typeof key !== "number" && typeof key !== "bigint") throw mustBe(TypeError, `a key of ${subject}`, "a number or a bigint", key);
+  if (!keys.every(isKey)) throw keyError(subject, keys, RULE);
+  return keys;
+}
+
+function listOf<T>(subject: string, given: Iterable<T>): T[] {
+  if (typeof given !== "object" || given === null || typeof given[Symbol.iterator] !== "function") throw mustBe(TypeError, subject, "a list", given);
+  return [...given];
+}

@@ -1,0 +1,94 @@
+/** A client of the tables at the other end of a port: its writers are one remote writer, that of one environment. */
+import { mustBe, ReplayError, show } from "../../base/error.ts";
+import type { WaitOptions } from "../../base/wait.ts";
+import type { RemoteWriter } from "../../remote/writer.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+import type { ItemOptions, ItemRule } from "../../tables/rules.ts";
+import { type Signature, signatureOf } from "../signature.ts";
+import type { StepClient, StepWriter, StepWriterOptions } from "./step-client.ts";
+
+export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
+  readonly #remote: RemoteWriter<S>;
+  #lent: RemoteSteps<S> | undefined;
+
+  constructor(remote: RemoteWriter<S>) {
+    if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, since an observer takes the steps of one environment", remote.lanes);
+    this.#remote = remote;
+  }
+
+  get spec(): S {
+    return this.#remote.spec;
+  }
+
+  knows(table: string): boolean {
+    return this.#remote.tables.includes(table);
+  }
+
+  signature(): Signature {
+    return signatureOf(this.spec);
+  }
+
+  /** @throws ReplayError OUT_OF_TURN where an observer has it · UNSUPPORTED for a name · RangeError where it keeps too few steps */
+  writer({ keep, items = [], name }: StepWriterOptions): StepWriter<S> {
+    const remote = this.#remote;
+    if (name !== undefined)
+      throw new ReplayError("UNSUPPORTED", `name works only beside the Replay, got ${show(name)}: pass it to acceptWriter, at the other end of the port`);
+    if (this.#lent !== undefined) throw new ReplayError("OUT_OF_TURN", "this remote writer has an observer already: close that first, or make another writer");
+    if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter, at the other end,", `at least ${keep} for this observer`, remote.keep);
+    this.#lent = new RemoteSteps(remote, items, () => {
+      this.#lent = undefined;
+    });
+    return this.#lent;
+  }
+}
+
+/** The remote writer while an observer has it. Its rules are kept here: they are the observer's, and the other end does not know of it. */
+class RemoteSteps<S extends Spec> implements StepWriter<S> {
+  readonly #remote: RemoteWriter<S>;
+  readonly #rules: readonly ItemRule[];
+  readonly #giveBack: () => void;
+
+  constructor(remote: RemoteWriter<S>, rules: readonly ItemRule[], giveBack: () => void) {
+    this.#remote = remote;
+    this.#rules = rules;
+    this.#giveBack = giveBack;
+  }
+
+  append(step: StepOf<S>): Promise<void> | undefined {
+    const remote = this.#remote;
+    let room = remote.append(step);
+    const steps = remote.episodeSteps;
+    for (let k = 0; k < this.#rules.length; k++) {
+      const {
+        table,
+        length,
+        stride = 1,
+        priority = 1,
+      } = this.#rules[k] as ItemRule & { readonly length: number; readonly stride?: number; readonly priority?: number };
+      if (steps >= length && (steps - length) % stride === 0) room = remote.createItem(table, { length, priority }) ?? room;
+    }
+    return room;
+  }
+
+  createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
+    return this.#remote.createItem(table, options);
+  }
+
+  endEpisode(): void {
+    this.#remote.endEpisode();
+  }
+
+  flush(options?: WaitOptions): Promise<void> {
+    return this.#remote.flush(options);
+  }
+
+  /** The remote writer stays open, for who opens the observer again. */
+  close(): void {
+    this.#giveBack();
+    try {
+      this.#remote.endEpisode();
+    } catch {
+      // Closed already, which ends the episode as well.
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/** What structured writers ask of a step before they take it, wherever their items go: whether it has the fields of those before, and which configs apply with it. */
+import { mustBe } from "../../base/error.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { Compiled } from "../patterns/compiled.ts";
+import { Matcher, scalarOf } from "../patterns/matcher.ts";
+import type { Fields, Values } from "./fields.ts";
+
+export class Structure<S extends Spec> {
+  readonly matcher: Matcher;
+  readonly #fields: Fields<S>;
+  /** Fields whose values must be finite, since priorities are made of them. */
+  readonly #errors: readonly number[];
+  /** Which fields steps have a key for; the first one decides. */
+  #keyed: readonly boolean[] | undefined;
+  /** Whether a step has every field; then nothing has to be asked of the next one that has a value for each. */
+  #isWhole = false;
+  /** What `look` found, and `note` takes over. */
+  #nextKeyed: readonly boolean[] | undefined;
+  #nextValues: Values = [];
+
+  constructor(configs: readonly Compiled[], fields: Fields<S>) {
+    this.matcher = new Matcher(configs);
+    this.#fields = fields;
+    this.#errors = [...new Set(configs.flatMap(({ errors }) => (errors === undefined || errors.ages.length === 0 ? [] : [errors.leaf])))];
+  }
+
+  /**
+   * Which configs apply once a step is there: `matcher.due`, so many. Nothing is changed by it.
+   * @param given the step, as the fields have just taken it apart
+   * @param open what a step that is open has by now; undefined where this is another step
+   * @param index its number in the episode
+   * @throws ReplayError SPEC_MISMATCH for other fields than those of the steps before, INVALID_DATA for what gives no priority
+   */
+  look(step: unknown, given: Values, open: Values | undefined, index: number): number {
+    this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#alike(step);
+    const values = open === undefined ? given : given.map((value, i) => value ?? open[i]);
+    if (this.#errors.length > 0) this.#mustBeFinite(given);
+    this.#nextValues = values;
+    return this.matcher.look(values, open === undefined, index);
+  }
+
+  /** The step that `look` was told of is there. */
+  note(): void {
+    if (this.#keyed !== this.#nextKeyed) {
+      this.#keyed = this.#nextKeyed;
+      this.#isWhole = this.#keyed?.includes(false) === false;
+    }
+    this.matcher.note(this.#nextValues);
+  }
+
+  /** Which fields a step has: those of the steps before. @throws ReplayError SPEC_MISMATCH */
+  #alike(step: unknown): readonly boolean[] {
+    const { leaves } = this.#fields;
+    const keyed = this.#fields.keyed(step);
+    const wrong = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
+    if (wrong === undefined) return keyed;
+    const has = this.#keyed?.[wrong.index] === true;
+    const rule = `${has ? "with" : "without"} ${wrong.path}, like this writer's first step${has ? " (null where it has no value)" : ""}`;
+    throw mustBe("SPEC_MISMATCH", "step", rule, step);
+  }
+
+  #mustBeFinite(values: Values): void {
+    for (const leaf of this.#errors) {
+      const value = values[leaf];
+      if (value === undefined || Number.isFinite(Number(scalarOf(value)))) continue;
+      const { path } = this.#fields.leaves[leaf] as { readonly path: string };
+      throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError makes priorities of it", value);
+    }
+  }
+}
+
+/** The columns of a config's items, as they are compared with a signature. */
+export function shapesOf({ nodes }: Compiled) {
+  return nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({ dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] }));
+}

@@ -1,0 +1,117 @@
+/** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. Indices are Python's. */
+
+import { mustBe } from "../../base/error.ts";
+import { Column } from "../../schema/column.ts";
+import type { ColumnOf } from "../../schema/columns.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import type { RowLeaf } from "../../schema/leaf.ts";
+import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
+
+/** The field that a column is of. For the package's own writers. */
+export let leafOf: (column: TrajectoryColumn) => PlacedLeaf;
+
+export class TrajectoryColumn {
+  /** Whether it is a single step, without a dimension of time. */
+  readonly isSqueezed: boolean;
+  readonly #source: ColumnSource;
+  readonly #leaf: PlacedLeaf;
+  /** By their number since the writer was made. */
+  readonly #steps: readonly number[];
+
+  static {
+    leafOf = (column) => column.#leaf;
+  }
+
+  /** Made by a history's columns. @throws RangeError for no step, one that the writer no longer has, or one that left the field out */
+  constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
+    this.#source = source;
+    this.#leaf = leaf;
+    this.#steps = steps;
+    this.isSqueezed = isSqueezed;
+    this.held(leaf.path || "the history", source);
+  }
+
+  /** Its steps; 1 where it is squeezed. */
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  /** One of its steps, without a dimension of time. @throws RangeError outside of -length … length - 1 · TypeError */
+  at(index: number): TrajectoryColumn {
+    return this.#of([stepAt("index", index, this.length)], true);
+  }
+
+  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for no step at all · TypeError */
+  slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn {
+    return this.#of(stepsOfSlice(start, stop, step, this.length, Number.MIN_SAFE_INTEGER), false);
+  }
+
+  /** Steps one by one, in any order; one may come more than once. @throws RangeError outside of -length … length - 1 · TypeError */
+  list(indices: readonly number[]): TrajectoryColumn {
+    return this.#of(stepsOfList(indices, this.length), false);
+  }
+
+  /** `at` 0, 1, … */
+  *[Symbol.iterator](): Generator<TrajectoryColumn, void> {
+    for (let i = 0; i < this.length; i++) yield this.at(i);
+  }
+
+  #of(places: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+    const steps = places.map((place) => this.#steps[place] as number);
+    return made(this.#source, this.#leaf, steps, isSqueezed);
+  }
+
+  get dtype(): RowLeaf["dtype"] {
+    return this.#leaf.leaf.dtype;
+  }
+
+  /** Steps, unless it is squeezed; then the leaf's own shape. */
+  get shape(): number[] {
+    return [...(this.isSqueezed ? [] : [this.#steps.length]), ...this.#leaf.shape];
+  }
+
+  /**
+   * What it holds, copied out. Reverb's `numpy()`. O(bytes)
+   * @throws RangeError for a step that the writer no longer has, or that left the field out
+   */
+  values(): Column {
+    this.held("this column", this.#source);
+    return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
+  }
+
+  /** The steps, if the writer's history holds them all. @throws RangeError */
+  held(subject: string, source: ColumnSource): readonly number[] {
+    if (source !== this.#source) throw mustBe(RangeError, subject, "a column of this writer's history", this);
+    if (this.#steps.length === 0) throw mustBe(RangeError, subject, "a column of at least one step", this.#steps);
+    for (const step of this.#steps) source.hold(subject, this.#leaf, step);
+    return this.#steps;
+  }
+
+  /** The same as a column of an item: the run of `length` steps that begins with step `first`. */
+  inItem(first: number, length: number): ColumnOf {
+    const leaf = this.#leaf.path;
+    const [from = 0, next = from + 1] = this.#steps;
+    if (this.isSqueezed) return { leaf, at: nearest(from - first, length) };
+    const step = next - from;
+    if (step < 1 || this.#steps.some((at, k) => at !== from + k * step)) return { leaf, steps: this.#steps.map((at) => nearest(at - first, length)) };
+    const end = from + (this.#steps.length - 1) * step + 1;
+    return { leaf, from: nearest(from - first, length), ...(end - first === length ? {} : { to: nearest(end - first, length) }), step };
+  }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function made(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+  return new TrajectoryColumn(source, leaf, steps, isSqueezed);
+}
+
+/** A step of a run of `length`, from the nearer end: items of several lengths then have the same columns where they mean the same. */
+function nearest(at: number, length: number): number {
+  return at < length / 2 ? at : at - length;
+}
+
+/** What columns are of: a writer's history. */
+export interface ColumnSource {
+  /** @throws RangeError for a step of a leaf that is not at hand */
+  hold(subject: string, leaf: PlacedLeaf, step: number): void;
+  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
+}
