@@ -18,7 +18,7 @@ import { TestRandom } from "../support/random.ts";
 import { some } from "../support/size.ts";
 import { config, given, pattern, randomStep, SPEC as SHAPES, TABLES } from "../support/structured-random.ts";
 import { StructuredTwin, type TwinItem } from "../support/structured-twin.ts";
-import { episode, SPEC, step } from "../unit/agents/support.ts";
+import { episode, SPEC, step } from "../unit/tf-agents/support.ts";
 import { begun, kinds, taken } from "./clients.ts";
 
 const spec = { obs: f32(2), act: i32() };

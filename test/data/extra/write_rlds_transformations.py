@@ -1,4 +1,4 @@
-"""What the real `rlds` package makes of small episodes, for test/unit/rlds/transformations.test.ts.
+"""What the real `rlds` package makes of small episodes, for test/unit/datasets/rlds/transformations.test.ts.
 
     python -m venv v && v/bin/pip install tensorflow==2.15.1 rlds==0.1.8
     v/bin/python write_rlds_transformations.py > rlds_transformations.json
@@ -25,7 +25,7 @@ T = rlds.transformations
 
 
 def columns(length, number, terminal):
-    """An episode as columns; test/unit/rlds/transformations.test.ts makes the same."""
+    """An episode as columns; test/unit/datasets/rlds/transformations.test.ts makes the same."""
     i = np.arange(length)
     last = i == length - 1
     return {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
 import { isRefused } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
-import { items, replayOf, type Steps, step } from "../../unit/agents/support.ts";
+import { items, replayOf, type Steps, step } from "../../unit/tf-agents/support.ts";
 
 const ops = fc.array(
   fc.oneof(

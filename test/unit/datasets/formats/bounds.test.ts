@@ -1,0 +1,192 @@
+/** What a file makes a reader do has bounds: those of its size, and of maxBytes. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { imageDecoder } from "../../../../src/datasets/formats/images/images.ts";
+import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { openNpz } from "../../../../src/datasets/formats/npz/open-npz.ts";
+import { openRlds } from "../../../../src/datasets/formats/open.ts";
+import { openTfds } from "../../../../src/datasets/formats/tfds/open-tfds.ts";
+import { memorySink, type RldsDataset, type StepSpec, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
+import { all } from "../../../support/columns.ts";
+import { root } from "../../../support/core.ts";
+import { archive, npyHeader } from "./npz-archive.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reprise-bounds-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("an archive of NumPy's", () => {
+  it("with a shape of digits that end otherwise is refused at once", async () => {
+    const bytes = archive({ name: "a.npy", header: `{'descr': '<f4', 'fortran_order': False, 'shape': (${"1".repeat(28)}x), }`, elements: 0 });
+    await expect(openNpz(new Blob([bytes]))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("a header that is none") });
+  });
+
+  const ROWS = 16_000_000;
+  /** Rows of one byte, and flags. */
+  const flagged = (...names: readonly string[]) =>
+    archive(...names.map((name) => ({ name: `${name}.npy`, header: npyHeader("|b1", `(${ROWS},)`), elements: ROWS })));
+  const NAMES = ["observation", "action", "reward", "is_first", "is_last", "is_terminal"];
+
+  it("never takes more memory than maxBytes, whatever it inflates to", () => {
+    const path = join(folder, "flags.npz");
+    writeFileSync(path, flagged(...NAMES));
+    const program = `
+      import { openRlds } from ${JSON.stringify(join(root, "dist/rlds.js"))};
+      await openRlds(${JSON.stringify(join(folder, "none.npz"))}).catch(() => undefined);
+      const before = process.resourceUsage().maxRSS;
+      const told = await openRlds(${JSON.stringify(path)}, { maxBytes: 150e6 }).then(({ episodes }) => episodes, ({ code }) => code);
+      console.log(JSON.stringify({ told, megabytes: (process.resourceUsage().maxRSS - before) / 1000 }));`;
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    const { told, megabytes } = JSON.parse(stdout);
+    // 96 MB of arrays, 48 MB of flags that are looked at.
+    expect(told).toBe(1);
+    expect(megabytes).toBeLessThan(300);
+  });
+
+  it("is refused where its flags, its texts or its floats of 16 bits would be too much beside what it inflates to", async () => {
+    const bytes = flagged(...NAMES);
+    await expect(openNpz(new Blob([bytes]), { maxBytes: 6 * ROWS + 1000 })).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringMatching(/with is_first the file would take .* bytes in memory, more than the .* that maxBytes allows/),
+    });
+    const one = (descr: string, elements: number) => archive({ name: "reward.npy", header: npyHeader(descr, "(1000,)"), elements });
+    await expect(openNpz(new Blob([one("<f2", 2000)]), { maxBytes: 3000 })).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringContaining("maxBytes"),
+    });
+    await expect(openNpz(new Blob([one("|S3", 3000)]), { maxBytes: 20_000 })).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringContaining("maxBytes"),
+    });
+    const lengths = archive(
+      ...["observation", "action", "reward", "is_terminal"].map((name) => ({ name: `${name}.npy`, header: npyHeader("|b1", "(0,)"), elements: 0 })),
+      { name: "lengths.npy", header: npyHeader("|u1", "(1000000,)"), elements: 1_000_000 },
+    );
+    await expect(openNpz(new Blob([lengths]), { maxBytes: 4_000_000 })).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringContaining("with lengths"),
+    });
+    expect((await openNpz(new Blob([lengths]), { maxBytes: 20_000_000 })).episodes).toBe(1_000_000);
+  });
+
+  it("hears its signal while it is inflated", async () => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(new Error("enough")));
+    await expect(openNpz(new Blob([flagged(...NAMES)]), { signal: abort.signal })).rejects.toThrow("enough");
+  });
+});
+
+describe("more leaves than a step can have are refused before anything is made of each", () => {
+  const told = { name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(/has \d+ leaves, and a step has 4096 at most/) };
+  const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
+  const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
+
+  it.each<[string, object]>([
+    ["fields", { ...step, observation: wide }],
+    ["a list whose last element is of another kind", { ...step, observation: [...new Array(5000).fill(0), true] }],
+    ["metadata", { ...step, info: wide }],
+  ])("of JSON lines: %s", async (_, value) => {
+    await expect(openJsonl(new Blob([JSON.stringify(value)]))).rejects.toMatchObject(told);
+  });
+
+  it("of a spec in JSON lines", async () => {
+    const stepSpec = { observation: Object.fromEntries(Object.keys(wide).map((name) => [name, { dtype: "f32", shape: [] }])) };
+    await expect(openJsonl(new Blob([JSON.stringify({ rlds: 1, stepSpec, metadataSpec: {} })]))).rejects.toMatchObject(told);
+  });
+
+  it("of NumPy's archives", async () => {
+    const many = Array.from({ length: 5000 }, (_, i) => ({ name: `info/k${i}.npy`, header: npyHeader("|u1", "(2,)"), elements: 2 }));
+    await expect(openNpz(new Blob([archive(...many)]))).rejects.toMatchObject(told);
+  });
+
+  it("of TFDS", async () => {
+    const feature = { pythonClassName: "x.Tensor", tensor: { shape: {}, dtype: "float32", encoding: "none" } };
+    const features = { pythonClassName: "x.FeaturesDict", featuresDict: { features: Object.fromEntries(Object.keys(wide).map((name) => [name, feature])) } };
+    const files = new Map([
+      ["dataset_info.json", new Blob(['{"name":"a","splits":[]}'])],
+      ["features.json", new Blob([JSON.stringify(features)])],
+    ]);
+    await expect(openTfds(files)).rejects.toMatchObject(told);
+  });
+});
+
+it.each(["jsonl", "parquet"] as const)("a shape of a hundred million lists without an element is not written, list by list: %s", async (format) => {
+  const stepSpec = {
+    ...Object.fromEntries(["action", "reward", "discount"].map((name) => [name, { dtype: "f32", shape: [] }])),
+    ...Object.fromEntries(["is_first", "is_last", "is_terminal"].map((name) => [name, { dtype: "bool", shape: [] }])),
+  };
+  const named = (shape: readonly number[]) => ({ ...stepSpec, observation: { dtype: "f32", shape } }) as StepSpec;
+  const dataset = (shape: readonly number[]) => ({ stepSpec: named(shape), metadataSpec: {}, async *[Symbol.asyncIterator]() {} }) as RldsDataset<unknown>;
+  const write = format === "jsonl" ? writeJsonl : writeParquet;
+  for (const shape of [
+    [1e8, 0],
+    [100, 1000, 1000, 0],
+    [0, 1e8],
+  ])
+    await expect(write(dataset(shape), memorySink())).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/^observation of shape \[.*\] would be \d+ lists without an element: at most 65536 can be written/),
+    });
+  await write(dataset([64, 64, 0]), memorySink());
+});
+
+/** A progressive JPEG of a grey image: scans of a few bytes, each of which goes over all of it. */
+function jpeg(side: number, scans: number, bytesOfScan: number): Uint8Array {
+  const u16 = (value: number) => [value >> 8, value & 255];
+  const frame = [0xff, 0xc2, ...u16(11), 8, ...u16(side), ...u16(side), 1, 1, 0x11, 0];
+  const scan = [0xff, 0xda, ...u16(8), 1, 1, 0, 1, 63, 0, ...new Array(bytesOfScan).fill(0x55)];
+  return Uint8Array.from([0xff, 0xd8, ...frame, ...Array.from({ length: scans }, () => scan).flat(), 0xff, 0xd9]);
+}
+
+it.each([
+  ["more blocks than bits", jpeg(12_000, 100, 280)],
+  ["more scans over many blocks than its bytes can say", jpeg(1600, 60, 280)],
+])("a JPEG with %s is refused before it is decoded", async (_, bytes) => {
+  const decode = await imageDecoder();
+  expect(() => decode(bytes, { type: "u8", channels: 1 }, 2 ** 30)).toThrow(/the JPEG cannot be \d+ × \d+ in \d+ scans of \d+ bytes/);
+});
+
+describe("what is no file", () => {
+  const pipe = join(folder, "pipe.jsonl");
+  it.runIf(process.platform !== "win32")("is refused: a pipe, as a path, below a folder and as its metadata", async () => {
+    execFileSync("mkfifo", [pipe]);
+    await expect(openRlds(pipe)).rejects.toMatchObject({ name: "RldsError", code: "NOT_FOUND", message: expect.stringContaining("a pipe") });
+    const dataset = mkdtempSync(join(folder, "tfds-"));
+    execFileSync("mkfifo", [join(dataset, "dataset_info.json")]);
+    await expect(openTfds(dataset)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(openRlds("/dev/zero")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});
+
+describe("JSON that nests 100,000 deep is no JSON", () => {
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  const objects = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+  const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
+  const lines = (...all: readonly string[]) => new Blob([all.join("\n")]);
+  const wrong = { name: "RldsError", code: "CORRUPT", message: expect.stringContaining("nests deeper than 256") };
+
+  it.each([deep, objects])("of lines", async (value) => {
+    for (const field of ["observation", "episode", "is_last", "info", "rlds"])
+      await expect(openJsonl(lines(`{"${field}": ${value}}`))).rejects.toMatchObject(wrong);
+    const first = JSON.stringify(step);
+    const later = await openJsonl(lines(first, first.replace('"observation":1', `"observation":${value}`)));
+    await expect(all(later)).rejects.toMatchObject({ ...wrong, message: expect.stringMatching(/^line 2 .*deeper/) });
+  });
+
+  it("of a dataset's description, also in a text within it", async () => {
+    const files = (info: string, features: string) =>
+      new Map(
+        [
+          ["dataset_info.json", info],
+          ["features.json", features],
+        ].map(([name, text]) => [name as string, new Blob([text as string])]),
+      );
+    const info = '{"name":"a","splits":[]}';
+    await expect(openTfds(files(`{"name":${deep}}`, "{}"))).rejects.toMatchObject(wrong);
+    await expect(openTfds(files(info, `{"a":${objects}}`))).rejects.toMatchObject(wrong);
+    await expect(openTfds(files(info, JSON.stringify({ type: "x.FeaturesDict", content: deep })))).rejects.toMatchObject({ code: "CORRUPT" });
+  });
+});

@@ -1,0 +1,83 @@
+/** PNG and JPEG of every kind that a dataset may hold. */
+import { deflateSync } from "node:zlib";
+import { encode } from "fast-png";
+import { expect, test } from "vitest";
+import { imageHead } from "../../../../src/datasets/formats/images/image-head.ts";
+import { imageDecoder } from "../../../../src/datasets/formats/images/images.ts";
+import { crc32 } from "../../../support/crc32.ts";
+import { joined } from "../../../support/tfrecord.ts";
+
+const ROOM = 2 ** 24;
+const decode = await imageDecoder();
+const values = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 41 + 3) & 255);
+
+test.each([
+  [1, undefined],
+  [2, undefined],
+  [3, undefined],
+  [4, undefined],
+  [3, "Adam7"],
+  [1, "Adam7"],
+] as const)("%i channels, interlaced %s", (channels, interlace) => {
+  const data = values(7 * 5 * channels);
+  const bytes = encode({ width: 7, height: 5, data, channels, depth: 8 }, { interlace });
+  expect(imageHead(bytes)).toEqual({ format: "png", width: 7, height: 5, channels, depth: 8 });
+  expect(decode(bytes, { type: "u8", channels }, ROOM)).toEqual(data);
+});
+
+test("16 bits", () => {
+  const data = Uint16Array.from({ length: 6 }, (_, i) => i * 12_345);
+  const bytes = encode({ width: 3, height: 2, data, channels: 1, depth: 16 });
+  expect(decode(bytes, { type: "u16", channels: 1 }, ROOM)).toEqual(data);
+  expect(() => decode(bytes, { type: "u8", channels: 1 }, ROOM)).toThrow(/16 bits a channel, and is said to be u8/);
+});
+
+test("channels come and go as TensorFlow has it: grey becomes colour, alpha is let go or full", () => {
+  const grey = encode({ width: 2, height: 1, data: Uint8Array.of(5, 9), channels: 1, depth: 8 });
+  expect(Array.from(decode(grey, { type: "u8", channels: 3 }, ROOM))).toEqual([5, 5, 5, 9, 9, 9]);
+  expect(Array.from(decode(grey, { type: "u8", channels: 4 }, ROOM))).toEqual([5, 5, 5, 255, 9, 9, 9, 255]);
+  const alpha = encode({ width: 1, height: 1, data: Uint8Array.of(1, 2, 3, 4), channels: 4, depth: 8 });
+  expect(Array.from(decode(alpha, { type: "u8", channels: 3 }, ROOM))).toEqual([1, 2, 3]);
+  expect(() => decode(alpha, { type: "u8", channels: 1 }, ROOM)).toThrow(/no image of 1/);
+});
+
+function chunk(type: string, bytes: Uint8Array): Uint8Array {
+  const made = new Uint8Array(bytes.length + 12);
+  const view = new DataView(made.buffer);
+  view.setUint32(0, bytes.length);
+  made.set(new TextEncoder().encode(type), 4);
+  made.set(bytes, 8);
+  view.setUint32(bytes.length + 8, crc32(made.subarray(4, bytes.length + 8)));
+  return made;
+}
+
+const SIGNATURE = Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10);
+const END = chunk("IEND", new Uint8Array(0));
+
+test("a palette of 4 bits, and chunks that say nothing of the pixels", () => {
+  const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 2, 4, 3, 0, 0, 0));
+  const palette = chunk("PLTE", Uint8Array.of(255, 0, 0, 0, 255, 0, 0, 0, 255));
+  // An iCCP chunk that no decoder must look into: it would come to 64 MB.
+  const profile = chunk("iCCP", joined([new TextEncoder().encode("a\0\0"), deflateSync(new Uint8Array(2 ** 26))]));
+  const pixels = chunk("IDAT", deflateSync(Uint8Array.of(0, 0x01, 0x20, 0, 0x21, 0x00)));
+  const before = process.memoryUsage().arrayBuffers;
+  const found = decode(joined([SIGNATURE, head, profile, palette, pixels, END]), { type: "u8", channels: 3 }, ROOM);
+  expect(Array.from(found)).toEqual([255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 255, 0, 255, 0, 255, 0, 0]);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24);
+});
+
+test("pixels that come to more than the head says are refused before they are kept", () => {
+  const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 4, 8, 2, 0, 0, 0));
+  const bomb = chunk("IDAT", deflateSync(new Uint8Array(2 ** 26)));
+  expect(() => decode(joined([SIGNATURE, head, bomb, END]), { type: "u8", channels: 3 }, ROOM)).toThrow(/come to more than/);
+});
+
+test.each([
+  ["nothing", new Uint8Array(0), /neither PNG nor JPEG/],
+  ["a GIF", new TextEncoder().encode("GIF89a"), /neither PNG nor JPEG/],
+  ["a PNG without a head", joined([SIGNATURE, END, END, END]), /does not begin with its head/],
+  ["a JPEG without a frame", Uint8Array.of(0xff, 0xd8, 0xff, 0xd9), /no frame/],
+  ["an image without pixels", joined([SIGNATURE, chunk("IHDR", Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 4, 8, 2, 0, 0, 0)), END]), /0 × 4/],
+])("%s is refused", (_, bytes, message) => {
+  expect(() => decode(bytes, { type: "u8", channels: 3 }, ROOM)).toThrow(message);
+});

@@ -1,0 +1,20 @@
+/** What writeJsonl wrote, openJsonl reads. */
+import { expect, it } from "vitest";
+import { memorySink, openJsonl, writeJsonl } from "../../../../src/datasets/rlds/index.ts";
+import { all, EVERYTHING, everything, METADATA, SECOND_STEP } from "../../../support/rlds-data.ts";
+
+it("gives back every dtype, text, images, metadata, NaN and -0, and episodes without steps", async () => {
+  const files = memorySink();
+  await writeJsonl(everything([3, 0, 5]), files);
+  const bytes = files.get("steps.jsonl") as Uint8Array<ArrayBuffer>;
+  const found = await openJsonl(new File([bytes], "steps.jsonl"));
+  expect(found.stepSpec).toEqual(EVERYTHING);
+  expect(found.metadataSpec).toEqual(METADATA);
+  const episodes = await all(found);
+  expect(episodes.map(({ steps }) => steps.length)).toEqual([3, 0, 5]);
+  expect(episodes[1]).toMatchObject({ id: 2n ** 55n, inner: { ok: false } });
+  expect(episodes[0]?.steps[1]).toMatchObject(SECOND_STEP);
+  const again = memorySink();
+  await writeJsonl(found, again);
+  expect([...again]).toEqual([...files]);
+});

@@ -1,0 +1,78 @@
+/** Writers that meet: one writes, the other is told. */
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../../src/datasets/rlds/index.ts";
+import { nodeModules } from "../../../../src/files/builtins.ts";
+import { selfOf } from "../../../../src/files/node-holder.ts";
+import { all, everything } from "../../../support/rlds-data.ts";
+
+const root = mkdtempSync(join(tmpdir(), "reprise-writers-"));
+afterAll(() => rmSync(root, { recursive: true }));
+const fresh = () => mkdtempSync(join(root, "d-"));
+
+describe.each<[string, () => Sink]>([
+  ["a folder of the system", fresh],
+  ["a Map", () => new Map<string, Uint8Array>()],
+])("into %s", (_, make) => {
+  it("two splits at once: who is told that it is written finds it there, and the other is told that somebody writes", async () => {
+    for (let round = 0; round < 12; round++) {
+      const to = make();
+      const both = await Promise.allSettled(["train", "test"].map((split) => writeTfds(everything(), to, { name: "made", split })));
+      const done = ["train", "test"].filter((_, i) => both[i]?.status === "fulfilled");
+      expect(done.length).toBe(1);
+      for (const result of both)
+        if (result.status === "rejected")
+          expect(result.reason).toMatchObject({ code: "IO", message: expect.stringMatching(/another writer .*is writing here/) });
+      const reader = await openTfds(to as string, { split: done[0] as string });
+      expect(reader.splits).toEqual(done);
+      expect(await all(reader)).toHaveLength(4);
+      // Afterwards there is room for it.
+      await writeTfds(everything(), to, { name: "made", split: done[0] === "train" ? "test" : "train" });
+      expect((await openTfds(to as string, { split: "all" })).splits).toHaveLength(2);
+    }
+  });
+
+  it("single files of other names do not meet", async () => {
+    const to = make();
+    const path = (name: string) => (typeof to === "string" ? join(to, name) : to);
+    await Promise.all([writeJsonl(everything(), path("a.jsonl")), typeof to === "string" ? writeParquet(everything(), path("b.parquet")) : undefined]);
+  });
+});
+
+it("what a writer that was killed has left is in nobody's way", async () => {
+  const to = fresh();
+  const folder = join(to, "made", "1.0.0");
+  mkdirSync(folder, { recursive: true });
+  const child = spawn(process.execPath, ["-e", ""]);
+  await new Promise((resolve) => child.on("close", resolve));
+  const self = selfOf(nodeModules());
+  writeFileSync(join(folder, ".incomplete-lock"), JSON.stringify({ ...self, pid: child.pid, start: "1", thread: `${child.pid}` }));
+  writeFileSync(join(folder, ".incomplete-0"), "half of it");
+  // Of another machine nobody can tell: then the message names the file.
+  const elsewhere = join(fresh(), "a.jsonl");
+  writeFileSync(join(elsewhere, "..", ".incomplete-a.jsonl-lock"), JSON.stringify({ pid: 1, host: "elsewhere" }));
+  await expect(writeJsonl(everything(), elsewhere)).rejects.toMatchObject({
+    code: "IO",
+    message: expect.stringMatching(/process 1 of elsewhere .*remove \.incomplete-a\.jsonl-lock/),
+  });
+  await writeTfds(everything(), to, { name: "made" });
+  expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+it("no link is followed that somebody has planted where a file will be made", async () => {
+  const to = fresh();
+  const victim = join(fresh(), "mine.txt");
+  writeFileSync(victim, "mine");
+  for (const name of [".incomplete-0", ".incomplete-1", ".incomplete-lock", "part-00000.parquet"]) symlinkSync(victim, join(to, name));
+  await writeParquet(everything(), to, { overwrite: true }).catch(({ code }) => expect(code).toBe("IO"));
+  expect(readFileSync(victim, "utf8")).toBe("mine");
+});
+
+it("a write that fails leaves no folder that was made for it", async () => {
+  const to = join(root, "none");
+  await expect(writeTfds([], to, { name: "made" })).rejects.toMatchObject({ code: "EMPTY" });
+  expect(readdirSync(root)).not.toContain("none");
+});

@@ -1,0 +1,229 @@
+/** Journals with `retain: "all"` as datasets: every step that was acknowledged, whatever the tables have evicted since. */
+import { describe, expect, it } from "vitest";
+import { openReplay } from "../../../../src/datasets/rlds/index.ts";
+import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";
+import { f32, i32, type OpenReplay, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
+import { TestRandom } from "../../../support/random.ts";
+
+const spec = { observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3) }, reward: f32(), note: text({ maxBytes: 12 }) };
+
+interface Lived {
+  readonly ids: number[];
+  end: "open" | "terminated" | "truncated" | "ended";
+}
+
+const stepOf = (episode: number, step: number) => ({
+  observation: {
+    id: [episode, step],
+    image: new Uint8Array(300).fill(episode * 7 + step),
+    stack: [step - 2, step - 1, step].map((k) => new Uint8Array(6).fill(k < 0 ? 0 : 1 + ((episode * 31 + k) % 200))).flatMap((frame) => [...frame]),
+  },
+  reward: step / 8,
+  note: `é ${episode}/${step}`,
+});
+
+/** What a program did with a Replay in a directory, which it opens several times; and what it wrote. */
+async function world(dir: MemoryDirectory, seed: number, tables: object, items: object[]): Promise<Lived[]> {
+  const random = new TestRandom(seed);
+  const lived: Lived[] = [];
+  for (let run = 0; run < 3; run++) {
+    const replay = await Replay.open({ dir, spec, tables, retain: "all", segmentBytes: 8192, durability: "manual", logger: null } as never);
+    const own = [0, 1].map((k) => replay.writers[k] ?? replay.writer({ items, keep: 4 } as never)) as unknown as {
+      append(s: object): void;
+      endEpisode(o?: object): void;
+    }[];
+    const at = own.map((_, k) => (run === 0 ? -1 : (open[k] ?? -1)));
+    for (let t = 0; t < 120; t++) {
+      const k = random.below(2);
+      if ((at[k] as number) < 0) at[k] = lived.push({ ids: [], end: "open" }) - 1;
+      const episode = at[k] as number;
+      const life = lived[episode] as Lived;
+      const writer = own[k] as (typeof own)[number];
+      const chance = random.next();
+      const step = stepOf(episode, life.ids.length);
+      if (chance < 0.06 && life.ids.length > 0) {
+        const terminated = random.next() < 0.5;
+        writer.endEpisode({ final: { ...step, reward: 0 }, terminated });
+        life.ids.push(life.ids.length);
+        life.end = terminated ? "terminated" : "truncated";
+        at[k] = -1;
+      } else {
+        writer.append(step);
+        life.ids.push(life.ids.length);
+      }
+    }
+    open.splice(0, open.length, ...at);
+    await replay.flush();
+    replay.dispose();
+  }
+  return lived;
+}
+const open: number[] = [];
+
+const reading = async (dir: MemoryDirectory) => {
+  const reader = await openReplay<ReturnType<typeof stepOf>>(dir.files());
+  const read = [];
+  for await (const { steps, beginning, end } of reader) read.push({ steps: [...steps], beginning, end });
+  await reader.close();
+  return { read, reader };
+};
+
+describe.each([
+  ["the oldest leave", { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]],
+  [
+    "any may leave",
+    { a: { maxSize: 6, remover: uniform() }, b: { maxSize: 3, sampler: prioritized() } },
+    [
+      { table: "a", length: 1 },
+      { table: "b", length: 4 },
+    ],
+  ],
+  ["no item is ever made", { a: { maxSize: 5 } }, []],
+])("where %s", (_, tables, items) => {
+  it.each([1, 2])("all steps of all episodes are read, in order, over several runs (seed %i)", async (seed) => {
+    const dir = memory();
+    const lived = await world(dir, seed, tables, items);
+    const { read, reader } = await reading(dir);
+    expect([reader.episodes, reader.steps]).toEqual([lived.length, lived.reduce((sum, { ids }) => sum + ids.length, 0)]);
+    expect(await reader.lengths?.()).toEqual(lived.map(({ ids }) => ids.length));
+    for (const [episode, { ids, end }] of lived.entries()) {
+      const found = read[episode] as (typeof read)[number];
+      expect([found.beginning, found.end]).toEqual(["there", end]);
+      const plain = found.steps.map(({ observation: { id, image, stack }, reward, note }) => ({
+        observation: { id: [...(id as Iterable<number>)], image, stack: [...(stack as Iterable<number>)] },
+        reward,
+        note,
+      }));
+      expect(plain).toEqual(
+        ids.map((step) => ({ ...stepOf(episode, step), ...(step === ids.length - 1 && (end === "terminated" || end === "truncated") && { reward: 0 }) })),
+      );
+    }
+  });
+});
+
+it("steps of a directory that was salvaged are not told twice", async () => {
+  const dir = memory();
+  await world(dir, 3, { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]);
+  const files = dir.files();
+  const before = (await reading(dir)).read.flatMap(({ steps }) => steps.map(({ note }) => note));
+  const newest = [...files.keys()].sort().at(-2) as string;
+  const bytes = files.get(newest) as Uint8Array<ArrayBuffer>;
+  bytes[bytes.length >> 1] = 255 ^ (bytes[bytes.length >> 1] as number);
+  const damaged = memory({ files });
+  (await Replay.open({ dir: damaged, salvage: true, logger: null })).dispose();
+  const after = (await reading(damaged)).read.flatMap(({ steps }) => steps.map(({ note }) => note));
+  expect(after.length).toBeLessThan(before.length);
+  expect(after.length).toBeGreaterThan(before.length / 2);
+  expect(new Set(after).size).toBe(after.length);
+  expect(before).toEqual(expect.arrayContaining(after));
+});
+
+it("blocks are read in their order, also of several lanes", async () => {
+  const dir = memory();
+  const replay = await Replay.open({ dir, spec: { x: f32() }, tables: { a: { maxSize: 12 } }, retain: "all", logger: null });
+  const [one, two] = [replay.writer({ items: [{ table: "a", length: 1 }], keep: 2 }), replay.writer({ items: [{ table: "a", length: 2 }], lanes: 2, keep: 2 })];
+  for (let t = 0; t < 20; t++) {
+    one.appendColumns({ x: [3 * t, 3 * t + 1, 3 * t + 2] });
+    two.appendColumns({
+      x: [
+        [200 + 2 * t, 300 + 2 * t],
+        [201 + 2 * t, 301 + 2 * t],
+      ].flat(),
+    } as never);
+  }
+  replay.dispose();
+  const { read } = await reading(dir);
+  const from = (first: number, n: number) => Array.from({ length: n }, (_, i) => first + i);
+  const found = read.map(({ steps }) => steps.map(({ observation }) => (observation as never as { x: number }).x));
+  expect(found.sort((a, b) => (a[0] as number) - (b[0] as number))).toEqual([from(0, 60), from(200, 40), from(300, 40)]);
+});
+
+it("a journal that gives space back has what its tables have", async () => {
+  const dir = memory();
+  const replay = await Replay.open({ dir, spec: { x: f32() }, tables: { a: { maxSize: 3 } }, logger: null });
+  const writer = replay.writer({ items: [{ table: "a", length: 1 }], keep: 2 });
+  for (let x = 0; x < 10; x++) writer.append({ x });
+  replay.dispose();
+  expect((await openReplay(dir.files())).steps).toBe(3);
+});
+
+describe("steps that one call both adds and evicts are read back", () => {
+  const kept = async (options: object, run: (replay: OpenReplay) => void) => {
+    const dir = memory();
+    const replay = await Replay.open({ dir, spec: { x: f32() }, retain: "all", logger: null, ...options } as never);
+    run(replay as never);
+    replay.dispose();
+    const { read } = await reading(dir);
+    return read.map(({ steps, end }) => [steps.map(({ observation }) => (observation as never as { x: number }).x).join(), end]).sort();
+  };
+  const x = (first: number, n: number) => Array.from({ length: n }, (_, i) => first + i);
+  const tables = { a: { maxSize: 3 } };
+  const items = [{ table: "a", length: 1 }] as const;
+
+  it("a block that is larger than the table", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [...items], keep: 1 });
+      for (let k = 0; k < 3; k++) writer.appendColumns({ x: x(40 * k, 40) } as never);
+    });
+    expect(found).toEqual([[x(0, 120).join(), "open"]]);
+  });
+
+  it("a block of many episodes, with final steps and without, of which no item is made", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [], keep: 1 });
+      const at = (...steps: number[]) => Array.from({ length: 12 }, (_, i) => Number(steps.includes(i)));
+      writer.appendColumns({ x: x(0, 12) } as never, { ends: at(1, 8), terminated: at(4), truncated: at(6), final: { x: [100, 200] } } as never);
+    });
+    const ends = [
+      ["0,1", "ended"],
+      ["2,3,4,100", "terminated"],
+      ["5,6,200", "truncated"],
+      ["7,8", "ended"],
+      ["9,10,11", "open"],
+    ];
+    expect(found).toEqual(ends.sort());
+  });
+
+  it("steps of several lanes of which no item is made, and whose episodes end with them", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [], keep: 1, lanes: 7 });
+      for (let t = 0; t < 5; t++)
+        writer.appendColumns({ x: x(0, 7).map((lane) => 100 * lane + t) } as never, { ends: x(0, 7).map((lane) => Number(t === lane)) } as never);
+    });
+    const episodes = x(0, 7).flatMap((lane) => {
+      const steps = x(100 * lane, 5);
+      const [ended, open] = [steps.slice(0, lane + 1), steps.slice(lane + 1)];
+      return [[ended.join(), lane < 5 ? "ended" : "open"], ...(open.length > 0 ? [[open.join(), "open"]] : [])];
+    });
+    expect(found).toEqual(episodes.sort());
+  });
+
+  it("an episode that ends where nothing else holds its steps", async () => {
+    const found = await kept({ tables }, (replay) => {
+      const writer = replay.writer({ items: [], keep: 1 });
+      for (const n of x(0, 3)) writer.append({ x: n } as never);
+      writer.endEpisode();
+      writer.append({ x: 9 } as never);
+    });
+    expect(found).toEqual([
+      ["0,1,2", "ended"],
+      ["9", "open"],
+    ]);
+  });
+
+  it("with frames that steps share", async () => {
+    const dir = memory();
+    const stacked = { frame: shared("frames", u8(4), 3), x: f32() };
+    const replay = await Replay.open({ dir, spec: stacked, tables, retain: "all", logger: null });
+    const writer = replay.writer({ items: [{ table: "a", length: 2 }], keep: 2 });
+    const frames = (t: number) => [t - 2, t - 1, t].flatMap((k) => new Array(4).fill(Math.max(k, 0)));
+    for (let k = 0; k < 4; k++) writer.appendColumns({ frame: x(30 * k, 30).flatMap(frames), x: x(30 * k, 30) } as never);
+    // What waits for the journal is not kept for ever.
+    expect(replay.stats().steps).toBeLessThan(8);
+    replay.dispose();
+    const { read } = await reading(dir);
+    const found = read.flatMap(({ steps }) => steps.map(({ observation }) => observation as never as { x: number; frame: ArrayLike<number> }));
+    expect(found.map((step) => [step.x, ...Array.from(step.frame)])).toEqual(x(0, 120).map((t) => [t, ...frames(t)]));
+    (await Replay.open({ dir: memory({ files: dir.files() }), logger: null })).dispose();
+  });
+});

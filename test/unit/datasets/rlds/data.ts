@@ -1,0 +1,17 @@
+/** Where the real data is. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../../support/core.ts";
+
+export function dataFolder(path: string): string {
+  return join(root, "test/data", path);
+}
+
+export function fileBytes(path: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(readFileSync(path));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what the tools wrote
+export function json(path: string): any {
+  return JSON.parse(readFileSync(dataFolder(path), "utf8"));
+}

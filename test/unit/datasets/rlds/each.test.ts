@@ -1,0 +1,95 @@
+/** Ways through iterables, sync and async. */
+import { expect, test } from "vitest";
+import { collected, eachOf, forEach, mapped, type Stage, through } from "../../../../src/datasets/model/each.ts";
+import { errorOf, expectError } from "../../../support/refused.ts";
+
+/** Numbers that say when their iterator is closed. */
+function counted(n: number) {
+  const log: string[] = [];
+  const sync = {
+    *[Symbol.iterator]() {
+      try {
+        for (let i = 0; i < n; i++) yield i;
+      } finally {
+        log.push("closed");
+      }
+    },
+  };
+  const later = {
+    async *[Symbol.asyncIterator]() {
+      yield* sync;
+    },
+  };
+  return { log, sync, later };
+}
+
+/** Each value twice, but for 3, after which there is no more; then the count. */
+const twice = (): Stage<number, string> => {
+  let count = 0;
+  return {
+    push(value, out) {
+      count++;
+      if (value === 3) return false;
+      out.push(`${value}`, `${value}`);
+      return true;
+    },
+    end(out) {
+      out.push(`${count} in all`);
+    },
+  };
+};
+
+test("what is there at once gives no promise", () => {
+  const { sync, log } = counted(3);
+  const seen: number[] = [];
+  expect(forEach(sync, (value, index) => void seen.push(value * 10 + index))).toBeUndefined();
+  expect(seen).toEqual([0, 11, 22]);
+  expect(collected(sync)).toEqual([0, 1, 2]);
+  expect([...(mapped(sync, (value, index) => value + index) as Iterable<number>)]).toEqual([0, 2, 4]);
+  const staged = through(sync, twice) as Iterable<string>;
+  for (let pass = 0; pass < 2; pass++) expect([...staged]).toEqual(["0", "0", "1", "1", "2", "2", "3 in all"]);
+  expect(log.length).toBe(5);
+});
+
+test("what is waited for gives the same", async () => {
+  const { later, log } = counted(3);
+  const seen: number[] = [];
+  await forEach(later, (value, index) => void seen.push(value * 10 + index));
+  expect(seen).toEqual([0, 11, 22]);
+  expect(await collected(later)).toEqual([0, 1, 2]);
+  expect(await collected(mapped(later, (value, index) => value + index))).toEqual([0, 2, 4]);
+  const staged = through(later, twice);
+  for (let pass = 0; pass < 2; pass++) expect(await collected(staged)).toEqual(["0", "0", "1", "1", "2", "2", "3 in all"]);
+  expect(log.length).toBe(5);
+});
+
+test("an array is collected as it is", () => {
+  const values = [1, 2];
+  expect(collected(values)).toBe(values);
+});
+
+test("whoever breaks off closes the source, sync and async, and so does a stage that has enough", async () => {
+  const uses: ((numbers: Iterable<number> | AsyncIterable<number>) => unknown)[] = [
+    (numbers) => forEach(numbers, (value) => value < 2),
+    (numbers) => forEach(mapped(numbers, String), (value) => value !== "2"),
+    (numbers) => forEach(through(numbers, twice), (value) => value !== "2"),
+    (numbers) => collected(through(numbers, twice)),
+  ];
+  for (const use of uses) {
+    const { sync, later, log } = counted(10);
+    use(sync);
+    expect(log).toEqual(["closed"]);
+    await use(later);
+    expect(log).toEqual(["closed", "closed"]);
+  }
+});
+
+test("what cannot be gone through is a TypeError", () => {
+  for (const value of [undefined, null, 1, "text", {}, () => []])
+    expectError(
+      errorOf(() => eachOf("steps", value as never)),
+      TypeError,
+      /^steps must be an iterable/,
+    );
+  expect(eachOf("steps", [])).toEqual([]);
+});
