@@ -5,6 +5,7 @@ import { companions, sourcesIn, together } from "./chunks.mjs";
 import { PEERS, subpaths } from "./manifest.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
+import { textOf } from "./wasm-bytes.mjs";
 
 const SUBPATHS = subpaths();
 
@@ -49,7 +50,16 @@ provide(core);
 
 /** Bundles the entries of the package. */
 export async function bundle() {
-  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/chunks.mjs", "build/manifest.mjs", "build/sizes.mjs", "package.json"];
+  const sources = [
+    ...files("src"),
+    "dist/core-bytes.js",
+    "build/bundle.mjs",
+    "build/chunks.mjs",
+    "build/manifest.mjs",
+    "build/sizes.mjs",
+    "build/wasm-bytes.mjs",
+    "package.json",
+  ];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
@@ -119,9 +129,9 @@ function removeOld() {
 
 /** The core's bytes are no source, and not in a source map once more. */
 const bytes = {
-  name: "WebAssembly as base64",
+  name: "WebAssembly as text",
   setup(build) {
-    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => ({ contents: readFileSync(path.replace("-bytes.js", ".wasm")), loader: "base64" }));
+    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => ({ contents: textOf(path.replace("-bytes.js", ".wasm")), loader: "text" }));
   },
 };
 

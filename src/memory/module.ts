@@ -34,13 +34,13 @@ function compiled(): WebAssembly.Module {
   }
 }
 
-/** The bytes of base64. A program that starts waits for this: the host's own way where it has one, else a loop, since `Uint8Array.from` calls a function for each. */
-function decoded(base64: string): Uint8Array<ArrayBuffer> {
-  const { Buffer } = globalThis as { readonly Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> } };
-  if (Buffer !== undefined) return Buffer.from(base64, "base64");
-  const text = atob(base64);
+/** Reads bytes from the text that build/wasm-bytes.mjs makes of them. A loop, since `Uint8Array.from` calls a function for each. */
+function decoded(text: string): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) raw[i] = text.charCodeAt(i);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    raw[i] = code - (code < 127 ? 41 : 75);
+  }
   return raw;
 }
 
