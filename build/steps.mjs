@@ -39,7 +39,7 @@ export async function core(targets = ["release"]) {
 }
 
 /** What the subpaths of WebAssembly are where a host or a bundler imports it. */
-const WASM = (name, what) => `import "./host.js";
+const WASM = (name, what) => `import "./base/host.js";
 
 /** ${what} */
 declare const ${name}: WebAssembly.Module;
