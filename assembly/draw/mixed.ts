@@ -2,6 +2,7 @@
 import { random_below } from "../memory/random";
 import { Ring } from "../memory/ring";
 import { Stream } from "../rows/stream";
+import { WEIGHS } from "../selectors/kinds";
 import { SumTree } from "../selectors/sum-tree";
 import { anySlot, table_total } from "../tables/room";
 import { Table } from "../tables/table";
@@ -39,7 +40,7 @@ export function draw_mixed(draw: usize, table: usize, n: u32, alike: u32, ratio:
 export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const weighed = t.sampler().weighs();
+  const weighed = t.sampler().has(WEIGHS);
   const total = table_total(table);
   // Its items are other ones now.
   d.single = 0;

@@ -7,6 +7,7 @@ import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { Near } from "../memory/near";
 import { tracking } from "../rows/changes";
 import { ITEM_BYTES, Items } from "../selectors/items";
+import { DETERMINISTIC } from "../selectors/kinds";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { Item, Slots } from "../tables/slots";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
@@ -155,7 +156,7 @@ export function table_close_draw(table: usize): void {
 
 function supports(t: Table, flags: u32, among: u32): i32 {
   // Strata mean nothing in an order, nor where an item may have to leave between two draws.
-  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || !t.sampler().stratifies())) return fail(E_UNSUPPORTED, 3, flags);
+  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
   return among == 0 || t.sampler().reaches(among, t.remover()) ? 0 : fail(E_UNSUPPORTED, 4, among);
 }
 

@@ -1,13 +1,13 @@
 /** What a Replay is of, as snapshots have it (src/storage/format/head.ts): its options, where a row has what, its writers. */
 
 import { TEXT } from "../rows/leaf";
-import { PRIORITIZED, WITH_MIN } from "../selectors/selector";
+import { kindHas, kindName, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
 import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
 import { dtypeName, Field, isList, partEnd } from "./field";
 import { ROLES, Role, roleName } from "./roles";
 import { Root } from "./root";
-import { selectorName, TableOptions } from "./table-options";
+import { TableOptions } from "./table-options";
 import { Put, TEXT as TEXT_TAG } from "./tags";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
@@ -149,17 +149,14 @@ function putTable(put: Put, options: TableOptions): void {
 }
 
 function putSelector(put: Put, kind: u32, exponent: f64): void {
-  const weighs = (kind & ~WITH_MIN) == PRIORITIZED;
+  const takesExponent = kindHas(kind, TAKES_EXPONENT);
+  const takesMin = kindHas(kind, TAKES_MIN);
   put
-    .object(weighs ? 3 : 1)
+    .object(1 + u32(takesExponent) + u32(takesMin))
     .text("kind")
-    .text(selectorName(kind & ~WITH_MIN));
-  if (weighs)
-    put
-      .text("exponent")
-      .number(exponent)
-      .text("withMin")
-      .flag(kind != PRIORITIZED);
+    .text(kindName(kind));
+  if (takesExponent) put.text("exponent").number(exponent);
+  if (takesMin) put.text("withMin").flag((kind & WITH_MIN) != 0);
 }
 
 function putRule(put: Put, rule: ItemRule): void {

@@ -13,17 +13,21 @@
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, table_remover, UNIFORM, WITH_MIN } from "../selectors/selector";
+import { FIFO, kindHas, kindName, LAST_KIND, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
+import { table_remover } from "../selectors/selector";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_number, table_seed } from "../tables/table";
 import { MAX_WHOLE } from "./decimal";
 import { isNumber } from "./field";
 import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
+import { isText } from "./utf8";
 import { sameWord, Words } from "./words";
 
 /** Items of a table, as in src/base/limits.ts. */
 const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
+/** What the word for a kind has behind it if the smallest weight is kept. */
+const MIN_SUFFIX: string = "WithMin";
 
 @unmanaged
 export class TableOptions {
@@ -52,8 +56,14 @@ export class TableOptions {
     return changetype<Table>(<usize>this.handle);
   }
 
-  isPrioritized(): bool {
-    return (this.sampler & ~WITH_MIN) == PRIORITIZED;
+  /** Whether draws are in proportion to priorities. */
+  weighs(): bool {
+    return kindHas(this.sampler, WEIGHS);
+  }
+
+  /** Whether the sampler could keep the smallest weight, and was not asked to. */
+  lacksMin(): bool {
+    return kindHas(this.sampler, TAKES_MIN) && (this.sampler & WITH_MIN) == 0;
   }
 }
 const TABLE_OPTIONS_BYTES: u32 = 88;
@@ -177,42 +187,36 @@ function readOption(words: Words, options: TableOptions): i32 {
   return min(code, 0);
 }
 
-/** fifo · lifo · uniform · minHeap · maxHeap · prioritized EXPONENT · prioritizedWithMin EXPONENT; its number, the exponent in `value`. */
+/** KIND · KIND EXPONENT · KINDWithMin EXPONENT: the number of a selector; the exponent is in `value`. */
 function readSelector(words: Words): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;
   const kind = kindOf(words);
   words.value = 1;
-  if (kind == 0) return words.unknown("a selector: fifo, lifo, uniform, minHeap, maxHeap, prioritized EXPONENT or prioritizedWithMin EXPONENT");
-  if ((kind & ~WITH_MIN) != PRIORITIZED) return kind;
+  if (kind == 0) return noKind(words);
+  if (!kindHas(kind, TAKES_EXPONENT)) return kind;
   const exponent = words.number("the exponent behind prioritized", -f64.MAX_VALUE, f64.MAX_VALUE);
   return exponent == 0 ? kind : exponent;
 }
 
-/** The name of a selector by its number. */
-export function selectorName(kind: u32): string {
-  switch (kind) {
-    case FIFO:
-      return "fifo";
-    case LIFO:
-      return "lifo";
-    case UNIFORM:
-      return "uniform";
-    case PRIORITIZED:
-      return "prioritized";
-    case MIN_HEAP:
-      return "minHeap";
-    default:
-      return "maxHeap";
+/** The kind that a word names; 0: none. */
+function kindOf(words: Words): u32 {
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) {
+    const name = kindName(kind);
+    if (words.is(name)) return kind;
+    if (kindHas(kind, TAKES_MIN) && words.begins(name) && isText(words.word + name.length, words.bytes - name.length, MIN_SUFFIX)) return kind + WITH_MIN;
   }
+  return 0;
 }
 
-function kindOf(words: Words): u32 {
-  if (words.is("fifo")) return FIFO;
-  if (words.is("lifo")) return LIFO;
-  if (words.is("uniform")) return UNIFORM;
-  if (words.is("minHeap")) return MIN_HEAP;
-  if (words.is("maxHeap")) return MAX_HEAP;
-  if (words.is("prioritized")) return PRIORITIZED;
-  return words.is("prioritizedWithMin") ? PRIORITIZED + WITH_MIN : 0;
+/** Refuses a word that names no kind: those without an exponent come first. */
+function noKind(words: Words): i32 {
+  const refusal = words.here(INVALID).put("the word must be a selector: ");
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(kindName(kind));
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) {
+    if (!kindHas(kind, TAKES_EXPONENT)) continue;
+    refusal.put(", ").put(kindName(kind)).put(" EXPONENT");
+    if (kindHas(kind, TAKES_MIN)) refusal.put(" or ").put(kindName(kind)).put(MIN_SUFFIX).put(" EXPONENT");
+  }
+  return words.got(refusal);
 }

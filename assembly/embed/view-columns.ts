@@ -8,7 +8,6 @@
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
 import { E_UNSUPPORTED } from "../memory/error";
 import { F32, F64, U8, U32 } from "../rows/leaf";
-import { WITH_MIN } from "../selectors/selector";
 import { Field, partEnd } from "./field";
 import { NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./roles";
@@ -73,7 +72,7 @@ export function settleViews(): i32 {
     const code = view.kind == ITEMS ? settleItems(view) : settleTransitions(view);
     if (code != 0) return code;
     const options = view.tableOptions();
-    if (view.weighs == 3 && options.isPrioritized() && (options.sampler & WITH_MIN) == 0)
+    if (view.weighs == 3 && options.lacksMin())
       return Refusal.of(E_UNSUPPORTED).put("weights table needs the sampler prioritizedWithMin in table ").word(options.name, options.bytes).code;
     view.count = Root.the().columns().count - view.columns;
   }

@@ -74,6 +74,11 @@ export class Words {
     return this.broken == 0 && isText(this.word, this.bytes, word);
   }
 
+  /** Whether it begins with this one. */
+  begins(word: string): bool {
+    return this.broken == 0 && <u32>word.length <= this.bytes && isText(this.word, word.length, word);
+  }
+
   /** Reads the next word, which there must be. 0, or INVALID. */
   want(what: string): i32 {
     return this.next() && this.broken == 0 ? 0 : this.refused(what, "given");
@@ -111,7 +116,11 @@ export class Words {
 
   /** `line 3: what must be rule, got "word"`. */
   refused(what: string, rule: string): i32 {
-    const refusal = this.here(INVALID).put(what).put(" must be ").put(rule);
+    return this.got(this.here(INVALID).put(what).put(" must be ").put(rule));
+  }
+
+  /** Ends a refusal with the word. */
+  got(refusal: Refusal): i32 {
     if (this.broken != 0) return refusal.put(", got a quote without an end").code;
     if (this.bytes == 0) return refusal.put(", and the line ends").code;
     return refusal.put(", got ").word(this.word, this.bytes).code;

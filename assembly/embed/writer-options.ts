@@ -178,7 +178,7 @@ export function readRule(words: Words): i32 {
   if (rule.nStep != 0 && stride != 0) return words.here(INVALID).put("stride must stand in a rule of length").code;
   if (rule.nStep != 0) {
     rule.length = rule.nStep + 1;
-    if (priority == 0) rule.largest = u32(TableOptions.of(rule.table).isPrioritized());
+    if (priority == 0) rule.largest = u32(TableOptions.of(rule.table).weighs());
     options.transitions = 1;
     options.finite |= rule.finite;
   }

@@ -6,8 +6,11 @@
  *
  * What is saved is the payload of a section: │ count u32 │ records … │
  */
+
+import { copyBytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { numberOf } from "../rows/pool";
+import { placeBytes } from "../selectors/kinds";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account } from "./row";
@@ -15,7 +18,7 @@ import { account } from "./row";
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
-  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
+  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler().kind) + (t.apart() ? placeBytes(t.remover().kind) : 0);
 }
 
 /** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
@@ -99,10 +102,16 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
 }
 
 function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
-  const bytes = <usize>s.placeBytes();
-  if (live) s.savePlace(slot, at);
+  const bytes = placeBytes(s.kind);
+  if (live && bytes != 0) copyBytes(at, s.placeAt(slot), bytes);
   else memory.fill(at, 0, bytes);
   return at + bytes;
+}
+
+function loadPlace(s: Selector, slot: u32, from: usize): usize {
+  const bytes = placeBytes(s.kind);
+  if (bytes != 0) copyBytes(s.placeAt(slot), from, bytes);
+  return from + bytes;
 }
 
 function loadSlot(t: Table, slot: u32, from: usize): void {
@@ -119,6 +128,6 @@ function loadSlot(t: Table, slot: u32, from: usize): void {
     store<f64>(slots.stampAt(slot), load<f64>(from));
     from += 8;
   }
-  t.sampler().loadPlace(slot, from);
-  if (t.apart()) t.remover().loadPlace(slot, from + <usize>t.sampler().placeBytes());
+  from = loadPlace(t.sampler(), slot, from);
+  if (t.apart()) loadPlace(t.remover(), slot, from);
 }

@@ -3,7 +3,7 @@
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { Pool } from "../rows/pool";
-import { END_BYTES } from "../selectors/selector";
+import { END_WORDS, Selector } from "../selectors/selector";
 import { Item, Slots } from "../tables/slots";
 import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
 
@@ -12,6 +12,7 @@ const TABLE_BYTES: usize = <usize>CANONICAL_END - TABLE_AT;
 const SLOTS_AT: usize = offsetof<Slots>("high");
 const SLOTS_BYTES: usize = offsetof<Slots>() - SLOTS_AT;
 const ENDS_AT: usize = TABLE_BYTES + SLOTS_BYTES;
+const END_BYTES: u32 = END_WORDS << 2;
 
 /** Bytes of a table's record. */
 export function record_table_bytes(): u32 {
@@ -23,8 +24,16 @@ export function record_table(table: usize, out: usize): void {
   memory.copy(out, table + TABLE_AT, TABLE_BYTES);
   memory.copy(out + TABLE_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
   memory.fill(out + ENDS_AT, 0, 2 * END_BYTES);
-  t.sampler().saveEnds(out + ENDS_AT);
-  if (t.apart()) t.remover().saveEnds(out + ENDS_AT + END_BYTES);
+  saveEnds(t.sampler(), out + ENDS_AT);
+  if (t.apart()) saveEnds(t.remover(), out + ENDS_AT + END_BYTES);
+}
+
+function saveEnds(s: Selector, to: usize): void {
+  for (let i: u32 = 0; i < END_WORDS; i++) if (s.endAt(i) != 0) store<u32>(to + ((<usize>i) << 2), load<u32>(s.endAt(i)));
+}
+
+function loadEnds(s: Selector, from: usize): void {
+  for (let i: u32 = 0; i < END_WORDS; i++) if (s.endAt(i) != 0) store<u32>(s.endAt(i), load<u32>(from + ((<usize>i) << 2)));
 }
 
 /** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
@@ -33,8 +42,8 @@ export function record_load_table(table: usize, from: usize): i32 {
   const slots = t.slots();
   memory.copy(table + TABLE_AT, from, TABLE_BYTES);
   memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES, SLOTS_BYTES);
-  t.sampler().loadEnds(from + ENDS_AT);
-  if (t.apart()) t.remover().loadEnds(from + ENDS_AT + END_BYTES);
+  loadEnds(t.sampler(), from + ENDS_AT);
+  if (t.apart()) loadEnds(t.remover(), from + ENDS_AT + END_BYTES);
   const high = slots.high;
   if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
   if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);

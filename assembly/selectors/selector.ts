@@ -1,31 +1,20 @@
 /**
- * The six selectors behind one set of verbs. Sampler and remover are roles, not kinds: either may be any of them.
- * Only this file knows the kinds: everything else asks it what a selector can do.
+ * The selectors behind one set of verbs. Sampler and remover are roles, not kinds: either may be of any kind.
+ * The one switch over the kinds (kinds.ts): a verb without a case for a kind is a trap, never another kind's structure.
  */
 import { fillWith } from "../memory/bytes";
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Items } from "./items";
+import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
 import { ORDER_BYTES, Order } from "./order";
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-export const FIFO: u32 = 1;
-export const LIFO: u32 = 2;
-export const UNIFORM: u32 = 3;
-export const PRIORITIZED: u32 = 4;
-export const MIN_HEAP: u32 = 5;
-export const MAX_HEAP: u32 = 6;
-/** Added to PRIORITIZED: keep the smallest weight too. */
-export const WITH_MIN: u32 = 16;
-/** Added to a remover's kind: the sampler's structure serves it too (fifo and lifo, or twice the same). */
-export const TOGETHER: u32 = 32;
-const KIND: u32 = 15;
-
 /** Flags of a draw: without replacement; one draw from each n-th part. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
-/** Room that the ends of an order take in a record. */
-export const END_BYTES: u32 = 12;
+/** Words (u32) that say where an order begins and ends, at most. */
+export const END_WORDS: u32 = 3;
 
 /** A selector as a table knows it: kind and address. */
 @unmanaged
@@ -53,10 +42,9 @@ export class Selector {
     return changetype<Heap>(<usize>this.handle);
   }
 
-  /** Whether its order is state, not derived from priorities. */
-  @inline
-  keepsOrder(): bool {
-    return this.kind <= UNIFORM;
+  /** Whether its kind has a trait (kinds.ts). */
+  has(trait: u32): bool {
+    return kindHas(this.kind, trait);
   }
 
   insert(slot: u32, priority: f64): void {
@@ -68,8 +56,11 @@ export class Selector {
         return this.uniform().insert(slot);
       case PRIORITIZED:
         return this.tree().set(slot, this.tree().weigh(priority));
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.heap().insert(slot);
+      default:
+        return unreachable();
     }
   }
 
@@ -82,8 +73,11 @@ export class Selector {
         return this.uniform().remove(slot);
       case PRIORITIZED:
         return this.tree().set(slot, 0);
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.heap().remove(slot);
+      default:
+        return unreachable();
     }
   }
 
@@ -98,9 +92,18 @@ export class Selector {
     }
   }
 
-  /** Whether `replaceMany` can begin at this slot. */
+  /** Whether `replaceMany` can begin at this slot; a kind without it need not be named here. */
   replacesMany(slot: u32): bool {
-    return this.kind == UNIFORM ? this.uniform().evictsNext(slot) : !isHeap(this.kind);
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+      case PRIORITIZED:
+        return true;
+      case UNIFORM:
+        return this.uniform().evictsNext(slot);
+      default:
+        return false;
+    }
   }
 
   /** Items in n neighbouring slots leave and others come in their places, oldest first, in the table's items. */
@@ -140,11 +143,6 @@ export class Selector {
     return isFifo(this.kind);
   }
 
-  /** Whether it picks by priorities as weights. */
-  weighs(): bool {
-    return this.kind == PRIORITIZED;
-  }
-
   /** The sum of all weights; 0 where there is none, or no weights. */
   total(): f64 {
     return this.kind == PRIORITIZED ? this.tree().weight() : 0;
@@ -155,11 +153,6 @@ export class Selector {
     if (this.kind != PRIORITIZED) return 0;
     const tree = this.tree();
     return (<f64>count * tree.minWeight()) / tree.total();
-  }
-
-  /** Whether draws can be stratified: it has no order of its own. */
-  stratifies(): bool {
-    return this.kind == UNIFORM || this.kind == PRIORITIZED;
   }
 
   /** Whether draws can be from the k oldest items only; the remover may know ages where this one does not. */
@@ -216,17 +209,24 @@ export class Selector {
   drawMany(random: usize, count: u32, n: u32, flags: u32, out: usize, probabilities: usize, rests: usize, saved: usize, nodes: usize): u32 {
     const distinct = (flags & DISTINCT) != 0;
     const stratified = (flags & STRATIFIED) != 0;
-    if (this.kind == PRIORITIZED) return this.tree().drawWeighed(random, n, distinct, stratified, out, probabilities, rests, saved, nodes);
-    let probability: f64 = 1;
-    if (this.kind == UNIFORM) {
-      probability = 1 / <f64>count;
-      if (distinct) this.uniform().drawDistinct(random, count, n, out, nodes);
-      else this.uniform().drawMany(random, count, n, stratified, out);
-    } else {
-      this.drawFirst(n, distinct, out);
+    switch (this.kind) {
+      case PRIORITIZED:
+        return this.tree().drawWeighed(random, n, distinct, stratified, out, probabilities, rests, saved, nodes);
+      case UNIFORM:
+        if (distinct) this.uniform().drawDistinct(random, count, n, out, nodes);
+        else this.uniform().drawMany(random, count, n, stratified, out);
+        fillWith<f64>(probabilities, n, 1 / <f64>count);
+        return n;
+      case FIFO:
+      case LIFO:
+      case MIN_HEAP:
+      case MAX_HEAP:
+        this.drawFirst(n, distinct, out);
+        fillWith<f64>(probabilities, n, 1);
+        return n;
+      default:
+        return unreachable();
     }
-    fillWith<f64>(probabilities, n, probability);
-    return n;
   }
 
   /** The first n in its own order, or n times the first one. */
@@ -246,44 +246,52 @@ export class Selector {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) this.heap().insert(load<u32>(at));
   }
 
-  /** Of those whose place is state, the i-th (0, 1) other slot whose place changes when this one leaves; 0 for none. */
-  moves(slot: u32, i: i32): u32 {
-    if (this.kind == UNIFORM) return i == 0 ? this.uniform().ring().get(0) : 0;
-    if (!this.keepsOrder()) return 0;
-    return i == 0 ? this.order().prev(slot) : this.order().next(slot);
+  /** The i-th (0, 1) other slot whose place, which is state, changes when a slot leaves, or when one joins (slot 0); 0 for none. */
+  touched(slot: u32, i: i32): u32 {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        if (slot == 0) return i == 0 ? this.order().oldest : this.order().youngest();
+        return i == 0 ? this.order().prev(slot) : this.order().next(slot);
+      case UNIFORM:
+        return slot != 0 && i == 0 ? this.uniform().ring().get(0) : 0;
+      case PRIORITIZED:
+      case MIN_HEAP:
+      case MAX_HEAP:
+        return 0;
+      default:
+        return unreachable();
+    }
   }
 
-  /** The i-th (0, 1) slot whose place changes when one joins; 0 for none. */
-  ends(i: i32): u32 {
-    if (this.kind == UNIFORM || !this.keepsOrder()) return 0;
-    return i == 0 ? this.order().oldest : this.order().youngest();
+  /** Where a slot's place in its order is: `placeBytes` of its kind, of those that have any. */
+  placeAt(slot: u32): usize {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        return this.order().at(slot);
+      case UNIFORM:
+        return this.uniform().position(slot);
+      default:
+        return unreachable();
+    }
   }
 
-  /** Bytes of a slot's place in its order, as records keep it; 0 where it is derived. */
-  placeBytes(): u32 {
-    if (this.kind == UNIFORM) return 4;
-    return this.keepsOrder() ? 8 : 0;
-  }
-
-  savePlace(slot: u32, to: usize): void {
-    if (this.kind == UNIFORM) store<u32>(to, load<u32>(this.uniform().position(slot)));
-    else if (this.keepsOrder()) store<u64>(to, load<u64>(this.order().at(slot)));
-  }
-
-  loadPlace(slot: u32, from: usize): void {
-    if (this.kind == UNIFORM) store<u32>(this.uniform().position(slot), load<u32>(from));
-    else if (this.keepsOrder()) store<u64>(this.order().at(slot), load<u64>(from));
-  }
-
-  /** Where its order begins and ends: END_BYTES at most. */
-  saveEnds(to: usize): void {
-    if (this.kind == UNIFORM) this.uniform().saveEnds(to);
-    else if (this.keepsOrder()) store<u32>(to, this.order().oldest);
-  }
-
-  loadEnds(from: usize): void {
-    if (this.kind == UNIFORM) this.uniform().loadEnds(from);
-    else if (this.keepsOrder()) this.order().oldest = load<u32>(from);
+  /** Where the i-th of END_WORDS words is that say where an order begins and ends; 0 where it has none. */
+  endAt(i: u32): usize {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        return i == 0 ? <usize>this.handle + offsetof<Order>("oldest") : 0;
+      case UNIFORM:
+        return this.uniform().endAt(i);
+      case PRIORITIZED:
+      case MIN_HEAP:
+      case MAX_HEAP:
+        return 0;
+      default:
+        return unreachable();
+    }
   }
 
   /** A live slot joins again whose place, priority and stamp were loaded; `rebuild` follows when all have. false where that is no place. */
@@ -297,9 +305,12 @@ export class Selector {
       case PRIORITIZED:
         store<f64>(this.tree().leaf(slot), this.tree().weigh(priority));
         return true;
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         this.heap().insert(slot);
         return true;
+      default:
+        return unreachable();
     }
   }
 
@@ -314,8 +325,11 @@ export class Selector {
       case PRIORITIZED:
         this.tree().rebuild();
         return true;
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.heap().count == count;
+      default:
+        return unreachable();
     }
   }
 
@@ -330,8 +344,11 @@ export class Selector {
         return this.uniform().draw(random, count);
       case PRIORITIZED:
         return this.tree().draw(random);
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.heap().top();
+      default:
+        return unreachable();
     }
   }
 
@@ -346,8 +363,13 @@ export class Selector {
         const total = tree.total();
         return weight < tree.floor(total) ? 0 : weight / total;
       }
-      default:
+      case FIFO:
+      case LIFO:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.pick(0, count) == slot ? 1 : 0;
+      default:
+        return unreachable();
     }
   }
 
@@ -366,8 +388,11 @@ export class Selector {
         return this.uniform().check(count, slots);
       case PRIORITIZED:
         return this.tree().check(slots);
-      default:
+      case MIN_HEAP:
+      case MAX_HEAP:
         return this.heap().check(count, slots);
+      default:
+        return unreachable();
     }
   }
 }
@@ -379,23 +404,8 @@ function isHeap(kind: u32): bool {
 
 /** The number of a remover beside a sampler: TOGETHER where one structure serves both, since they keep the same order. `alike`: whether their exponents are the same. */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
-  const both = (isOrder(sampler) && isOrder(remover)) || ((sampler & KIND) == (remover & KIND) && alike);
+  const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);
   return both ? (remover & KIND) + TOGETHER : remover;
-}
-
-/** Whether a kind compares the table's stamps. */
-export function needsStamps(kind: u32): bool {
-  return isHeap(kind & KIND);
-}
-
-/** Whether a kind picks by the order of insertion. */
-export function isOrder(kind: u32): bool {
-  return (kind & KIND) <= LIFO;
-}
-
-/** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */
-export function isFifo(kind: u32): bool {
-  return (kind & KIND) == FIFO;
 }
 
 export function selectorBytes(kind: u32, slots: u32): u32 {
@@ -408,8 +418,11 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
       return uniformBytes(slots);
     case PRIORITIZED:
       return sumTreeBytes(slots, (kind & WITH_MIN) != 0);
-    default:
+    case MIN_HEAP:
+    case MAX_HEAP:
       return heapBytes(slots);
+    default:
+      return unreachable();
   }
 }
 
@@ -427,7 +440,10 @@ export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, max: u
       return uniformInit(s.uniform(), slots, max);
     case PRIORITIZED:
       return sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
-    default:
+    case MIN_HEAP:
+    case MAX_HEAP:
       return heapInit(s.heap(), slots, items, stamps, s.kind == MAX_HEAP);
+    default:
+      return unreachable();
   }
 }

@@ -82,17 +82,10 @@ export class Uniform {
     for (let i: u32 = n; i > 0; i--) this.swap(i - 1, load<u32>(swaps + ((<usize>(i - 1)) << 2)));
   }
 
-  /** disorder, head and count (u32 each). */
-  saveEnds(to: usize): void {
-    store<u32>(to, this.disorder);
-    store<u32>(to, this.ring().head, 4);
-    store<u32>(to, this.ring().count, 8);
-  }
-
-  loadEnds(from: usize): void {
-    this.disorder = load<u32>(from);
-    this.ring().head = load<u32>(from, 4);
-    this.ring().count = load<u32>(from, 8);
+  /** Where the i-th word is that says where the ring begins and ends: disorder, head, count. */
+  endAt(i: u32): usize {
+    if (i == 0) return changetype<usize>(this) + offsetof<Uniform>("disorder");
+    return changetype<usize>(this.ring()) + (i == 1 ? offsetof<Ring>("head") : offsetof<Ring>("count"));
   }
 
   /** The entry of a slot, by the position that was loaded; false where there is none such. */

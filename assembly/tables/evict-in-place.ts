@@ -120,7 +120,7 @@ function setExtras(t: Table, slot: u32, layout: u32): void {
   t.setStamp(slot);
   if (!tracking()) return;
   slots.track(slot);
-  if (t.apart()) slots.track(t.sampler().moves(slot, 0));
+  if (t.apart()) slots.track(t.sampler().touched(slot, 0));
 }
 
 /** The same of n neighbours, of a table without stamps. */

@@ -27,7 +27,8 @@ import { random_init } from "../memory/random";
 import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
-import { isFifo, isOrder, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
+import { COMPARES_STAMPS, isFifo, kindHas, LINKED, TOGETHER } from "../selectors/kinds";
+import { Selector, selectorBytes, selectorInit } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, Item, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
@@ -149,16 +150,16 @@ export class Table {
   /** Notes for a journal, before a slot leaves: the others whose places in an order change. Where changes are tracked. */
   trackLeave(slot: u32): void {
     for (let i = 0; i < 2; i++) {
-      this.slots().track(this.sampler().moves(slot, i));
-      this.slots().track(this.remover().moves(slot, i));
+      this.slots().track(this.sampler().touched(slot, i));
+      this.slots().track(this.remover().touched(slot, i));
     }
   }
 
   /** The same, before a slot joins. */
   trackJoin(): void {
     for (let i = 0; i < 2; i++) {
-      this.slots().track(this.sampler().ends(i));
-      this.slots().track(this.remover().ends(i));
+      this.slots().track(this.sampler().touched(0, i));
+      this.slots().track(this.remover().touched(0, i));
     }
   }
 
@@ -190,16 +191,21 @@ export function slotsOf(maxSize: u32, maxPending: u32): u32 {
 /** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
 export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
   const slots = slotsOf(maxSize, maxPending);
-  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, needsStamps(sampler) || needsStamps(remover));
+  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, comparesStamps(sampler, remover));
   bytes += <u64>selectorBytes(sampler, slots) + <u64>selectorBytes(remover, slots);
   return <f64>(bytes + 3 * 16);
+}
+
+/** Whether a table has stamps. */
+function comparesStamps(sampler: u32, remover: u32): bool {
+  return kindHas(sampler, COMPARES_STAMPS) || kindHas(remover, COMPARES_STAMPS);
 }
 
 /** An empty table on zeroed memory; `table_exponents` and `table_limits` follow. */
 export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
   const t = changetype<Table>(table);
   const slots = slotsOf(maxSize, maxPending);
-  const stamped = needsStamps(sampler) || needsStamps(remover);
+  const stamped = comparesStamps(sampler, remover);
   t.pool = pool;
   t.maxSize = maxSize;
   t.maxPending = maxPending;
@@ -212,7 +218,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   const stamps = t.slots().stamps;
   // A fifo makes room first, any other remover after.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
-  assert((remover & TOGETHER) != 0 || !isOrder(sampler) || !isOrder(remover), "one order a table: its links are in the items");
+  assert((remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED), "one order a table: its links are in the items");
   selectorInit(t.sampler(), sampler, at, slots, places, items, stamps);
   if ((remover & TOGETHER) == 0) at = align16(at + selectorBytes(sampler, slots));
   selectorInit(t.remover(), remover, at, slots, places, items, stamps);

@@ -4,7 +4,7 @@ import { DISTINCT, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { Engine } from "../memory/engine.ts";
-import type { Selector } from "../schema/selector.ts";
+import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { Into } from "./batch.ts";
 import { MASK, RETURNS, WEIGHTS } from "./filler.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
@@ -174,6 +174,6 @@ export function checkDraw(table: string, sampler: Selector, options: SampleOptio
 
 /** @throws ReplayError UNSUPPORTED where the table cannot tell the largest weight that it could give */
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
-  if (normalize !== "table" || sampler.kind !== "prioritized" || sampler.withMin === true) return;
+  if (normalize !== "table" || !SELECTOR_KINDS[sampler.kind].takesMin || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
 }

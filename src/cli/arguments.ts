@@ -1,6 +1,7 @@
 /** Parsers for values on the command line. A value that does not parse is wrong usage. */
 import { InvalidArgumentError } from "commander";
-import { prioritized, SELECTORS, type Selector } from "../index.ts";
+import { SELECTORS, type Selector } from "../index.ts";
+import { SELECTOR_KINDS, selectorOf } from "../schema/selector.ts";
 
 /** A whole number of at least `min`, and at most `max`. */
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -37,12 +38,15 @@ export function several(text: string, before: readonly string[] | undefined): re
   return [...(before ?? []), text];
 }
 
-/** The name of a selector; `prioritized` may have a colon and its exponent behind it. */
+/** The kinds that take an exponent, as words of a sentence. */
+export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
+
+/** The name of a selector; one that takes an exponent may have a colon and the exponent behind it. */
 export function selector(text: string): Selector {
-  const [name, exponent, more] = text.split(":") as [string, string | undefined, string | undefined];
-  const power = exponent === undefined ? 1 : Number(exponent);
-  if (name === "prioritized" && more === undefined && exponent !== "" && Number.isFinite(power)) return prioritized(power);
-  const kind = SELECTORS.find((known) => known === text);
-  if (kind !== undefined) return { kind };
-  throw new InvalidArgumentError(`It must be ${SELECTORS.join(", ")}, or prioritized with an exponent, such as prioritized:0.6.`);
+  const [name, ...rest] = text.split(":");
+  const kind = SELECTORS.find((known) => known === name);
+  const exponent = rest.length === 0 ? 1 : Number(rest[0]);
+  const fits = rest.length === 0 || (rest.length === 1 && rest[0] !== "" && kind !== undefined && SELECTOR_KINDS[kind].takesExponent);
+  if (kind !== undefined && fits && Number.isFinite(exponent)) return selectorOf(kind, exponent);
+  throw new InvalidArgumentError(`It must be ${SELECTORS.join(", ")}, or ${WITH_EXPONENT.join(" or ")} with an exponent, such as ${WITH_EXPONENT[0]}:0.6.`);
 }

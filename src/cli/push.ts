@@ -13,7 +13,7 @@ import {
 } from "../datasets/rlds/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
 import type { Answer, Host } from "./answer.ts";
-import { notNegative, seed as seedOf, selector, several, whole } from "./arguments.ts";
+import { notNegative, seed as seedOf, selector, several, WITH_EXPONENT, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
 import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
@@ -55,7 +55,11 @@ export function addPush(command: Command): Command {
     .option("--n-step <n>", "make transitions of n steps, instead of trajectories", whole(1, MAX_LENGTH - 1))
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
     .option("--priority <p>", "priority of every item (default: 1)", notNegative)
-    .option("--sampler <sampler>", `for new tables: ${SELECTORS.join(", ")} or prioritized:EXPONENT (default: uniform)`, selector)
+    .option(
+      "--sampler <sampler>",
+      `for new tables: ${[...SELECTORS, ...WITH_EXPONENT.map((kind) => `${kind}:EXPONENT`)].join(", ").replace(/, (?=[^,]*$)/, " or ")} (default: uniform)`,
+      selector,
+    )
     .option(
       "--max-size <n>",
       "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",

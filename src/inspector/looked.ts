@@ -5,6 +5,7 @@ import { BLOCKED_BY } from "../batch/sample.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { engineOf, type Replay } from "../replay/replay.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
+import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { Table } from "../tables/table.ts";
 import { agesOf, turnBefore } from "./ages.ts";
 import type { Chance } from "./chance.ts";
@@ -54,8 +55,7 @@ export class LookedAt {
 
   /** Whether the table keeps the order of age. */
   get #isInOrder(): boolean {
-    const { kind } = this.#table.options.remover;
-    return kind === "fifo" || kind === "lifo";
+    return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
   }
 
   /** What is seen of it now. */
@@ -69,8 +69,7 @@ export class LookedAt {
 
   /** n draws as the table would make them now, but by another chance. Nothing is drawn from the table. */
   draw(n: number): Drawn {
-    const { kind } = this.#table.options.sampler;
-    const isOrdered = kind !== "uniform" && kind !== "prioritized";
+    const isOrdered = SELECTOR_KINDS[this.#table.options.sampler.kind].isDeterministic === true;
     const { slots, refused } = this.#probe.wouldDraw(n, (state) => this.#chance.fill(state), isOrdered);
     let values = MOST_VALUES;
     const items = Array.from(slots, (slot): DrawnItem => {
@@ -156,7 +155,12 @@ export class LookedAt {
   /** Whether items take slots in turn, but for a few. Where many were deleted, or left by draws, ages are not known. */
   #isInTurn(newest: number, high: number): boolean {
     const { remover, maxTimesSampled } = this.#table.options;
-    if (remover.kind !== "fifo" || maxTimesSampled < Number.MAX_SAFE_INTEGER || !this.#isFollowed(newest === 1 ? high : newest - 1, high)) return false;
+    if (
+      SELECTOR_KINDS[remover.kind].leaves !== "newest" ||
+      maxTimesSampled < Number.MAX_SAFE_INTEGER ||
+      !this.#isFollowed(newest === 1 ? high : newest - 1, high)
+    )
+      return false;
     let strays = 0;
     for (let i = 0; i < TURNS; i++) {
       const slot = this.#anySlot();

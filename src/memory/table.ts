@@ -4,7 +4,7 @@ import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../schema/numbers.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
-import { SELECTORS, type Selector } from "../schema/selector.ts";
+import { SELECTOR_KINDS, SELECTORS, type Selector } from "../schema/selector.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -45,11 +45,6 @@ export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover 
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
 }
 
-/** Whether its choice depends on priorities. */
-function looksAtPriorities({ kind }: Selector): boolean {
-  return kind === "prioritized" || kind === "minHeap" || kind === "maxHeap";
-}
-
 export class CoreTable {
   /** TABLE in linear memory; another one when its room has grown. */
   handle: number;
@@ -64,7 +59,7 @@ export class CoreTable {
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
     this.#uses = usesOf(options);
-    this.ignoresPriorities = !looksAtPriorities(options.sampler) && !looksAtPriorities(options.remover);
+    this.ignoresPriorities = !SELECTOR_KINDS[options.sampler.kind].usesPriority && !SELECTOR_KINDS[options.remover.kind].usesPriority;
     this.handle = this.make(options);
     engine.columnLayouts.tables.add(this);
     const bits = BigInt.asUintN(64, BigInt(seed));

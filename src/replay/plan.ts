@@ -5,6 +5,7 @@ import { journalBytes } from "../memory/journal-bytes.ts";
 import { SECTION_MAX } from "../memory/state.ts";
 import { tableBytes } from "../memory/table.ts";
 import { HEAD_BYTES, type Layout, up, WIDE } from "../schema/layout.ts";
+import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
 export interface Plan {
@@ -50,7 +51,7 @@ type Order = "newest" | "oldest" | "scattered";
 function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): Order {
   const leavesByDraws = maxTimesSampled < Number.MAX_SAFE_INTEGER && sampler.kind !== remover.kind;
   if (leavesByDraws) return "scattered";
-  return remover.kind === "fifo" ? "newest" : remover.kind === "lifo" ? "oldest" : "scattered";
+  return SELECTOR_KINDS[remover.kind].leaves ?? "scattered";
 }
 
 /** Rows and frames that tables hold at most, beyond the windows of writers. */

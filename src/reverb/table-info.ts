@@ -1,4 +1,5 @@
 /** What a server tells of its tables, as clients of this process tell of theirs. */
+import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { TableInfo, TableSelector } from "../tf-agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
 import type { SelectorMessage, TableMessage } from "./wire/server-info.ts";
@@ -64,5 +65,5 @@ function sum(a: TableInfo, b: TableInfo): TableInfo {
 
 function selector({ kind, exponent }: SelectorMessage): TableSelector {
   if (kind === undefined) return { kind: "unknown" };
-  return kind === "prioritized" ? { kind, exponent } : { kind };
+  return SELECTOR_KINDS[kind].takesExponent ? { kind, exponent } : { kind };
 }

@@ -1,4 +1,4 @@
-/** Selectors: how a table chooses items. Each of the six can be a sampler or a remover. */
+/** Selectors: how a table chooses items. Each kind can be a sampler or a remover. */
 import { pointAtCallersOf } from "../base/caller.ts";
 import { finite } from "../base/error.ts";
 
@@ -13,6 +13,37 @@ export interface Selector {
   readonly exponent?: number;
   /** `prioritized` only: keep the minimum weight, for importance weights with `normalize: "table"`. */
   readonly withMin?: boolean;
+}
+
+/** What the package knows of a kind of selector; assembly/selectors/kinds.ts has what the core knows of it. */
+export interface KindInfo {
+  /** Which item it picks, as the end of a sentence. */
+  readonly picks: string;
+  /** Its choice follows from the items alone, never from chance. */
+  readonly isDeterministic?: true;
+  /** Its choice depends on priorities. */
+  readonly usesPriority?: true;
+  /** It picks in proportion to priority^exponent. */
+  readonly weighs?: true;
+  readonly takesExponent?: true;
+  readonly takesMin?: true;
+  /** As a remover: which items it leaves, if that is known from their ages. */
+  readonly leaves?: "newest" | "oldest";
+}
+
+export const SELECTOR_KINDS: { readonly [K in SelectorName]: KindInfo } = {
+  fifo: { picks: "the oldest", isDeterministic: true, leaves: "newest" },
+  lifo: { picks: "the youngest", isDeterministic: true, leaves: "oldest" },
+  uniform: { picks: "any one" },
+  prioritized: { picks: "one by its priority", usesPriority: true, weighs: true, takesExponent: true, takesMin: true },
+  minHeap: { picks: "that of lowest priority", isDeterministic: true, usesPriority: true },
+  maxHeap: { picks: "that of highest priority", isDeterministic: true, usesPriority: true },
+};
+
+/** A selector of any kind, with what its kind takes. */
+export function selectorOf(kind: SelectorName, exponent = 1, withMin = false): Selector {
+  const { takesExponent, takesMin } = SELECTOR_KINDS[kind];
+  return { kind, ...(takesExponent && { exponent }), ...(takesMin && { withMin }) };
 }
 
 /** The oldest item. O(1) */
@@ -35,5 +66,5 @@ export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
   pointAtCallersOf(prioritized);
   finite("exponent", exponent);
-  return { kind: "prioritized", exponent, withMin: options.withMin ?? false };
+  return selectorOf("prioritized", exponent, options.withMin ?? false);
 }

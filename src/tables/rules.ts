@@ -4,6 +4,7 @@ import { finite, flag, integer, mustBe, oneFrom, onlyKeys } from "../base/error.
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { Engine } from "../memory/engine.ts";
 import { checkSteps } from "../schema/columns.ts";
+import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { AnyTable } from "./table.ts";
 
 interface AnyRule<TableName extends string> {
@@ -133,7 +134,7 @@ function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule
   const { table, length, stride = 1, nStep = 0, finite: onlyFinite = true } = onlyKeys(subject, rule, known);
   const to = tables.get(table);
   if (to === undefined) throw unknownTable(table, tables.keys(), `${subject}.table`);
-  const { priority = isNStep && to.options.sampler.kind === "prioritized" ? "max" : 1 } = rule;
+  const { priority = isNStep && SELECTOR_KINDS[to.options.sampler.kind].weighs ? "max" : 1 } = rule;
   if (length === undefined && !isNStep) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps) or nStep (transitions)", rule);
   if (isNStep) {
     integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);

@@ -20,7 +20,7 @@ import type { CoreTable } from "../memory/table.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import type { Numbers } from "../schema/numbers.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
-import type { Selector } from "../schema/selector.ts";
+import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { IsAny, PathOf } from "../schema/spec.ts";
 
 export interface TableOptions {
@@ -193,7 +193,7 @@ export class Table<S = any, R = any> {
 
   #update(keys: Numbers, priorities: Numbers): number {
     const found = this.#begin().update(keys, priorities);
-    if (found > 0 && this.options.sampler.kind === "prioritized" && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
+    if (found > 0 && SELECTOR_KINDS[this.options.sampler.kind].weighs && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
     return found;
   }
 

@@ -3,7 +3,7 @@ import { type ItemRule, type SampleOptions, type Spec, shared, type TransitionOp
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isLeaf, type RowLeaf } from "../../src/schema/leaf.ts";
 import { checkRateLimiter } from "../../src/schema/rate-limiter.ts";
-import { SELECTORS, type Selector } from "../../src/schema/selector.ts";
+import { SELECTOR_KINDS, SELECTORS, type Selector, selectorOf } from "../../src/schema/selector.ts";
 import { type FoundLeaf, leavesOf } from "../../src/schema/spec.ts";
 import type { TransitionRole } from "../../src/schema/transition-roles.ts";
 import type { TableOptions } from "../../src/tables/table.ts";
@@ -95,10 +95,10 @@ function specOf(random: TestRandom): Pick<World, "spec" | "roles"> {
   return { spec, roles };
 }
 
-function selectorOf(random: TestRandom): Selector {
+function randomSelector(random: TestRandom): Selector {
   const kind = random.pick(SELECTORS);
-  if (kind !== "prioritized") return { kind };
-  return { kind, exponent: random.pick([0, 0.5, 0.6, 1, 2, -1]), withMin: random.below(2) === 0 };
+  if (!SELECTOR_KINDS[kind].takesExponent) return { kind };
+  return selectorOf(kind, random.pick([0, 0.5, 0.6, 1, 2, -1]), random.below(2) === 0);
 }
 
 /** A limiter that limits nothing: the numbers that the text may leave out. */
@@ -114,11 +114,11 @@ function tableOf(random: TestRandom): WorldTable {
     { ...FREE, minDiff: 0, maxDiff: 6 },
   ]);
   if (rateLimiter !== undefined) checkRateLimiter("rateLimiter", rateLimiter);
-  const sampler = maybe(random, 0.85, () => selectorOf(random));
+  const sampler = maybe(random, 0.85, () => randomSelector(random));
   return {
     maxSize: random.pick([1, 2, 5, 12, 40]),
     sampler,
-    remover: random.pick<Selector | undefined>([undefined, { kind: "fifo" }, sampler, selectorOf(random)]),
+    remover: random.pick<Selector | undefined>([undefined, { kind: "fifo" }, sampler, randomSelector(random)]),
     rateLimiter,
     maxPending: random.pick([undefined, 0, 2, 1023]),
     maxSteps: maybe(random, 0.2, () => 3 + random.below(30)),
@@ -222,7 +222,7 @@ function leafLine({ path, leaf }: FoundLeaf): string {
 }
 
 function selectorText({ kind, exponent = 1, withMin }: Selector): string {
-  return kind === "prioritized" ? `${withMin ? "prioritizedWithMin" : kind} ${numberText(exponent)}` : kind;
+  return `${kind}${withMin ? "WithMin" : ""}${SELECTOR_KINDS[kind].takesExponent ? ` ${numberText(exponent)}` : ""}`;
 }
 
 /** Words of those that are said. */

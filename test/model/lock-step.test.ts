@@ -1,7 +1,7 @@
 /** Every remover under every sampler, at sizes around the widths of the core's structures. */
 import { describe, test } from "vitest";
 import { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "../../src/schema/rate-limiter.ts";
-import { prioritized, SELECTORS, type Selector, type SelectorName } from "../../src/schema/selector.ts";
+import { SELECTOR_KINDS, SELECTORS, type Selector, type SelectorName, selectorOf } from "../../src/schema/selector.ts";
 import { TestRandom } from "../support/random.ts";
 import { each, scaled } from "../support/size.ts";
 import { LockStep } from "./lock-step.ts";
@@ -14,8 +14,8 @@ const OPERATIONS = scaled(1300);
 const EXPONENTS = [1, 1, 0.5, 2, 0, -1];
 
 function selector(kind: SelectorName, random: TestRandom): Selector {
-  if (kind === "prioritized") return prioritized(random.pick(EXPONENTS), { withMin: random.below(2) === 0 });
-  return { kind };
+  if (!SELECTOR_KINDS[kind].takesExponent) return { kind };
+  return selectorOf(kind, random.pick(EXPONENTS), random.below(2) === 0);
 }
 
 function limiter(random: TestRandom, maxSize: number): RateLimiter {

@@ -6,7 +6,7 @@
  * - The limiter's cursor is inserts × samplesPerInsert - samples. What it refuses waits, and comes in in order.
  */
 import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
-import type { Selector } from "../../src/schema/selector.ts";
+import { SELECTOR_KINDS, type Selector } from "../../src/schema/selector.ts";
 
 export interface TwinItem {
   readonly key: number;
@@ -33,7 +33,7 @@ export interface TwinOptions {
 }
 
 export function isRandom({ kind }: Selector): boolean {
-  return kind === "uniform" || kind === "prioritized";
+  return !SELECTOR_KINDS[kind].isDeterministic;
 }
 
 /** The weight of a priority: 0 where it is 0, whatever the exponent. */

@@ -7,7 +7,7 @@ import { Core } from "../../src/memory/core.ts";
 import { instance } from "../../src/memory/module.ts";
 import { DTYPES } from "../../src/schema/dtype.ts";
 import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/schema/layout.ts";
-import { SELECTORS } from "../../src/schema/selector.ts";
+import { SELECTOR_KINDS, SELECTORS } from "../../src/schema/selector.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
@@ -87,6 +87,24 @@ function offsets(file: string, struct: string): { readonly [field: string]: numb
   );
 }
 
+test("both tables of the kinds of selectors say the same", () => {
+  const source = read("assembly/selectors/kinds.ts");
+  const traits = (name: string) => new RegExp(`case ${name}:\\n +return ([A-Z_ |0-9]+);`).exec(source)?.[1]?.split(" | ") ?? [];
+  const word = (name: string) => new RegExp(`case ${name}:\\n +return "(\\w+)";`).exec(source)?.[1];
+  for (const kind of SELECTORS) {
+    const name = kind.replace(/[A-Z]/g, "_$&").toUpperCase();
+    const { isDeterministic = false, weighs = false, takesExponent = false, takesMin = false } = SELECTOR_KINDS[kind];
+    const found = new Set(traits(name));
+    expect([found.has("DETERMINISTIC"), found.has("WEIGHS"), found.has("TAKES_EXPONENT"), found.has("TAKES_MIN")]).toEqual([
+      isDeterministic,
+      weighs,
+      takesExponent,
+      takesMin,
+    ]);
+    expect(word(name)).toBe(kind);
+  }
+});
+
 test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
@@ -104,7 +122,8 @@ test("numbers that both sides name are the same", () => {
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
   expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
   const selectors = Object.fromEntries(SELECTORS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i + 1]));
-  expect(constants("selectors/selector.ts")).toMatchObject({ ...selectors, WITH_MIN, DISTINCT, STRATIFIED });
+  expect(constants("selectors/kinds.ts")).toMatchObject({ ...selectors, WITH_MIN });
+  expect(constants("selectors/selector.ts")).toMatchObject({ DISTINCT, STRATIFIED });
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
   expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST });

@@ -8,8 +8,6 @@ import {
   queueLimiter,
   Replay,
   SELECTORS,
-  type Selector,
-  type SelectorName,
   type Spec,
   sampleToInsertRatio,
   shared,
@@ -18,6 +16,7 @@ import {
   u8,
   uniform,
 } from "../../src/index.ts";
+import { selectorOf } from "../../src/schema/selector.ts";
 import type { Writer } from "../../src/tables/writer.ts";
 import type { TestRandom } from "./random.ts";
 import { each } from "./size.ts";
@@ -29,8 +28,6 @@ export interface Scene {
   /** One call that changes something, chosen by `random`; may be refused for the limiter's sake. */
   act(replay: AnyReplay, random: TestRandom): void;
 }
-
-const selectorOf = (name: SelectorName): Selector => (name === "prioritized" ? prioritized(0.6, { withMin: true }) : { kind: name });
 
 function scene(
   spec: Spec,
@@ -162,7 +159,7 @@ export const SCENES: { readonly [name: string]: Scene } = {
     SELECTORS.flatMap((sampler) =>
       SELECTORS.map((remover) => [
         `${sampler} over ${remover}`,
-        scene(numbers, { t: { maxSize: 30, sampler: selectorOf(sampler), remover: selectorOf(remover) } }, one, numbered),
+        scene(numbers, { t: { maxSize: 30, sampler: selectorOf(sampler, 0.6, true), remover: selectorOf(remover, 0.6, true) } }, one, numbered),
       ]),
     ),
   ),

@@ -1,4 +1,5 @@
 /** One item: why a draw gives it, and every leaf of its steps. */
+import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { Facts, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
 import { type ImageForm, imageForm, linesOf, pixelsOf, rangeOf, rowsOf } from "../leaf-view.ts";
@@ -98,14 +99,17 @@ export function whyText({ state, probability, timesSampled, priority, weight }: 
   if (state === "waiting") return "The rate limiter has not let it in yet: it cannot be drawn.";
   const drawn = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
   if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawn}`;
-  if (kind === "prioritized") {
+  // A Replay of another version may have other kinds.
+  const known: KindInfo | undefined = SELECTOR_KINDS[kind];
+  if (known?.weighs) {
     const share = Number.isNaN(weight)
       ? "all priorities are 0, so that every item is equally likely"
       : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
     return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawn}`;
   }
-  const first = { fifo: "the oldest", lifo: "the youngest", minHeap: "that of lowest priority", maxHeap: "that of highest priority" }[kind];
-  return probability > 0 ? `The next draw gives it: ${kind} takes ${first}. ${drawn}` : `The next draw gives another: ${kind} takes ${first}. ${drawn}`;
+  return probability > 0
+    ? `The next draw gives it: ${kind} takes ${known?.picks}. ${drawn}`
+    : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawn}`;
 }
 
 /** How old it is, as far as the table tells. */

@@ -1,4 +1,5 @@
 /** What a server tells of its tables, out of bytes: ServerInfoResponse. */
+import type { SelectorName } from "../../schema/selector.ts";
 import { BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
 import { readStructure, type Structure } from "./structure.ts";
 
@@ -23,7 +24,7 @@ export interface TableMessage {
 }
 
 export interface SelectorMessage {
-  readonly kind: "fifo" | "lifo" | "uniform" | "prioritized" | "minHeap" | "maxHeap" | undefined;
+  readonly kind: SelectorName | undefined;
   /** Of `prioritized`. */
   readonly exponent: number;
 }

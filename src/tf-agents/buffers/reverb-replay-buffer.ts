@@ -9,6 +9,7 @@ import { type Dataset, type ElementSource, elementsOf } from "../../batch/elemen
 import type { Replay } from "../../replay/replay.ts";
 import { Column } from "../../schema/column.ts";
 import { pack } from "../../schema/nest.ts";
+import { SELECTOR_KINDS } from "../../schema/selector.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { lengthOf, numbers } from "../nest.ts";
 import type { ItemKey, SampleInfo } from "../sampling/sample.ts";
@@ -72,7 +73,6 @@ const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datase
 const BARREN = 64;
 /** So long a pass waits for an item that the rate limiter holds back, if nobody says how long. */
 const PASS_MS = 1000;
-const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 
 type CountOf<D> = D extends "u64" ? undefined : number;
 
@@ -302,7 +302,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
 /** Whether a table gives its items in an order that nothing but its items decides. */
 function isCertain({ sampler, remover }: TableInfo): boolean {
-  return [sampler, remover].every(({ kind }) => IN_ORDER.includes(kind));
+  return [sampler, remover].every(({ kind }) => kind !== "unknown" && SELECTOR_KINDS[kind].isDeterministic);
 }
 
 /** @throws RangeError for a pass over a table that is not */

@@ -19,7 +19,7 @@ import { WIDE } from "../../../assembly/rows/leaf";
 import { Pool } from "../../../assembly/rows/pool";
 import { Run } from "../../../assembly/rows/run";
 import { Stream, stream_end } from "../../../assembly/rows/stream";
-import { UNIFORM } from "../../../assembly/selectors/selector";
+import { UNIFORM } from "../../../assembly/selectors/kinds";
 import { insertItem, Table } from "../../../assembly/tables/table";
 import { openArena, zeroed } from "../support/memory";
 import { append, NUMBER, newDraw, newPool, newStream, newTable } from "../support/world";

@@ -4,7 +4,7 @@ import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
 import { Head, LINK_ENDS, LINK_FINAL } from "../../../assembly/rows/row";
 import { Run } from "../../../assembly/rows/run";
 import { stream_end } from "../../../assembly/rows/stream";
-import { FIFO } from "../../../assembly/selectors/selector";
+import { FIFO } from "../../../assembly/selectors/kinds";
 import { insertItem } from "../../../assembly/tables/table";
 import { openArena } from "../support/memory";
 import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from "../support/world";

@@ -1,5 +1,6 @@
 import { random_init } from "../../../assembly/memory/random";
-import { Selector, UNIFORM } from "../../../assembly/selectors/selector";
+import { UNIFORM } from "../../../assembly/selectors/kinds";
+import { Selector } from "../../../assembly/selectors/selector";
 import { Uniform, uniformBytes, uniformInit } from "../../../assembly/selectors/uniform";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";

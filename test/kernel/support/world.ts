@@ -3,7 +3,7 @@ import { Draw, draw_bytes, draw_init } from "../../../assembly/draw/draw";
 import { NARROW } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";
 import { Stream, stream_bytes, stream_init } from "../../../assembly/rows/stream";
-import { isOrder, TOGETHER } from "../../../assembly/selectors/selector";
+import { kindHas, LINKED, TOGETHER } from "../../../assembly/selectors/kinds";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/tables/table";
 import { writer_bytes, writer_init } from "../../../assembly/writer/writer";
 import { zeroed } from "./memory";
@@ -53,7 +53,7 @@ export function numberOf(pool: Pool, row: u32): i32 {
 
 export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): Table {
   // As src/memory/table.ts has it: what keeps the same order is one.
-  if (isOrder(sampler) && isOrder(remover)) remover |= TOGETHER;
+  if (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) remover |= TOGETHER;
   const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
   table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);
   table_exponents(at, 1, 1);

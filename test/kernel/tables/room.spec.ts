@@ -1,7 +1,7 @@
 import { random_f64 } from "../../../assembly/memory/random";
 import { Pool } from "../../../assembly/rows/pool";
 import { Run } from "../../../assembly/rows/run";
-import { FIFO, PRIORITIZED, WITH_MIN } from "../../../assembly/selectors/selector";
+import { FIFO, PRIORITIZED, WITH_MIN } from "../../../assembly/selectors/kinds";
 import {
   table_arrange,
   table_chances,

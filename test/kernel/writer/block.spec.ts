@@ -2,7 +2,7 @@ import { E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { stream_check, stream_end } from "../../../assembly/rows/stream";
-import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
+import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
 import { Table, table_limits } from "../../../assembly/tables/table";
 import { writer_append_block } from "../../../assembly/writer/block";
 import { writer_append } from "../../../assembly/writer/step";

@@ -4,7 +4,7 @@ import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { stream_length } from "../../../assembly/rows/recent";
 import { Head, LINK_ENDS, LINK_FINAL, LINK_ROW } from "../../../assembly/rows/row";
 import { stream_check, stream_clear } from "../../../assembly/rows/stream";
-import { FIFO, UNIFORM } from "../../../assembly/selectors/selector";
+import { FIFO, UNIFORM } from "../../../assembly/selectors/kinds";
 import { Table, table_limits } from "../../../assembly/tables/table";
 import { writer_close, writer_end, writer_finish } from "../../../assembly/writer/ends";
 import { table_insert } from "../../../assembly/writer/item";

@@ -4,7 +4,7 @@ import { pool_check, table_check } from "../../../assembly/record/check";
 import { pool_live } from "../../../assembly/rows/pool";
 import { stream_length } from "../../../assembly/rows/recent";
 import { stream_end } from "../../../assembly/rows/stream";
-import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
+import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
 import { table_clear, table_counter } from "../../../assembly/tables/inspect";
 import { table_close, table_move, table_open } from "../../../assembly/tables/room";
 import { Table, table_limits } from "../../../assembly/tables/table";

@@ -1,0 +1,89 @@
+/**
+ * The kinds of selectors: a row for each, in the order of SELECTORS in src/schema/selector.ts.
+ * Code outside of this folder asks for the traits of a kind, never for a kind by its name; what each kind does is in selector.ts.
+ */
+
+export const FIFO: u32 = 1;
+export const LIFO: u32 = 2;
+export const UNIFORM: u32 = 3;
+export const PRIORITIZED: u32 = 4;
+export const MIN_HEAP: u32 = 5;
+export const MAX_HEAP: u32 = 6;
+/** The number of the last kind. */
+export const LAST_KIND: u32 = MAX_HEAP;
+
+/** Added to a kind that TAKES_MIN: keep the smallest weight too. */
+export const WITH_MIN: u32 = 16;
+/** Added to a remover's kind: the sampler's structure serves it too (two that are LINKED, or twice the same). */
+export const TOGETHER: u32 = 32;
+/** The bits of the number itself. */
+export const KIND: u32 = 15;
+
+/** Traits, as bits. Its choice follows from the items alone, never from chance. */
+export const DETERMINISTIC: u32 = 16;
+/** It picks by the order of insertion, whose links are in the items: a table has one such order. */
+export const LINKED: u32 = 32;
+/** It compares stamps: when items were inserted or updated last. */
+export const COMPARES_STAMPS: u32 = 64;
+/** It picks in proportion to weights: priority^exponent. */
+export const WEIGHS: u32 = 128;
+/** It has an exponent. */
+export const TAKES_EXPONENT: u32 = 256;
+/** It can keep the smallest weight (WITH_MIN). */
+export const TAKES_MIN: u32 = 512;
+/** The other bits: how many bytes a record has of a slot's place in an order that is state; 0 of an order that is derived. */
+const PLACE_BYTES: u32 = 15;
+
+/** The traits of a kind. */
+export function traitsOf(kind: u32): u32 {
+  switch (kind & KIND) {
+    case FIFO:
+      return DETERMINISTIC | LINKED | 8;
+    case LIFO:
+      return DETERMINISTIC | LINKED | 8;
+    case UNIFORM:
+      return 4;
+    case PRIORITIZED:
+      return WEIGHS | TAKES_EXPONENT | TAKES_MIN;
+    case MIN_HEAP:
+      return DETERMINISTIC | COMPARES_STAMPS;
+    case MAX_HEAP:
+      return DETERMINISTIC | COMPARES_STAMPS;
+    default:
+      return unreachable();
+  }
+}
+
+/** The word for a kind. */
+export function kindName(kind: u32): string {
+  switch (kind & KIND) {
+    case FIFO:
+      return "fifo";
+    case LIFO:
+      return "lifo";
+    case UNIFORM:
+      return "uniform";
+    case PRIORITIZED:
+      return "prioritized";
+    case MIN_HEAP:
+      return "minHeap";
+    case MAX_HEAP:
+      return "maxHeap";
+    default:
+      return unreachable();
+  }
+}
+
+export function kindHas(kind: u32, trait: u32): bool {
+  return (traitsOf(kind) & trait) != 0;
+}
+
+/** Bytes of a slot's place in its order, as records keep it; 0 if the order is derived. */
+export function placeBytes(kind: u32): u32 {
+  return traitsOf(kind) & PLACE_BYTES;
+}
+
+/** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */
+export function isFifo(kind: u32): bool {
+  return (kind & KIND) == FIFO;
+}
