@@ -22,7 +22,7 @@ export type { ArrayOf, Dtype } from "./schema/dtype.ts";
 export type { BoundedText, Leaf } from "./schema/leaf.ts";
 export { flatten, pack } from "./schema/nest.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./schema/rate-limiter.ts";
-export * from "./schema/selector.ts";
+export { fifo, lifo, maxHeap, minHeap, prioritized, SELECTORS, type Selector, type SelectorName, uniform } from "./schema/selector.ts";
 export type { ColumnsOf, Spec, StepOf } from "./schema/spec.ts";
 export type { TransitionRoles } from "./schema/transition-roles.ts";
 export type { RestoreOptions, SnapshotSource } from "./storage/snapshot/read.ts";

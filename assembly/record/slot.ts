@@ -7,10 +7,9 @@
  * What is saved is the payload of a section: │ count u32 │ records … │
  */
 
-import { copyBytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { numberOf } from "../rows/pool";
-import { placeBytes } from "../selectors/kinds";
+import { placeWords } from "../selectors/kinds";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account } from "./row";
@@ -18,7 +17,7 @@ import { account } from "./row";
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
-  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler().kind) + (t.apart() ? placeBytes(t.remover().kind) : 0);
+  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.apart() ? placeBytes(t.remover()) : 0);
 }
 
 /** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
@@ -101,17 +100,14 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
   if (t.apart()) savePlace(t.remover(), slot, live, at);
 }
 
-function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
-  const bytes = placeBytes(s.kind);
-  if (live && bytes != 0) copyBytes(at, s.placeAt(slot), bytes);
-  else memory.fill(at, 0, bytes);
-  return at + bytes;
+function placeBytes(s: Selector): u32 {
+  return placeWords(s.kind) << 2;
 }
 
-function loadPlace(s: Selector, slot: u32, from: usize): usize {
-  const bytes = placeBytes(s.kind);
-  if (bytes != 0) copyBytes(s.placeAt(slot), from, bytes);
-  return from + bytes;
+function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
+  if (live) return s.copyState(slot, at, false);
+  memory.fill(at, 0, placeBytes(s));
+  return at + placeBytes(s);
 }
 
 function loadSlot(t: Table, slot: u32, from: usize): void {
@@ -128,6 +124,6 @@ function loadSlot(t: Table, slot: u32, from: usize): void {
     store<f64>(slots.stampAt(slot), load<f64>(from));
     from += 8;
   }
-  from = loadPlace(t.sampler(), slot, from);
-  if (t.apart()) loadPlace(t.remover(), slot, from);
+  from = t.sampler().copyState(slot, from, true);
+  if (t.apart()) t.remover().copyState(slot, from, true);
 }

@@ -3,7 +3,7 @@
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { Pool } from "../rows/pool";
-import { END_WORDS, Selector } from "../selectors/selector";
+import { END_WORDS } from "../selectors/selector";
 import { Item, Slots } from "../tables/slots";
 import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
 
@@ -24,16 +24,8 @@ export function record_table(table: usize, out: usize): void {
   memory.copy(out, table + TABLE_AT, TABLE_BYTES);
   memory.copy(out + TABLE_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
   memory.fill(out + ENDS_AT, 0, 2 * END_BYTES);
-  saveEnds(t.sampler(), out + ENDS_AT);
-  if (t.apart()) saveEnds(t.remover(), out + ENDS_AT + END_BYTES);
-}
-
-function saveEnds(s: Selector, to: usize): void {
-  for (let i: u32 = 0; i < END_WORDS; i++) if (s.endAt(i) != 0) store<u32>(to + ((<usize>i) << 2), load<u32>(s.endAt(i)));
-}
-
-function loadEnds(s: Selector, from: usize): void {
-  for (let i: u32 = 0; i < END_WORDS; i++) if (s.endAt(i) != 0) store<u32>(s.endAt(i), load<u32>(from + ((<usize>i) << 2)));
+  const end = t.sampler().copyState(0, out + ENDS_AT, false);
+  if (t.apart()) t.remover().copyState(0, end, false);
 }
 
 /** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
@@ -42,8 +34,8 @@ export function record_load_table(table: usize, from: usize): i32 {
   const slots = t.slots();
   memory.copy(table + TABLE_AT, from, TABLE_BYTES);
   memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES, SLOTS_BYTES);
-  loadEnds(t.sampler(), from + ENDS_AT);
-  if (t.apart()) loadEnds(t.remover(), from + ENDS_AT + END_BYTES);
+  const end = t.sampler().copyState(0, from + ENDS_AT, true);
+  if (t.apart()) t.remover().copyState(0, end, true);
   const high = slots.high;
   if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
   if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);

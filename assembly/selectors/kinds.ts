@@ -1,6 +1,6 @@
 /**
  * The kinds of selectors: a row for each, in the order of SELECTORS in src/schema/selector.ts.
- * Code outside of this folder asks for the traits of a kind, never for a kind by its name; what each kind does is in selector.ts.
+ * Code outside of this folder asks for the traits of a kind; what each kind does is in selector.ts.
  */
 
 export const FIFO: u32 = 1;
@@ -9,8 +9,8 @@ export const UNIFORM: u32 = 3;
 export const PRIORITIZED: u32 = 4;
 export const MIN_HEAP: u32 = 5;
 export const MAX_HEAP: u32 = 6;
-/** The number of the last kind. */
-export const LAST_KIND: u32 = MAX_HEAP;
+/** Their words, by number: `embed.wasm` reads and writes them. */
+export const KIND_NAMES: StaticArray<string> = ["", "fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"];
 
 /** Added to a kind that TAKES_MIN: keep the smallest weight too. */
 export const WITH_MIN: u32 = 16;
@@ -19,7 +19,9 @@ export const TOGETHER: u32 = 32;
 /** The bits of the number itself. */
 export const KIND: u32 = 15;
 
-/** Traits, as bits. Its choice follows from the items alone, never from chance. */
+/** Traits, as bits. The lowest two: how many words (u32) a record has of a slot's place in an order that is state; 0 of an order that is derived. */
+const PLACE_WORDS: u32 = 3;
+/** Its choice follows from the items alone, never from chance. */
 export const DETERMINISTIC: u32 = 16;
 /** It picks by the order of insertion, whose links are in the items: a table has one such order. */
 export const LINKED: u32 = 32;
@@ -31,18 +33,16 @@ export const WEIGHS: u32 = 128;
 export const TAKES_EXPONENT: u32 = 256;
 /** It can keep the smallest weight (WITH_MIN). */
 export const TAKES_MIN: u32 = 512;
-/** The other bits: how many bytes a record has of a slot's place in an order that is state; 0 of an order that is derived. */
-const PLACE_BYTES: u32 = 15;
 
 /** The traits of a kind. */
 export function traitsOf(kind: u32): u32 {
   switch (kind & KIND) {
     case FIFO:
-      return DETERMINISTIC | LINKED | 8;
+      return DETERMINISTIC | LINKED | 2;
     case LIFO:
-      return DETERMINISTIC | LINKED | 8;
+      return DETERMINISTIC | LINKED | 2;
     case UNIFORM:
-      return 4;
+      return 1;
     case PRIORITIZED:
       return WEIGHS | TAKES_EXPONENT | TAKES_MIN;
     case MIN_HEAP:
@@ -54,33 +54,13 @@ export function traitsOf(kind: u32): u32 {
   }
 }
 
-/** The word for a kind. */
-export function kindName(kind: u32): string {
-  switch (kind & KIND) {
-    case FIFO:
-      return "fifo";
-    case LIFO:
-      return "lifo";
-    case UNIFORM:
-      return "uniform";
-    case PRIORITIZED:
-      return "prioritized";
-    case MIN_HEAP:
-      return "minHeap";
-    case MAX_HEAP:
-      return "maxHeap";
-    default:
-      return unreachable();
-  }
-}
-
 export function kindHas(kind: u32, trait: u32): bool {
   return (traitsOf(kind) & trait) != 0;
 }
 
-/** Bytes of a slot's place in its order, as records keep it; 0 if the order is derived. */
-export function placeBytes(kind: u32): u32 {
-  return traitsOf(kind) & PLACE_BYTES;
+/** Words of a slot's place in its order, as records keep it; 0 if the order is derived. */
+export function placeWords(kind: u32): u32 {
+  return traitsOf(kind) & PLACE_WORDS;
 }
 
 /** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */

@@ -5,7 +5,7 @@
 import { fillWith } from "../memory/bytes";
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Items } from "./items";
-import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
+import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, placeWords, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
 import { ORDER_BYTES, Order } from "./order";
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
@@ -246,7 +246,10 @@ export class Selector {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) this.heap().insert(load<u32>(at));
   }
 
-  /** The i-th (0, 1) other slot whose place, which is state, changes when a slot leaves, or when one joins (slot 0); 0 for none. */
+  /**
+   * The i-th (0, 1) other slot whose place, which is state, changes when a slot leaves, or when one joins (slot 0); 0 for none.
+   * A kind whose slots have no places, or do not move one another's, needs no case.
+   */
   touched(slot: u32, i: i32): u32 {
     switch (this.kind) {
       case FIFO:
@@ -255,36 +258,35 @@ export class Selector {
         return i == 0 ? this.order().prev(slot) : this.order().next(slot);
       case UNIFORM:
         return slot != 0 && i == 0 ? this.uniform().ring().get(0) : 0;
-      case PRIORITIZED:
-      case MIN_HEAP:
-      case MAX_HEAP:
+      default:
         return 0;
-      default:
-        return unreachable();
     }
   }
 
-  /** Where a slot's place in its order is: `placeBytes` of its kind, of those that have any. */
-  placeAt(slot: u32): usize {
-    switch (this.kind) {
-      case FIFO:
-      case LIFO:
-        return this.order().at(slot);
-      case UNIFORM:
-        return this.uniform().position(slot);
-      default:
-        return unreachable();
+  /**
+   * Copies state that no priority tells to a record at `at`, or from one if it `loads`: `placeWords` of a slot's place, or (slot 0) END_WORDS of where the order begins
+   * and ends, as far as it has them. Returns where the record goes on.
+   */
+  copyState(slot: u32, at: usize, loads: bool): usize {
+    const end = at + ((<usize>(slot == 0 ? END_WORDS : placeWords(this.kind))) << 2);
+    for (let i: u32 = 0; at < end; i++, at += 4) {
+      const word = this.stateAt(slot, i);
+      if (word == 0) continue;
+      if (loads) store<u32>(word, load<u32>(at));
+      else store<u32>(at, load<u32>(word));
     }
+    return at;
   }
 
-  /** Where the i-th of END_WORDS words is that say where an order begins and ends; 0 where it has none. */
-  endAt(i: u32): usize {
+  /** Where the i-th word (u32) of its state is: of a slot's place, or (slot 0) of where the order begins and ends, END_WORDS at most; 0 where there is none. */
+  private stateAt(slot: u32, i: u32): usize {
     switch (this.kind) {
       case FIFO:
       case LIFO:
-        return i == 0 ? <usize>this.handle + offsetof<Order>("oldest") : 0;
+        if (slot == 0) return i == 0 ? <usize>this.handle + offsetof<Order>("oldest") : 0;
+        return this.order().at(slot) + ((<usize>i) << 2);
       case UNIFORM:
-        return this.uniform().endAt(i);
+        return slot == 0 ? this.uniform().endAt(i) : this.uniform().position(slot);
       case PRIORITIZED:
       case MIN_HEAP:
       case MAX_HEAP:
@@ -319,9 +321,8 @@ export class Selector {
     switch (this.kind) {
       case FIFO:
       case LIFO:
-        return this.order().oldest <= slots && this.order().check(count, slots) == 0;
       case UNIFORM:
-        return this.uniform().ring().head < this.uniform().ring().capacity && this.uniform().check(count, slots) == 0;
+        return this.check(count, slots) == 0;
       case PRIORITIZED:
         this.tree().rebuild();
         return true;

@@ -100,7 +100,7 @@ export class Uniform {
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     const ring = this.ring();
-    if (ring.count != count || count > ring.capacity) return 1;
+    if (ring.count != count || count > ring.capacity || ring.head >= ring.capacity) return 1;
     if (this.disorder > count) return 2;
     for (let i: u32 = 0; i < count; i++) {
       const slot = ring.get(i);

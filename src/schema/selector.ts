@@ -2,11 +2,6 @@
 import { pointAtCallersOf } from "../base/caller.ts";
 import { finite } from "../base/error.ts";
 
-/** The names of all selectors. The first is number 1 in the core, and so on. */
-export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"] as const;
-
-export type SelectorName = (typeof SELECTORS)[number];
-
 export interface Selector {
   readonly kind: SelectorName;
   /** `prioritized` only: weight = priority^exponent. */
@@ -39,6 +34,10 @@ export const SELECTOR_KINDS: { readonly [K in SelectorName]: KindInfo } = {
   minHeap: { picks: "that of lowest priority", isDeterministic: true, usesPriority: true },
   maxHeap: { picks: "that of highest priority", isDeterministic: true, usesPriority: true },
 };
+/** The names of all selectors. The first is number 1 in the core, and so on. */
+export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"] as const;
+
+export type SelectorName = (typeof SELECTORS)[number];
 
 /** A selector of any kind, with what its kind takes. */
 export function selectorOf(kind: SelectorName, exponent = 1, withMin = false): Selector {

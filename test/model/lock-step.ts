@@ -139,7 +139,7 @@ export class LockStep {
       if (!distinct) twin.settle();
     }
     const positive = before.filter((item) => weightOf(sampler, item.priority) > 0).length;
-    const enough = distinct && count === (sampler.kind === "prioritized" && positive > 0 ? positive : before.length);
+    const enough = distinct && count === (positive > 0 ? positive : before.length);
     if (count < n && !enough && twin.canSample()) throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
     const blocked = rig.x.draw_result(rig.draw, BLOCKED);
     if (!distinct) same(blocked, count === n ? 0 : twin.live.length < this.#options.limiter.minSize ? 1 : 2);

@@ -38,7 +38,7 @@ export function isRandom({ kind }: Selector): boolean {
 
 /** The weight of a priority: 0 where it is 0, whatever the exponent. */
 export function weightOf({ kind, exponent = 1 }: Selector, priority: number): number {
-  if (kind === "uniform") return 1;
+  if (!SELECTOR_KINDS[kind].weighs) return 1;
   return priority === 0 ? 0 : priority ** exponent;
 }
 

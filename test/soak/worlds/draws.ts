@@ -176,7 +176,7 @@ export class Draws {
       if (wrong !== undefined) throw new Error(`${wrong}, of ${JSON.stringify(reading)}`);
     }
     const positive = before.filter((item) => weightOf(plan.sampler, item.priority) > 0).length;
-    const enough = distinct && count === (plan.sampler.kind === "prioritized" && positive > 0 ? positive : before.length);
+    const enough = distinct && count === (positive > 0 ? positive : before.length);
     if (count < n && !enough && twin.canSample() && batch.blocked?.by !== "columns") throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
     twin.settle();
   }

@@ -297,7 +297,7 @@ export function isPlain({ maxTimesSampled, limiter }: PlannedTable): boolean {
 function comes({ pair, asked }: Loop, { live }: TwinTable): boolean {
   const { sampler, limiter } = pair.plan;
   const positive = live.filter((item) => weightOf(sampler, item.priority) > 0).length;
-  const items = sampler.kind === "prioritized" && positive > 0 ? positive : live.length;
+  const items = positive > 0 ? positive : live.length;
   return live.length >= Math.max(limiter.minSize, 1) && (!asked.distinct || items >= asked.n);
 }
 
