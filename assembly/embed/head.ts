@@ -1,7 +1,7 @@
 /** What a Replay is of, as snapshots have it (src/storage/format/head.ts): its options, where a row has what, its writers. */
 
 import { TEXT } from "../rows/leaf";
-import { KIND, KIND_NAMES, kindHas, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
+import { kindHas, kindName, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
 import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
 import { dtypeName, Field, isList, partEnd } from "./field";
@@ -154,7 +154,7 @@ function putSelector(put: Put, kind: u32, exponent: f64): void {
   put
     .object(1 + u32(takesExponent) + u32(takesMin))
     .text("kind")
-    .text(KIND_NAMES[kind & KIND]);
+    .text(kindName(kind));
   if (takesExponent) put.text("exponent").number(exponent);
   if (takesMin) put.text("withMin").flag((kind & WITH_MIN) != 0);
 }

@@ -13,7 +13,7 @@
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { FIFO, KIND_NAMES, kindHas, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
+import { FIFO, kindHas, kindName, LAST_KIND, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
 import { table_remover } from "../selectors/selector";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_number, table_seed } from "../tables/table";
 import { MAX_WHOLE } from "./decimal";
@@ -201,8 +201,8 @@ function readSelector(words: Words): i32 {
 
 /** The kind that a word names; 0: none. */
 function kindOf(words: Words): u32 {
-  for (let kind = FIFO; kind < <u32>KIND_NAMES.length; kind++) {
-    const name = KIND_NAMES[kind];
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) {
+    const name = kindName(kind);
     if (words.is(name)) return kind;
     if (kindHas(kind, TAKES_MIN) && words.begins(name) && isText(words.word + name.length, words.bytes - name.length, MIN_SUFFIX)) return kind + WITH_MIN;
   }
@@ -212,11 +212,11 @@ function kindOf(words: Words): u32 {
 /** Refuses a word that names no kind: those without an exponent come first. */
 function noKind(words: Words): i32 {
   const refusal = words.here(INVALID).put("the word must be a selector: ");
-  for (let kind = FIFO; kind < <u32>KIND_NAMES.length; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(KIND_NAMES[kind]);
-  for (let kind = FIFO; kind < <u32>KIND_NAMES.length; kind++) {
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(kindName(kind));
+  for (let kind = FIFO; kind <= LAST_KIND; kind++) {
     if (!kindHas(kind, TAKES_EXPONENT)) continue;
-    refusal.put(", ").put(KIND_NAMES[kind]).put(" EXPONENT");
-    if (kindHas(kind, TAKES_MIN)) refusal.put(" or ").put(KIND_NAMES[kind]).put(MIN_SUFFIX).put(" EXPONENT");
+    refusal.put(", ").put(kindName(kind)).put(" EXPONENT");
+    if (kindHas(kind, TAKES_MIN)) refusal.put(" or ").put(kindName(kind)).put(MIN_SUFFIX).put(" EXPONENT");
   }
   return words.got(refusal);
 }

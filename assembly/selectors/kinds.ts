@@ -9,8 +9,8 @@ export const UNIFORM: u32 = 3;
 export const PRIORITIZED: u32 = 4;
 export const MIN_HEAP: u32 = 5;
 export const MAX_HEAP: u32 = 6;
-/** Their words, by number: `embed.wasm` reads and writes them. */
-export const KIND_NAMES: StaticArray<string> = ["", "fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"];
+/** The number of the last one. */
+export const LAST_KIND: u32 = MAX_HEAP;
 
 /** Added to a kind that TAKES_MIN: keep the smallest weight too. */
 export const WITH_MIN: u32 = 16;
@@ -49,6 +49,26 @@ export function traitsOf(kind: u32): u32 {
       return DETERMINISTIC | COMPARES_STAMPS;
     case MAX_HEAP:
       return DETERMINISTIC | COMPARES_STAMPS;
+    default:
+      return unreachable();
+  }
+}
+
+/** The word for a kind: `embed.wasm` reads and writes it. A function, since the core holds no data. */
+export function kindName(kind: u32): string {
+  switch (kind & KIND) {
+    case FIFO:
+      return "fifo";
+    case LIFO:
+      return "lifo";
+    case UNIFORM:
+      return "uniform";
+    case PRIORITIZED:
+      return "prioritized";
+    case MIN_HEAP:
+      return "minHeap";
+    case MAX_HEAP:
+      return "maxHeap";
     default:
       return unreachable();
   }

@@ -409,42 +409,37 @@ export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   return both ? (remover & KIND) + TOGETHER : remover;
 }
 
-export function selectorBytes(kind: u32, slots: u32): u32 {
+/**
+ * Bytes of a selector's structure. With an address `at` it is laid out there as `s`, empty and for at most `max` items, on zeroed memory; 0: only measured.
+ * One that is TOGETHER with the structure at `at` only notes its kind.
+ */
+export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): u32 {
+  if (at != 0) {
+    s.kind = kind & KIND;
+    s.handle = at;
+  }
   if ((kind & TOGETHER) != 0) return 0;
   switch (kind & KIND) {
     case FIFO:
     case LIFO:
+      if (at != 0) s.order().items = items;
       return ORDER_BYTES;
     case UNIFORM:
+      if (at != 0) uniformInit(s.uniform(), slots, max);
       return uniformBytes(slots);
     case PRIORITIZED:
+      if (at != 0) sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
       return sumTreeBytes(slots, (kind & WITH_MIN) != 0);
     case MIN_HEAP:
     case MAX_HEAP:
+      if (at != 0) heapInit(s.heap(), slots, items, stamps, s.kind == MAX_HEAP);
       return heapBytes(slots);
     default:
       return unreachable();
   }
 }
 
-/** Lays an empty selector of at most `max` items out at `at`, on zeroed memory; one that is TOGETHER with what is there already only notes its kind. */
-export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): void {
-  s.kind = kind & KIND;
-  s.handle = at;
-  if ((kind & TOGETHER) != 0) return;
-  switch (s.kind) {
-    case FIFO:
-    case LIFO:
-      s.order().items = items;
-      return;
-    case UNIFORM:
-      return uniformInit(s.uniform(), slots, max);
-    case PRIORITIZED:
-      return sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
-    case MIN_HEAP:
-    case MAX_HEAP:
-      return heapInit(s.heap(), slots, items, stamps, s.kind == MAX_HEAP);
-    default:
-      return unreachable();
-  }
+/** Bytes of a selector's structure. */
+export function selectorBytes(kind: u32, slots: u32): u32 {
+  return laySelector(changetype<Selector>(0), kind, 0, slots, 0, 0, 0);
 }

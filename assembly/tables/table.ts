@@ -28,7 +28,7 @@ import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
 import { COMPARES_STAMPS, isFifo, kindHas, LINKED, TOGETHER } from "../selectors/kinds";
-import { Selector, selectorBytes, selectorInit } from "../selectors/selector";
+import { laySelector, Selector, selectorBytes } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, Item, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
@@ -219,9 +219,9 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   // A fifo makes room first, any other remover after.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
   assert((remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED), "one order a table: its links are in the items");
-  selectorInit(t.sampler(), sampler, at, slots, places, items, stamps);
-  if ((remover & TOGETHER) == 0) at = align16(at + selectorBytes(sampler, slots));
-  selectorInit(t.remover(), remover, at, slots, places, items, stamps);
+  const bytes = laySelector(t.sampler(), sampler, at, slots, places, items, stamps);
+  if ((remover & TOGETHER) == 0) at = align16(at + bytes);
+  laySelector(t.remover(), remover, at, slots, places, items, stamps);
 }
 
 /** The exponents of prioritized roles; on an empty table. */
