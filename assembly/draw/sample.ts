@@ -215,8 +215,8 @@ function mayDraw(t: Table, d: Draw): bool {
 /** `more`: samples that will still pass. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
-  if (<f64>t.count < limiter.minSize) d.block(BY_MIN_SIZE, t.count, limiter.minSize);
-  else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.minDiff);
+  if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);
+  else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.options().minDiff);
 }
 
 /** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */

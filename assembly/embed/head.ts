@@ -5,6 +5,7 @@ import { kindHas, kindName, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selec
 import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
 import { dtypeName, Field, isList, partEnd } from "./field";
+import { putLimiter } from "./limiter-options";
 import { ROLES, Role, roleName } from "./roles";
 import { Root } from "./root";
 import { TableOptions } from "./table-options";
@@ -142,8 +143,7 @@ function putTable(put: Put, options: TableOptions): void {
   putSelector(put, options.sampler, options.samplerExponent);
   put.text("remover");
   putSelector(put, options.remover, options.removerExponent);
-  put.text("rateLimiter").object(4).text("samplesPerInsert").number(options.samplesPerInsert).text("minSize").number(options.minSize);
-  put.text("minDiff").number(options.minDiff).text("maxDiff").number(options.maxDiff);
+  putLimiter(put.text("rateLimiter"), options.limiter());
   put.text("maxTimesSampled").number(options.maxTimesSampled == 0 ? MAX_WHOLE : options.maxTimesSampled);
   put.text("maxSteps").number(min(options.maxSteps, MAX_WHOLE)).text("maxPending").number(options.maxPending);
 }

@@ -1,7 +1,9 @@
 /** The head of a snapshot, and its list of writers, as the lines of a text (create.ts): so a Replay has one way to come about. */
 import { E_CORRUPT, E_UNSUPPORTED } from "../memory/error";
+import { kindHas, TAKES_EXPONENT, TAKES_MIN } from "../selectors/kinds";
 import { STATE_VERSION } from "./head";
 import { Refusal } from "./refusal";
+import { kindOf, MIN_SUFFIX } from "./table-options";
 import { ARRAY, NUMBER, OBJECT, Put, Tags, TEXT, TRUE } from "./tags";
 
 const MAX_DEPTH: u32 = 64;
@@ -161,14 +163,14 @@ function tableLines(put: Put, tags: Tags): void {
 
 function selectorWords(put: Put, tags: Tags): void {
   const from = tags.at;
-  let weighs = false;
+  let kind: u32 = 0;
   if (find(tags, from, "kind")) {
     tags.text();
-    weighs = tags.is("prioritized");
+    kind = kindOf(tags.word, tags.bytes);
     put.raw(" ").rawAt(tags.word, tags.bytes);
   }
-  if (weighs && find(tags, from, "withMin") && tags.tag() == TRUE) put.raw("WithMin");
-  if (weighs) put.raw(" ").bits(find(tags, from, "exponent") ? tags.number() : 1);
+  if (kind != 0 && kindHas(kind, TAKES_MIN) && find(tags, from, "withMin") && tags.tag() == TRUE) put.raw(MIN_SUFFIX);
+  if (kind != 0 && kindHas(kind, TAKES_EXPONENT)) put.raw(" ").bits(find(tags, from, "exponent") ? tags.number() : 1);
   tags.at = from;
   tags.skip();
 }

@@ -8,16 +8,18 @@
  *   24 │ sampler u32 │ remover u32    │  numbers of the selectors, with WITH_MIN
  *   32 │ maxSteps f64                 │
  *   40 │ samplerExponent f64 │ removerExponent f64 │
- *   56 │ samplesPerInsert f64 │ minSize f64 │ minDiff f64 │ maxDiff f64 │
+ *   56 │ LIMITER_OPTIONS (32)         │  tables/rate-limiter.ts
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { FIFO, kindHas, kindName, LAST_KIND, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
 import { table_remover } from "../selectors/selector";
+import { LimiterOptions } from "../tables/rate-limiter";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_number, table_seed } from "../tables/table";
 import { MAX_WHOLE } from "./decimal";
 import { isNumber } from "./field";
+import { beginLimiter, NO_OPTION, readLimiter } from "./limiter-options";
 import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
 import { isText } from "./utf8";
@@ -27,7 +29,7 @@ import { sameWord, Words } from "./words";
 const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 /** What the word for a kind has behind it if the smallest weight is kept. */
-const MIN_SUFFIX: string = "WithMin";
+export const MIN_SUFFIX: string = "WithMin";
 
 @unmanaged
 export class TableOptions {
@@ -42,14 +44,14 @@ export class TableOptions {
   maxSteps: f64;
   samplerExponent: f64;
   removerExponent: f64;
-  samplesPerInsert: f64;
-  minSize: f64;
-  minDiff: f64;
-  maxDiff: f64;
 
   @inline
   static of(i: u32): TableOptions {
     return changetype<TableOptions>(Root.the().tables().get(i));
+  }
+
+  limiter(): LimiterOptions {
+    return changetype<LimiterOptions>(changetype<usize>(this) + LIMITER_AT);
   }
 
   table(): Table {
@@ -66,8 +68,10 @@ export class TableOptions {
     return kindHas(this.sampler, TAKES_MIN) && (this.sampler & WITH_MIN) == 0;
   }
 }
+const LIMITER_AT: usize = 56;
 const TABLE_OPTIONS_BYTES: u32 = 88;
-if (offsetof<TableOptions>() != TABLE_OPTIONS_BYTES) ERROR("TABLE_OPTIONS is 88 bytes");
+if (offsetof<TableOptions>() != LIMITER_AT || LIMITER_AT + offsetof<LimiterOptions>() != TABLE_OPTIONS_BYTES)
+  ERROR("TABLE_OPTIONS: LIMITER_OPTIONS at byte 56");
 
 /** table NAME size N … */
 export function readTable(words: Words): i32 {
@@ -89,17 +93,15 @@ export function readTable(words: Words): i32 {
   options.samplerExponent = 1;
   options.removerExponent = 1;
   options.maxSteps = Infinity;
-  options.samplesPerInsert = 1;
-  options.minSize = 1;
-  options.minDiff = -f64.MAX_VALUE;
-  options.maxDiff = f64.MAX_VALUE;
+  beginLimiter(options.limiter());
   while (words.next()) {
     const option = readOption(words, options);
     if (option != 0) return option;
   }
   if (options.maxSize == 0) return words.here(INVALID).put("the table ").word(options.name, options.bytes).put(" must have a size: size 100000").code;
-  if (options.minDiff <= options.maxDiff) return 0;
-  return words.here(INVALID).put("minDiff must be <= maxDiff (").number(options.maxDiff).put("), got ").number(options.minDiff).code;
+  const limiter = options.limiter();
+  if (limiter.minDiff <= limiter.maxDiff) return 0;
+  return words.here(INVALID).put("minDiff must be <= maxDiff (").number(limiter.maxDiff).put("), got ").number(limiter.minDiff).code;
 }
 
 /** The table of a name that a rule or a view says, by its index; or NOT_FOUND. */
@@ -138,7 +140,7 @@ export function makeTables(): i32 {
     }
     table_init(options.handle, root.pool, options.maxSize, options.maxPending, options.sampler, remover);
     table_exponents(options.handle, options.samplerExponent, options.removerExponent);
-    table_limits(options.handle, options.maxSteps, options.maxTimesSampled, options.samplesPerInsert, options.minSize, options.minDiff, options.maxDiff);
+    table_limits(options.handle, options.maxSteps, options.maxTimesSampled, changetype<usize>(options.limiter()));
     table_seed(options.handle, <u32>root.seed, <u32>(root.seed >> 32), i);
     if (count > 1) table_number(options.handle, i, count);
   }
@@ -161,18 +163,6 @@ function readOption(words: Words, options: TableOptions): i32 {
     code = words.integer("timesSampled", 1, MAX_WHOLE);
     // As far as it is counted.
     options.maxTimesSampled = words.value > <f64>u32.MAX_VALUE ? 0 : <u32>words.value;
-  } else if (words.is("minSize")) {
-    code = words.integer("minSize", 1, MAX_WHOLE);
-    options.minSize = words.value;
-  } else if (words.is("samplesPerInsert")) {
-    code = words.number("samplesPerInsert", f64.MIN_VALUE, f64.MAX_VALUE);
-    options.samplesPerInsert = words.value;
-  } else if (words.is("minDiff")) {
-    code = words.number("minDiff", -f64.MAX_VALUE, f64.MAX_VALUE);
-    options.minDiff = words.value;
-  } else if (words.is("maxDiff")) {
-    code = words.number("maxDiff", -f64.MAX_VALUE, f64.MAX_VALUE);
-    options.maxDiff = words.value;
   } else if (words.is("sampler")) {
     code = readSelector(words);
     options.sampler = max(code, 0);
@@ -182,7 +172,8 @@ function readOption(words: Words, options: TableOptions): i32 {
     options.remover = max(code, 0);
     options.removerExponent = words.value;
   } else {
-    return words.unknown("size, pending, steps, timesSampled, minSize, samplesPerInsert, minDiff, maxDiff, sampler or remover");
+    code = readLimiter(words, options.limiter());
+    if (code == NO_OPTION) return words.unknown("size, pending, steps, timesSampled, minSize, samplesPerInsert, minDiff, maxDiff, sampler or remover");
   }
   return min(code, 0);
 }
@@ -191,7 +182,7 @@ function readOption(words: Words, options: TableOptions): i32 {
 function readSelector(words: Words): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;
-  const kind = kindOf(words);
+  const kind = words.broken == 0 ? kindOf(words.word, words.bytes) : 0;
   words.value = 1;
   if (kind == 0) return noKind(words);
   if (!kindHas(kind, TAKES_EXPONENT)) return kind;
@@ -200,11 +191,12 @@ function readSelector(words: Words): i32 {
 }
 
 /** The kind that a word names; 0: none. */
-function kindOf(words: Words): u32 {
+export function kindOf(word: u32, bytes: u32): u32 {
   for (let kind = FIFO; kind <= LAST_KIND; kind++) {
     const name = kindName(kind);
-    if (words.is(name)) return kind;
-    if (kindHas(kind, TAKES_MIN) && words.begins(name) && isText(words.word + name.length, words.bytes - name.length, MIN_SUFFIX)) return kind + WITH_MIN;
+    if (isText(word, bytes, name)) return kind;
+    const head = <u32>name.length;
+    if (kindHas(kind, TAKES_MIN) && bytes > head && isText(word, head, name) && isText(word + head, bytes - head, MIN_SUFFIX)) return kind + WITH_MIN;
   }
   return 0;
 }

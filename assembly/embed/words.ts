@@ -74,11 +74,6 @@ export class Words {
     return this.broken == 0 && isText(this.word, this.bytes, word);
   }
 
-  /** Whether it begins with this one. */
-  begins(word: string): bool {
-    return this.broken == 0 && <u32>word.length <= this.bytes && isText(this.word, word.length, word);
-  }
-
   /** Reads the next word, which there must be. 0, or INVALID. */
   want(what: string): i32 {
     return this.next() && this.broken == 0 ? 0 : this.refused(what, "given");

@@ -88,7 +88,7 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, sure, t.slots().high);
   if (t.maxTimesSampled == 0) return sure;
   // With so many items less the rest is too small.
-  const spare = t.count - <u32>Math.ceil(t.limiter().minSize) + 1;
+  const spare = t.count - <u32>Math.ceil(t.limiter().options().minSize) + 1;
   if (sure <= spare) return sure;
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
 }

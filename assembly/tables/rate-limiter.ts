@@ -3,28 +3,46 @@
  *
  * LIMITER, 48 bytes:
  *    0 │ inserts u64 │ samples u64 │
- *   16 │ samplesPerInsert f64 │ minDiff f64 │ maxDiff f64 │ minSize f64 │
+ *   16 │ LIMITER_OPTIONS (32)      │
+ *
+ * LIMITER_OPTIONS, 32 bytes, as `table_limits` takes them and LIMITER_OPTIONS in src/schema/rate-limiter.ts names them:
+ *    0 │ samplesPerInsert f64 │ minSize f64 │ minDiff f64 │ maxDiff f64 │
  *
  * The cursor is inserts × samplesPerInsert - samples, and it must stay in minDiff … maxDiff. Deletes need no count: they are inserts - size.
  */
 @unmanaged
+export class LimiterOptions {
+  samplesPerInsert: f64;
+  minSize: f64;
+  minDiff: f64;
+  maxDiff: f64;
+}
+/** How many options there are, each an f64. */
+export const LIMITER_NUMBERS: u32 = 4;
+if (offsetof<LimiterOptions>() != LIMITER_NUMBERS << 3) ERROR("LIMITER_OPTIONS is an f64 for each");
+
+const OPTIONS_AT: usize = 16;
+export const LIMITER_BYTES: usize = OPTIONS_AT + offsetof<LimiterOptions>();
+
+@unmanaged
 export class RateLimiter {
   inserts: u64;
   samples: u64;
-  samplesPerInsert: f64;
-  minDiff: f64;
-  maxDiff: f64;
-  minSize: f64;
+
+  @inline
+  options(): LimiterOptions {
+    return changetype<LimiterOptions>(changetype<usize>(this) + OPTIONS_AT);
+  }
 
   @inline
   cursor(): f64 {
-    return <f64>this.inserts * this.samplesPerInsert - <f64>this.samples;
+    return <f64>this.inserts * this.options().samplesPerInsert - <f64>this.samples;
   }
 
   /** Whether inserts are never refused. */
   @inline
   lets(): bool {
-    return this.maxDiff == f64.MAX_VALUE;
+    return this.options().maxDiff == f64.MAX_VALUE;
   }
 
   @inline
@@ -34,13 +52,13 @@ export class RateLimiter {
 
   /** Up to `minSize` items inserts always pass. */
   private admits(n: f64, size: u32): bool {
-    if (<f64>size + n <= this.minSize) return true;
-    return (n + <f64>this.inserts) * this.samplesPerInsert - <f64>this.samples <= this.maxDiff;
+    if (<f64>size + n <= this.options().minSize) return true;
+    return (n + <f64>this.inserts) * this.options().samplesPerInsert - <f64>this.samples <= this.options().maxDiff;
   }
 
   canSample(n: f64, size: u32): bool {
-    if (<f64>size < this.minSize) return false;
-    return this.cursor() - n >= this.minDiff;
+    if (<f64>size < this.options().minSize) return false;
+    return this.cursor() - n >= this.options().minDiff;
   }
 
   /** How many of n single samples would pass one after the other, if no item left in between. */
@@ -60,7 +78,7 @@ export class RateLimiter {
 
   @inline
   private passes(k: u32): bool {
-    return <f64>this.inserts * this.samplesPerInsert - <f64>(this.samples + k - 1) - 1 >= this.minDiff;
+    return <f64>this.inserts * this.options().samplesPerInsert - <f64>(this.samples + k - 1) - 1 >= this.options().minDiff;
   }
 }
-if (offsetof<RateLimiter>() != 48) ERROR("LIMITER is 48 bytes");
+if (offsetof<RateLimiter>() != OPTIONS_AT || LIMITER_BYTES != 48) ERROR("LIMITER is 48 bytes, LIMITER_OPTIONS from byte 16 on");

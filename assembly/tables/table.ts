@@ -30,7 +30,7 @@ import { Run, SINGLE } from "../rows/run";
 import { COMPARES_STAMPS, isFifo, kindHas, LINKED, TOGETHER } from "../selectors/kinds";
 import { laySelector, Selector, selectorBytes } from "../selectors/selector";
 import { Episodes } from "./episodes";
-import { RateLimiter } from "./rate-limiter";
+import { LIMITER_BYTES, LimiterOptions, RateLimiter } from "./rate-limiter";
 import { FREE, Item, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
 
 const RANDOM_AT: usize = 128;
@@ -179,8 +179,8 @@ export class Table {
   }
 }
 if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 128");
-if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 176");
-if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
+if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>())) ERROR("TABLE: canonical up to byte 176");
+if (LIMITER_AT + LIMITER_BYTES != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
 if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
@@ -233,17 +233,13 @@ export function table_exponents(table: usize, sampler: f64, remover: f64): void 
   t.highest = min(t.sampler().highest(), t.remover().highest());
 }
 
-/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. Then Reverb's four numbers. */
-export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64): void {
+/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
+export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, limiter: usize): void {
   const t = changetype<Table>(table);
-  const limiter = t.limiter();
   t.maxSteps = maxSteps;
   t.maxTimesSampled = maxTimesSampled;
-  limiter.samplesPerInsert = samplesPerInsert;
-  limiter.minSize = minSize;
-  limiter.minDiff = minDiff;
-  limiter.maxDiff = maxDiff;
-  t.evictsInPlace = u32(t.remover().isFifo() && limiter.lets() && maxSteps == Infinity);
+  memory.copy(changetype<usize>(t.limiter().options()), limiter, offsetof<LimiterOptions>());
+  t.evictsInPlace = u32(t.remover().isFifo() && t.limiter().lets() && maxSteps == Infinity);
 }
 
 /** On an empty table: its keys are those of the `number`-th of so many tables, so that a key names an item of one of them. */

@@ -100,7 +100,7 @@ export interface Exports {
   table_insert_earlier: Fn<[table: A, stream: A, length: A, behind: A, layout: A, priority: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
   table_layouts: Fn<[table: A]>;
-  table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
+  table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, limiter: A], void>;
   table_loose: Fn<[table: A, n: A, longest: A, stepBytes: A]>;
   table_max_size: Fn<[table: A, max: A], void>;
   table_min: Fn<[table: A, zeros: A]>;
@@ -177,7 +177,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 15;
+export const ABI_VERSION = 16;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;

@@ -1,6 +1,7 @@
 /** The forms of answers that come over a port: panels and plots believe them. */
 import { COUNTERS } from "../base/abi.ts";
 import { type Form, fieldsOf, isCount, isFlag, isNumber, isText, listOf, maybe } from "../remote/form.ts";
+import { LIMITER_OPTIONS } from "../schema/rate-limiter.ts";
 import type { Kind } from "./survey.ts";
 
 /** An array of numbers, of any kind. */
@@ -16,7 +17,7 @@ const isTable = fieldsOf({
   maxTimesSampled: isNumber,
   sampler: isSelector,
   remover: isSelector,
-  rateLimiter: fieldsOf({ samplesPerInsert: isNumber, minSize: isNumber, minDiff: isNumber, maxDiff: isNumber }),
+  rateLimiter: fieldsOf(Object.fromEntries(LIMITER_OPTIONS.map((option) => [option, isNumber]))),
 });
 const isSample = fieldsOf({
   isWhole: isFlag,

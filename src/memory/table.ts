@@ -3,7 +3,7 @@
 import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../schema/numbers.ts";
-import type { RateLimiter } from "../schema/rate-limiter.ts";
+import { LIMITER_OPTIONS, type RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, SELECTORS, type Selector } from "../schema/selector.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -81,9 +81,11 @@ export class CoreTable {
 
   protected limits(handle: number, options: CoreTableOptions): void {
     const { maxSteps, rateLimiter } = options;
-    const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
+    const { core } = this.engine;
+    const at = core.scratch(8 * LIMITER_OPTIONS.length);
+    for (const [i, option] of LIMITER_OPTIONS.entries()) core.f64[at / 8 + i] = rateLimiter[option];
     const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
-    this.engine.core.x.table_limits(handle, stepLimit, usesOf(options), samplesPerInsert, minSize, minDiff, maxDiff);
+    core.x.table_limits(handle, stepLimit, usesOf(options), at);
   }
   get size(): number {
     return this.counter(0);

@@ -1,6 +1,6 @@
 /** What a server tells of its tables, as clients of this process tell of theirs. */
 import { SELECTOR_KINDS } from "../schema/selector.ts";
-import type { TableInfo, TableSelector } from "../tf-agents/sampling/table-info.ts";
+import { limiterInfo, type TableInfo, type TableSelector } from "../tf-agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
 import type { SelectorMessage, TableMessage } from "./wire/server-info.ts";
 
@@ -19,14 +19,7 @@ export function knownTable(message: TableMessage): KnownTable {
     maxSize,
     // A server has no limit from 0 down.
     maxTimesSampled: Math.max(maxTimesSampled, 0),
-    rateLimiterInfo: {
-      samplesPerInsert: rateLimiter.samplesPerInsert,
-      minSizeToSample: rateLimiter.minSize,
-      minDiff: rateLimiter.minDiff,
-      maxDiff: rateLimiter.maxDiff,
-      insertStats: { completed: rateLimiter.inserts },
-      sampleStats: { completed: rateLimiter.samples },
-    },
+    rateLimiterInfo: limiterInfo(rateLimiter, rateLimiter.inserts, rateLimiter.samples),
     signature: signature?.nest,
     currentSize: message.currentSize,
     numEpisodes: message.episodes,

@@ -11,10 +11,14 @@ export interface RateLimiter {
   readonly maxDiff: number;
 }
 
+/** Limits nothing. Its keys are the options of every rate limiter, in the order of LIMITER_OPTIONS in assembly/tables/rate-limiter.ts. */
+export const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
+export const LIMITER_OPTIONS = Object.keys(NO_LIMIT) as readonly (keyof RateLimiter)[];
+
 /** Draws wait until the table holds `minSize` items. Inserts never wait. */
 export function minSize(minSize = 1): RateLimiter {
   integer("minSize", minSize, 1);
-  return { samplesPerInsert: 1, minSize, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
+  return { ...NO_LIMIT, minSize };
 }
 
 /**
@@ -36,18 +40,19 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
 
 /** Makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
 export function queueLimiter(size: number): RateLimiter {
-  return { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: integer("size", size, 1) };
+  return { ...NO_LIMIT, minDiff: 0, maxDiff: integer("size", size, 1) };
 }
 
 /** Whether a call may have to wait because of how many draws there were, or were not. */
 export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" | "maxDiff">): boolean {
-  return minDiff > -Number.MAX_VALUE || maxDiff < Number.MAX_VALUE;
+  return minDiff > NO_LIMIT.minDiff || maxDiff < NO_LIMIT.maxDiff;
 }
 
 /** Checks a rate limiter that anyone may have made. @throws TypeError where it has not the four numbers, RangeError where they let nothing in or out */
 export function checkRateLimiter(subject: string, value: unknown): void {
-  const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
-  if (![samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite) || minSize < 1)
+  const limiter = (value ?? {}) as RateLimiter;
+  const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;
+  if (!LIMITER_OPTIONS.every((option) => Number.isFinite(limiter[option])) || minSize < 1)
     throw mustBe(TypeError, subject, "a rate limiter, such as minSize()", value);
   integer(`${subject}.minSize`, minSize, 1);
   if (samplesPerInsert <= 0) throw mustBe(RangeError, `${subject}.samplesPerInsert`, "> 0", samplesPerInsert);

@@ -2,7 +2,7 @@
 import { type ItemRule, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isLeaf, type RowLeaf } from "../../src/schema/leaf.ts";
-import { checkRateLimiter } from "../../src/schema/rate-limiter.ts";
+import { checkRateLimiter, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
 import { SELECTOR_KINDS, SELECTORS, type Selector, selectorOf } from "../../src/schema/selector.ts";
 import { type FoundLeaf, leavesOf } from "../../src/schema/spec.ts";
 import type { TransitionRole } from "../../src/schema/transition-roles.ts";
@@ -101,17 +101,14 @@ function randomSelector(random: TestRandom): Selector {
   return selectorOf(kind, random.pick([0, 0.5, 0.6, 1, 2, -1]), random.below(2) === 0);
 }
 
-/** A limiter that limits nothing: the numbers that the text may leave out. */
-const FREE = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
-
 function tableOf(random: TestRandom): WorldTable {
   const rateLimiter = random.pick([
     undefined,
     undefined,
-    FREE,
-    { ...FREE, minSize: 3 },
+    NO_LIMIT,
+    { ...NO_LIMIT, minSize: 3 },
     { samplesPerInsert: 2.5, minSize: 2, minDiff: -4, maxDiff: 12.5 },
-    { ...FREE, minDiff: 0, maxDiff: 6 },
+    { ...NO_LIMIT, minDiff: 0, maxDiff: 6 },
   ]);
   if (rateLimiter !== undefined) checkRateLimiter("rateLimiter", rateLimiter);
   const sampler = maybe(random, 0.85, () => randomSelector(random));
@@ -234,7 +231,7 @@ function words(of: { readonly [word: string]: string | number | undefined }): st
 
 function tableLine(name: string, table: WorldTable, terse: boolean): string {
   const { maxSize, sampler, remover, rateLimiter, maxPending, maxSteps, maxTimesSampled } = table;
-  const numbers = Object.entries(rateLimiter ?? {}).map(([word, x]) => [word, terse && x === FREE[word as keyof typeof FREE] ? undefined : numberText(x)]);
+  const numbers = Object.entries(rateLimiter ?? {}).map(([word, x]) => [word, terse && x === NO_LIMIT[word as keyof RateLimiter] ? undefined : numberText(x)]);
   const selectors = { sampler: sampler && selectorText(sampler), remover: remover && selectorText(remover) };
   const limits = { pending: maxPending, steps: maxSteps, timesSampled: maxTimesSampled };
   return `table ${quoted(name)}${words({ size: maxSize, ...selectors, ...Object.fromEntries(numbers), ...limits })}`;

@@ -1,7 +1,7 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
 import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/base/abi.ts";
 import { kindsOf } from "../../src/memory/table.ts";
-import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
+import { LIMITER_OPTIONS, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
 import type { Selector } from "../../src/schema/selector.ts";
 import { type CoreExports, coreOf, type Target } from "../support/core.ts";
 
@@ -30,8 +30,6 @@ export interface ItemView {
   readonly priority: number;
   readonly probability: number;
 }
-
-const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
 
 /** A table without limits but its size. */
 export function plain(sampler: Selector, remover: Selector, maxSize: number): RigOptions {
@@ -89,8 +87,10 @@ export class Rig {
     this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
     x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
     x.table_exponents(this.table, sampler.exponent ?? 1, remover.exponent ?? 1);
-    const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;
-    x.table_limits(this.table, options.maxSteps, options.maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
+    const numbers = x.arena_alloc(8 * LIMITER_OPTIONS.length);
+    new Float64Array(x.memory.buffer, numbers).set(LIMITER_OPTIONS.map((option) => limiter[option]));
+    x.table_limits(this.table, options.maxSteps, options.maxTimesSampled, numbers);
+    x.arena_free(numbers, 8 * LIMITER_OPTIONS.length);
     x.table_seed(this.table, options.seed, 0, 0);
     this.draw = x.arena_alloc(x.draw_bytes(max) + 12 * max * keep);
     x.draw_init(this.draw, max, max * keep);

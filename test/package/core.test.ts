@@ -7,6 +7,7 @@ import { Core } from "../../src/memory/core.ts";
 import { instance } from "../../src/memory/module.ts";
 import { DTYPES } from "../../src/schema/dtype.ts";
 import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/schema/layout.ts";
+import { LIMITER_OPTIONS } from "../../src/schema/rate-limiter.ts";
 import { SELECTOR_KINDS, SELECTORS } from "../../src/schema/selector.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
@@ -125,6 +126,7 @@ test("numbers that both sides name are the same", () => {
   const selectors = Object.fromEntries(SELECTORS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i + 1]));
   expect(constants("selectors/kinds.ts")).toMatchObject({ ...selectors, WITH_MIN });
   expect(constants("selectors/selector.ts")).toMatchObject({ DISTINCT, STRATIFIED });
+  expect([...read("assembly/tables/rate-limiter.ts").matchAll(/^ {2}(\w+): f64;$/gm)].map(([, name]) => name)).toEqual(LIMITER_OPTIONS);
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
   expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST });

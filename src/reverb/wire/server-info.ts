@@ -1,4 +1,5 @@
 /** What a server tells of its tables, out of bytes: ServerInfoResponse. */
+import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { SelectorName } from "../../schema/selector.ts";
 import { BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
 import { readStructure, type Structure } from "./structure.ts";
@@ -29,11 +30,7 @@ export interface SelectorMessage {
   readonly exponent: number;
 }
 
-export interface RateLimiterMessage {
-  readonly samplesPerInsert: number;
-  readonly minDiff: number;
-  readonly maxDiff: number;
-  readonly minSize: number;
+export interface RateLimiterMessage extends RateLimiter {
   readonly inserts: number;
   readonly samples: number;
 }

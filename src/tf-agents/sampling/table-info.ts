@@ -27,11 +27,8 @@ export interface TableInfo {
 }
 
 /** The limiter's bounds, and the calls that it has let pass. */
-export interface RateLimiterInfo {
-  readonly samplesPerInsert: number;
+export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
   readonly minSizeToSample: number;
-  readonly minDiff: number;
-  readonly maxDiff: number;
   readonly insertStats: { readonly completed: number };
   readonly sampleStats: { readonly completed: number };
 }
@@ -66,6 +63,7 @@ export function tableInfo(table: Table, signature: Signature | undefined): Table
   return infoOf(table.name, table.options, signature, table.stats());
 }
 
-function limiterInfo({ samplesPerInsert, minSize, minDiff, maxDiff }: RateLimiter, inserts: number, samples: number): RateLimiterInfo {
+/** A limiter, by the names of Reverb. */
+export function limiterInfo({ samplesPerInsert, minSize, minDiff, maxDiff }: RateLimiter, inserts: number, samples: number): RateLimiterInfo {
   return { samplesPerInsert, minSizeToSample: minSize, minDiff, maxDiff, insertStats: { completed: inserts }, sampleStats: { completed: samples } };
 }

@@ -4,6 +4,7 @@ import { NARROW } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";
 import { Stream, stream_bytes, stream_init } from "../../../assembly/rows/stream";
 import { kindHas, LINKED, TOGETHER } from "../../../assembly/selectors/kinds";
+import { LimiterOptions } from "../../../assembly/tables/rate-limiter";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/tables/table";
 import { writer_bytes, writer_init } from "../../../assembly/writer/writer";
 import { zeroed } from "./memory";
@@ -16,6 +17,7 @@ const F32: u32 = 9;
 const F64: u32 = 10;
 
 const staged: usize = memory.data(16, 16);
+const limits: usize = memory.data(32, 16);
 
 export function newPool(): Pool {
   const at = zeroed(pool_bytes(3));
@@ -57,9 +59,19 @@ export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32
   const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
   table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);
   table_exponents(at, 1, 1);
-  table_limits(at, Infinity, 0, 1, 1, -f64.MAX_VALUE, f64.MAX_VALUE);
+  setLimits(at, 0, -f64.MAX_VALUE, f64.MAX_VALUE);
   table_seed(at, 1, 2, 3);
   return changetype<Table>(at);
+}
+
+/** A table's limits: an item for each draw, within bounds. */
+export function setLimits(table: usize, maxTimesSampled: u32, minDiff: f64, maxDiff: f64): void {
+  const limiter = changetype<LimiterOptions>(limits);
+  limiter.samplesPerInsert = 1;
+  limiter.minSize = 1;
+  limiter.minDiff = minDiff;
+  limiter.maxDiff = maxDiff;
+  table_limits(table, Infinity, maxTimesSampled, limits);
 }
 
 /** A writer with a stream a lane; rules are set by the spec. */

@@ -7,10 +7,10 @@ function limiter(samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64
   const l = changetype<RateLimiter>(at);
   l.inserts = 0;
   l.samples = 0;
-  l.samplesPerInsert = samplesPerInsert;
-  l.minSize = minSize;
-  l.minDiff = minDiff;
-  l.maxDiff = maxDiff;
+  l.options().samplesPerInsert = samplesPerInsert;
+  l.options().minSize = minSize;
+  l.options().minDiff = minDiff;
+  l.options().maxDiff = maxDiff;
   return l;
 }
 

@@ -3,13 +3,13 @@ import { pool_check, table_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { stream_check, stream_end } from "../../../assembly/rows/stream";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
-import { Table, table_limits } from "../../../assembly/tables/table";
+import { Table } from "../../../assembly/tables/table";
 import { writer_append_block } from "../../../assembly/writer/block";
 import { writer_append } from "../../../assembly/writer/step";
 import { Writer, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { Dice } from "../support/dice";
 import { error_argument, openArena } from "../support/memory";
-import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
+import { newPool, newTable, newWriter, numberOf, setLimits, stage } from "../support/world";
 
 const MAX: u32 = 64;
 /** Three leaves, up to two rules. */
@@ -185,7 +185,7 @@ describe("block", () => {
     openArena(1 << 20);
     const p = newPool();
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);
-    table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 5);
+    setLimits(changetype<usize>(t), 0, 0, 5);
     const writer = newWriter(p, 1, 2, 1);
     writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1, 0);
     fill(0, 9);

@@ -5,13 +5,13 @@ import { stream_length } from "../../../assembly/rows/recent";
 import { Head, LINK_ENDS, LINK_FINAL, LINK_ROW } from "../../../assembly/rows/row";
 import { stream_check, stream_clear } from "../../../assembly/rows/stream";
 import { FIFO, UNIFORM } from "../../../assembly/selectors/kinds";
-import { Table, table_limits } from "../../../assembly/tables/table";
+import { Table } from "../../../assembly/tables/table";
 import { writer_close, writer_end, writer_finish } from "../../../assembly/writer/ends";
 import { table_insert } from "../../../assembly/writer/item";
 import { writer_append } from "../../../assembly/writer/step";
 import { writer_barren, writer_init, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { error_code, openArena } from "../support/memory";
-import { newPool, newTable, newWriter, numberOf, REWARD, stage } from "../support/world";
+import { newPool, newTable, newWriter, numberOf, REWARD, setLimits, stage } from "../support/world";
 
 const TAILS: u32 = 1;
 const LARGEST: u32 = 2;
@@ -103,7 +103,7 @@ describe("the end of an episode", () => {
     const p = newPool();
     const t = newTable(p, 10, 1, UNIFORM, FIFO);
     // A queue of three.
-    table_limits(changetype<usize>(t), Infinity, 1, 1, 1, 0, 3);
+    setLimits(changetype<usize>(t), 1, 0, 3);
     const writer = transitions(p, t, 5);
     for (let i = 0; i < 5; i++) writer_append(writer, stage(i));
     expect<i32>(writer_finish(writer, 0, stage(5), LINK_FINAL)).toBe(E_RATE_LIMITED);

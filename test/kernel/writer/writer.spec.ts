@@ -7,12 +7,12 @@ import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
 import { table_clear, table_counter } from "../../../assembly/tables/inspect";
 import { table_close, table_move, table_open } from "../../../assembly/tables/room";
-import { Table, table_limits } from "../../../assembly/tables/table";
+import { Table } from "../../../assembly/tables/table";
 import { table_insert } from "../../../assembly/writer/item";
 import { writer_append } from "../../../assembly/writer/step";
 import { writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
-import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
+import { newPool, newTable, newWriter, numberOf, setLimits, stage } from "../support/world";
 
 /** The counter, as in src/base/abi.ts. */
 const LAYOUT: u32 = 10;
@@ -186,7 +186,7 @@ describe("writer", () => {
   it("lets items wait, then refuses the step as a whole", () => {
     const p = newPool();
     const t = newTable(p, 8, 2, UNIFORM, FIFO);
-    table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 1);
+    setLimits(changetype<usize>(t), 0, 0, 1);
     const writer = newWriter(p, 1, 2, 1);
     writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
     expect<i32>(writer_append(writer, stage(0))).toBe(0);

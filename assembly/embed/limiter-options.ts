@@ -1,0 +1,76 @@
+/** The options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) as texts and snapshots have them: a row for each, by its place there. */
+import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
+import { MAX_WHOLE } from "./decimal";
+import { Put } from "./tags";
+import { Words } from "./words";
+
+/** No option of a limiter. */
+export const NO_OPTION: i32 = 1;
+
+/** The word for an option. */
+function limiterName(i: u32): string {
+  switch (i) {
+    case 0:
+      return "samplesPerInsert";
+    case 1:
+      return "minSize";
+    case 2:
+      return "minDiff";
+    case 3:
+      return "maxDiff";
+    default:
+      return unreachable();
+  }
+}
+
+/** Its value in a limiter that limits nothing. */
+function limiterDefault(i: u32): f64 {
+  switch (i) {
+    case 0:
+    case 1:
+      return 1;
+    case 2:
+      return -f64.MAX_VALUE;
+    case 3:
+      return f64.MAX_VALUE;
+    default:
+      return unreachable();
+  }
+}
+
+/** Reads its value, within its range, into `value`. 0, or INVALID. */
+function readValue(words: Words, i: u32): i32 {
+  switch (i) {
+    case 0:
+      return words.number(limiterName(i), f64.MIN_VALUE, f64.MAX_VALUE);
+    case 1:
+      return words.integer(limiterName(i), 1, MAX_WHOLE);
+    default:
+      return words.number(limiterName(i), -f64.MAX_VALUE, f64.MAX_VALUE);
+  }
+}
+
+function at(limiter: LimiterOptions, i: u32): usize {
+  return changetype<usize>(limiter) + ((<usize>i) << 3);
+}
+
+/** Limits nothing. */
+export function beginLimiter(limiter: LimiterOptions): void {
+  for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) store<f64>(at(limiter, i), limiterDefault(i));
+}
+
+/** Reads the option whose word was read. 0, NO_OPTION, or INVALID. */
+export function readLimiter(words: Words, limiter: LimiterOptions): i32 {
+  for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) {
+    if (!words.is(limiterName(i))) continue;
+    const code = readValue(words, i);
+    if (code == 0) store<f64>(at(limiter, i), words.value);
+    return code;
+  }
+  return NO_OPTION;
+}
+
+export function putLimiter(put: Put, limiter: LimiterOptions): void {
+  put.object(LIMITER_NUMBERS);
+  for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) put.text(limiterName(i)).number(load<f64>(at(limiter, i)));
+}
