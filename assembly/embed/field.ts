@@ -11,7 +11,7 @@
  *   64 │ isShared u32  │ … u32        │
  */
 import { PLACE_BYTES } from "../rows/layout";
-import { BOOL, dtypeBytes, F64, TEXT } from "../rows/leaf";
+import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
 import { List } from "./list";
 import { INVALID, noRoom, Refusal } from "./refusal";
 import { Root } from "./root";
@@ -78,7 +78,7 @@ export function readLeaf(words: Words): i32 {
   if (code == 0) code = words.want("the dtype of the leaf");
   if (code != 0) return code;
   field.dtype = dtypeOf(words);
-  if (field.dtype > TEXT) return words.unknown("a dtype: bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 or text");
+  if (field.dtype > TEXT) return noDtype(words);
   field.frames = 1;
   field.dims = root.dims().count;
   if (field.dtype == TEXT) {
@@ -97,38 +97,17 @@ export function readList(words: Words): i32 {
   return code == 0 ? words.done() : code;
 }
 
+/** The dtype that a word names, where text has a word of its own; one behind TEXT: none. */
 function dtypeOf(words: Words): u32 {
-  for (let dtype = BOOL; dtype <= F64; dtype++) if (words.is(dtypeName(dtype))) return dtype;
-  return words.is("text") ? TEXT : u32.MAX_VALUE;
+  for (let dtype = BOOL; dtype < TEXT; dtype++) if (words.is(dtypeName(dtype))) return dtype;
+  return words.is("text") ? TEXT : TEXT + 1;
 }
 
-export function dtypeName(dtype: u32): string {
-  switch (dtype) {
-    case 0:
-      return "bool";
-    case 1:
-      return "i8";
-    case 2:
-      return "u8";
-    case 3:
-      return "i16";
-    case 4:
-      return "u16";
-    case 5:
-      return "i32";
-    case 6:
-      return "u32";
-    case 7:
-      return "i64";
-    case 8:
-      return "u64";
-    case 9:
-      return "f32";
-    case 10:
-      return "f64";
-    default:
-      return "string";
-  }
+/** Refuses a word that names no dtype. */
+function noDtype(words: Words): i32 {
+  const refusal = words.here(INVALID).put("the word must be a dtype: ");
+  for (let dtype = BOOL; dtype < TEXT; dtype++) refusal.put(dtype == BOOL ? "" : ", ").put(dtypeName(dtype));
+  return words.got(refusal.put(" or text"));
 }
 
 /** The rest of the line. A stack is the first of the dims. */

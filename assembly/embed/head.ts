@@ -1,10 +1,10 @@
 /** What a Replay is of, as snapshots have it (src/storage/format/head.ts): its options, where a row has what, its writers. */
 
-import { TEXT } from "../rows/leaf";
+import { dtypeName, TEXT } from "../rows/leaf";
 import { kindHas, kindName, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
 import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
-import { dtypeName, Field, isList, partEnd } from "./field";
+import { Field, isList, partEnd } from "./field";
 import { putLimiter } from "./limiter-options";
 import { ROLES, Role, roleName } from "./roles";
 import { Root } from "./root";

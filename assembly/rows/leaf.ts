@@ -15,7 +15,7 @@ export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
 
-/** Element types, numbered as in src/schema/dtype.ts. */
+/** Element types, numbered as in src/schema/dtype.ts: a row for each here, in `dtypeBytes`, `dtypeName` and `readNumber`. */
 export const BOOL: u32 = 0;
 const I8: u32 = 1;
 export const U8: u32 = 2;
@@ -27,7 +27,7 @@ const I64: u32 = 7;
 const U64: u32 = 8;
 export const F32: u32 = 9;
 export const F64: u32 = 10;
-/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). */
+/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). The number after the last one of numbers. */
 export const TEXT: u32 = 11;
 
 export const LEAF_BYTES: u32 = 32;
@@ -65,8 +65,44 @@ export function dtypeBytes(dtype: u32): u32 {
     case U32:
     case F32:
       return 4;
-    default:
+    case I64:
+    case U64:
+    case F64:
       return 8;
+    default:
+      return unreachable();
+  }
+}
+
+/** The word for a dtype, as snapshots have it. A function, since the core holds no data. */
+export function dtypeName(dtype: u32): string {
+  switch (dtype) {
+    case BOOL:
+      return "bool";
+    case I8:
+      return "i8";
+    case U8:
+      return "u8";
+    case I16:
+      return "i16";
+    case U16:
+      return "u16";
+    case I32:
+      return "i32";
+    case U32:
+      return "u32";
+    case I64:
+      return "i64";
+    case U64:
+      return "u64";
+    case F32:
+      return "f32";
+    case F64:
+      return "f64";
+    case TEXT:
+      return "string";
+    default:
+      return unreachable();
   }
 }
 

@@ -1,5 +1,5 @@
 /** TensorFlow's data types beside ours. */
-import type { Dtype } from "../../schema/dtype.ts";
+import { DTYPES, type Dtype } from "../../schema/dtype.ts";
 
 export interface DataType {
   /** TensorFlow's number. */
@@ -19,29 +19,22 @@ function type(number: number, word: string, bytes: number, as: DataType["as"] = 
   return { number, word, bytes, as, integer: /^[iu]\d/.test(word), ...(widen === undefined ? {} : { widen }) };
 }
 
+/** TensorFlow's numbers of our dtypes: a row for each. */
+const NUMBERS: { readonly [D in Dtype]: number } = { f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, u16: 17, u32: 22, u64: 23 };
+
 /** Complex numbers are pairs, with a last dimension of 2. Quantized integers are integers. */
 const TYPES = [
-  type(1, "f32", 4),
-  type(2, "f64", 8),
-  type(3, "i32", 4),
-  type(4, "u8", 1),
-  type(5, "i16", 2),
-  type(6, "i8", 1),
+  ...Object.entries(NUMBERS).map(([dtype, number]) => type(number, dtype, DTYPES[dtype as Dtype].bytes)),
   type(7, "string", 0),
   type(8, "complex64", 8, "f32", "pair"),
-  type(9, "i64", 8),
-  type(10, "bool", 1),
   type(11, "qint8", 1, "i8"),
   type(12, "quint8", 1, "u8"),
   type(13, "qint32", 4, "i32"),
   type(14, "bfloat16", 2, "f32", "bfloat16"),
   type(15, "qint16", 2, "i16"),
   type(16, "quint16", 2, "u16"),
-  type(17, "u16", 2),
   type(18, "complex128", 16, "f64", "pair"),
   type(19, "float16", 2, "f32", "half"),
-  type(22, "u32", 4),
-  type(23, "u64", 8),
 ];
 
 const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((one) => one.number === number));

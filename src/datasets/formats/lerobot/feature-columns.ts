@@ -1,8 +1,9 @@
 /** A frame's features as columns of Parquet, and as meta/info.json tells them. */
 
+import type { Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { NUMPY } from "../numpy.ts";
+import { FORMAT_NAMES } from "../dtypes.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { encodingOf, type WrittenRows } from "../parquet/table-writer.ts";
 import type { WrittenFeature } from "./features.ts";
@@ -70,7 +71,7 @@ export function featureJson(
 ): FeatureJson {
   const { dtype, shape } = leaf;
   if (kind === "numbers" || kind === "text") {
-    const told = isText(leaf) ? "string" : NUMPY[dtype as keyof typeof NUMPY];
+    const told = isText(leaf) ? "string" : FORMAT_NAMES[dtype as Dtype].numpy;
     return { dtype: told, shape: shape.length === 0 ? [1] : shape, names };
   }
   const [height, width, channels] = shape;

@@ -7,7 +7,7 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { NUMPY } from "../numpy.ts";
+import { FORMAT_NAMES } from "../dtypes.ts";
 
 /** Minari takes u8 of this size and more for images, and keeps them encoded. */
 const MIN_IMAGE = 32;
@@ -107,7 +107,7 @@ function leafText(leaf: StepLeaf, seen: Seen): string {
   const { dtype, shape } = leaf;
   const { min, max, float } = DTYPES[dtype];
   const [low, high] = float ? ["-Infinity", "Infinity"] : dtype === "bool" ? ["false", "true"] : [String(min), String(max)];
-  return `{"type": "Box", "dtype": "${NUMPY[dtype]}", "shape": [${shape.join(", ")}], "low": ${filled(shape, low)}, "high": ${filled(shape, high)}}`;
+  return `{"type": "Box", "dtype": "${FORMAT_NAMES[dtype].numpy}", "shape": [${shape.join(", ")}], "low": ${filled(shape, low)}, "high": ${filled(shape, high)}}`;
 }
 
 /** Lists of a shape whose elements are all one word. */

@@ -1,5 +1,6 @@
 /** The columns of a Parquet file: what their values are, and how deep their lists nest. */
 import type { Dtype } from "../../../schema/dtype.ts";
+import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
 
 /** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
@@ -39,9 +40,9 @@ export interface FileColumn {
   readonly optional: boolean;
 }
 
-const INTEGERS: { readonly [name: string]: Dtype } = {
-  ...{ INT_8: "i8", INT_16: "i16", INT_32: "i32", INT_64: "i64", UINT_8: "u8", UINT_16: "u16", UINT_32: "u32", UINT_64: "u64" },
-};
+const INTEGERS = dtypesBy(({ parquet }) => parquet.integer);
+/** Those whose type says all. */
+const PLAIN = dtypesBy(({ parquet }) => (parquet.integer === undefined ? parquet.type : undefined));
 
 /** Leaves in the order of the column chunks. */
 export function fileColumns(root: SchemaNode): FileColumn[] {
@@ -78,14 +79,12 @@ function leafOf({ element, path }: SchemaNode, keys: readonly string[], lists: n
 
 function dtypeOf(physical: string, converted: string | undefined, logical: SchemaNode["element"]["logical_type"]): FileColumn["dtype"] {
   if (converted === "DECIMAL" || logical?.type === "DECIMAL") return undefined;
-  if (physical === "BOOLEAN") return "bool";
-  if (physical === "FLOAT") return "f32";
-  if (physical === "DOUBLE") return "f64";
+  if (Object.hasOwn(PLAIN, physical)) return PLAIN[physical];
   if (physical === "INT32" || physical === "INT64") {
     const named = logical?.type === "INTEGER" ? `${logical.isSigned ? "INT" : "UINT"}_${logical.bitWidth}` : converted;
     const wide = physical === "INT64";
     const dtype = INTEGERS[named ?? ""] ?? (wide ? "i64" : "i32");
-    return (dtype === "i64" || dtype === "u64") === wide ? dtype : undefined;
+    return FORMAT_NAMES[dtype].parquet.type === physical ? dtype : undefined;
   }
   const text = ["UTF8", "JSON", "ENUM"].includes(converted ?? "") || ["STRING", "JSON", "ENUM"].includes(logical?.type ?? "");
   if (physical === "BYTE_ARRAY") return text ? "string" : "bytes";

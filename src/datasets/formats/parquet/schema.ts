@@ -1,10 +1,10 @@
 /** What columns a step has in Parquet. */
 
-import type { Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { FORMAT_NAMES } from "../dtypes.ts";
 
 /** The key of what our files say of themselves: JSON of a FileForm. */
 export const ABOUT = "reprise.rlds";
@@ -40,20 +40,6 @@ export interface WrittenColumn extends FoundLeaf {
   readonly name: string;
   readonly of: "step" | "episode";
 }
-
-const TYPES: { readonly [D in Dtype]: Pick<SchemaElement, "type" | "converted_type"> } = {
-  bool: { type: "BOOLEAN" },
-  i8: { type: "INT32", converted_type: "INT_8" },
-  u8: { type: "INT32", converted_type: "UINT_8" },
-  i16: { type: "INT32", converted_type: "INT_16" },
-  u16: { type: "INT32", converted_type: "UINT_16" },
-  i32: { type: "INT32" },
-  u32: { type: "INT32", converted_type: "UINT_32" },
-  i64: { type: "INT64" },
-  u64: { type: "INT64", converted_type: "UINT_64" },
-  f32: { type: "FLOAT" },
-  f64: { type: "DOUBLE" },
-};
 
 /** @throws RldsError UNSUPPORTED for a name that two columns would have */
 export function writtenColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): WrittenColumn[] {
@@ -93,5 +79,7 @@ export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
 
 function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {
   if (isText(leaf)) return leaf.dtype === "string" ? { type: "BYTE_ARRAY", converted_type: "UTF8" } : { type: "BYTE_ARRAY" };
-  return TYPES[leaf.dtype];
+  const { type, integer } = FORMAT_NAMES[leaf.dtype].parquet;
+  // A plain INT32 or INT64 is that already.
+  return { type, ...(integer !== undefined && integer !== "INT_32" && integer !== "INT_64" && { converted_type: integer }) };
 }

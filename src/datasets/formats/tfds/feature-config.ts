@@ -1,10 +1,10 @@
 /** features.json: what tensorflow_datasets 4.9 makes its features of. */
 
-import type { Dtype } from "../../../schema/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { FORMAT_NAMES } from "../dtypes.ts";
 
 /** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
 export type Encoding = "none" | "bytes" | "text" | "png";
@@ -13,10 +13,6 @@ export interface WrittenLeaf extends FoundLeaf {
   readonly encoding: Encoding;
 }
 
-const NAMES: { readonly [D in Dtype]: string } = {
-  bool: "bool",
-  ...{ i8: "int8", u8: "uint8", i16: "int16", u16: "uint16", i32: "int32", u32: "uint32", i64: "int64", u64: "uint64", f32: "float32", f64: "float64" },
-};
 const FEATURES = "tensorflow_datasets.core.features.";
 const CLASSES = {
   dict: `${FEATURES}features_dict.FeaturesDict`,
@@ -51,7 +47,7 @@ function encodingOf({ path, leaf, size }: FoundLeaf, images: ReadonlySet<string>
   if (isText(leaf)) return "text";
   if (size > 0) return leaf.dtype === "f64" ? "bytes" : "none";
   if (leaf.dtype === "u32" || leaf.dtype === "u64")
-    throw new RldsError("UNSUPPORTED", `${path} must have elements: tensorflow_datasets reads no ${NAMES[leaf.dtype]} without any`);
+    throw new RldsError("UNSUPPORTED", `${path} must have elements: tensorflow_datasets reads no ${FORMAT_NAMES[leaf.dtype].numpy} without any`);
   return "bytes";
 }
 
@@ -87,7 +83,7 @@ function leafOf(leaf: StepLeaf, encoding: Encoding): object {
   if (leaf.dtype === "string" && shape.length === 0) return { pythonClassName: CLASSES.text, text: {} };
   const dimensions = shape.length === 0 ? {} : { dimensions: shape.map(String) };
   if (encoding === "png") return { image: { dtype: "uint8", encodingFormat: "png", shape: dimensions }, pythonClassName: CLASSES.image };
-  const dtype = isText(leaf) ? "string" : NAMES[leaf.dtype];
+  const dtype = isText(leaf) ? "string" : FORMAT_NAMES[leaf.dtype].numpy;
   const pythonClassName = shape.length === 0 && encoding === "none" ? CLASSES.scalar : CLASSES.tensor;
   return { pythonClassName, tensor: { dtype, encoding: encoding === "bytes" ? "bytes" : "none", shape: dimensions } };
 }

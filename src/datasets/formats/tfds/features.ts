@@ -3,6 +3,7 @@
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { dtypesBy } from "../dtypes.ts";
 import { parsedJson } from "../json.ts";
 import { checkLeafCount } from "../leaf-count.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
@@ -23,8 +24,8 @@ export type Feature =
   | { readonly kind: "image"; readonly type: "u8" | "u16" | "f32"; readonly shape: Dimensions };
 
 const TYPES: { readonly [name: string]: NumberType | "text" } = {
-  ...{ bool: "bool", int8: "i8", uint8: "u8", int16: "i16", uint16: "u16", int32: "i32", uint32: "u32", int64: "i64", uint64: "u64" },
-  ...{ float16: "f16", bfloat16: "bf16", float32: "f32", float64: "f64", string: "text", object: "text" },
+  ...dtypesBy(({ numpy }) => numpy),
+  ...{ float16: "f16", bfloat16: "bf16", string: "text", object: "text" },
 };
 
 /** No dataset is nested deeper. */

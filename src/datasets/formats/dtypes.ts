@@ -1,0 +1,31 @@
+/** What the formats of files call the dtypes: a row for each, without which a new dtype does not compile. */
+import type { Dtype } from "../../schema/dtype.ts";
+
+export interface FormatNames {
+  /** In NumPy, so also in tensorflow_datasets, LeRobot, Minari and Gymnasium. */
+  readonly numpy: string;
+  /** In Parquet: how a value is stored, and as what it is meant if that is not the same. Our files have the second only where it says more. */
+  readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE"; readonly integer?: IntegerName };
+}
+
+type IntegerName = "INT_8" | "INT_16" | "INT_32" | "INT_64" | "UINT_8" | "UINT_16" | "UINT_32" | "UINT_64";
+
+export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
+  bool: { numpy: "bool", parquet: { type: "BOOLEAN" } },
+  i8: { numpy: "int8", parquet: { type: "INT32", integer: "INT_8" } },
+  u8: { numpy: "uint8", parquet: { type: "INT32", integer: "UINT_8" } },
+  i16: { numpy: "int16", parquet: { type: "INT32", integer: "INT_16" } },
+  u16: { numpy: "uint16", parquet: { type: "INT32", integer: "UINT_16" } },
+  i32: { numpy: "int32", parquet: { type: "INT32", integer: "INT_32" } },
+  u32: { numpy: "uint32", parquet: { type: "INT32", integer: "UINT_32" } },
+  i64: { numpy: "int64", parquet: { type: "INT64", integer: "INT_64" } },
+  u64: { numpy: "uint64", parquet: { type: "INT64", integer: "UINT_64" } },
+  f32: { numpy: "float32", parquet: { type: "FLOAT" } },
+  f64: { numpy: "float64", parquet: { type: "DOUBLE" } },
+};
+
+/** The dtypes by one of their names; a dtype without that name is left out. */
+export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
+  const pairs = Object.entries(FORMAT_NAMES).map(([dtype, names]) => [nameOf(names), dtype] as const);
+  return Object.fromEntries(pairs.filter(([name]) => name !== undefined));
+}

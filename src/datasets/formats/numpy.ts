@@ -1,7 +1,0 @@
-/** What NumPy calls the dtypes. */
-import type { Dtype } from "../../schema/dtype.ts";
-
-export const NUMPY: { readonly [D in Dtype]: string } = {
-  ...{ bool: "bool", i8: "int8", u8: "uint8", i16: "int16", u16: "uint16", i32: "int32", u32: "uint32", i64: "int64", u64: "uint64", f32: "float32" },
-  f64: "float64",
-};
