@@ -4,10 +4,11 @@ import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";
 import { readLeaf, readList, settleFields } from "./field";
 import { makePools } from "./pools";
-import { INVALID, INVALID_DATA, noRoom, Refusal } from "./refusal";
+import { INVALID, noRoom, notUtf8 } from "./refusal";
 import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./roles";
 import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
+import { readHead, readWriters as readWriterOptions } from "./snapshot-options";
 import { makeTables, readTable } from "./table-options";
 import { isUtf8 } from "./utf8";
 import { readView } from "./view";
@@ -24,7 +25,7 @@ export function replay_create(text: usize, bytes: u32): u32 {
     return 0;
   }
   clean();
-  return made(root, make(root, text, bytes, 0));
+  return made(root, make(root, text, bytes, 0, 0, 0, 0));
 }
 
 /** What came of making a Replay: its handle; 0 where it was refused, and then nothing is there but the input. */
@@ -39,19 +40,23 @@ export function made(root: Root, code: i32): u32 {
   return root.handle;
 }
 
-/** Makes the Replay of a text. `saved`: so many of its bytes are the lines of a snapshot. 0, or what is refused. */
-export function make(root: Root, text: usize, bytes: u32, saved: u32): i32 {
-  if (!isUtf8(text, bytes)) return Refusal.of(INVALID_DATA).put("the text must be UTF-8, and the names in a snapshot").code;
+/** Makes the Replay of a text, after the head and the list of writers of a snapshot if there is one (0 bytes: none). 0, or what is refused. */
+export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes: u32, writers: usize, writersBytes: u32): i32 {
+  if (!isUtf8(text, bytes)) return notUtf8();
   // A copy: names stay in it. The roles' own stand before it.
-  const own = arena_alloc(bytes + NAMES_BYTES);
+  const own = arena_alloc(NAMES_BYTES + headBytes + writersBytes + bytes);
   if (own == 0) return noRoom();
   initRoles(own);
-  memory.copy(own + NAMES_BYTES, text, bytes);
+  const headAt = own + NAMES_BYTES;
+  const writersAt = headAt + headBytes;
+  const textAt = writersAt + writersBytes;
+  memory.copy(headAt, head, headBytes);
+  memory.copy(writersAt, writers, writersBytes);
+  memory.copy(textAt, text, bytes);
   root.maxBytes = MAX_BYTES;
-  const lines = Words.of(own + NAMES_BYTES, saved);
-  lines.saved = 1;
-  let code = readLines(lines);
-  if (code == 0) code = readLines(Words.of(own + NAMES_BYTES + saved, bytes - saved));
+  let code = headBytes == 0 ? 0 : readHead(headAt, headBytes);
+  if (code == 0 && writersBytes != 0) code = readWriterOptions(writersAt, writersBytes);
+  if (code == 0) code = readLines(Words.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
   // In the order of TypeScript, which makes a Replay of the spec first, then writers, then views.

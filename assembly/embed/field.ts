@@ -18,10 +18,10 @@ import { Root } from "./root";
 import { compareText, isText } from "./utf8";
 import { sameWord, Word, Words } from "./words";
 
-const MAX_DEPTH: u32 = 64;
-const MAX_STACK: f64 = 1024;
+export const MAX_DEPTH: u32 = 64;
+export const MAX_STACK: f64 = 1024;
 /** Bytes of a value. */
-const MAX_VALUE_BYTES: f64 = 0x3fffffff;
+export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
 const DOT: u32 = 46;
 
 @unmanaged
@@ -77,8 +77,8 @@ export function readLeaf(words: Words): i32 {
   let code = words.keep("the path of the leaf", at + offsetof<Field>("path"));
   if (code == 0) code = words.want("the dtype of the leaf");
   if (code != 0) return code;
-  field.dtype = dtypeOf(words);
-  if (field.dtype > TEXT) return noDtype(words);
+  field.dtype = words.is("text") ? TEXT : dtypeNamed(words.word, words.bytes);
+  if (words.broken != 0 || field.dtype > TEXT || words.is("string")) return noDtype(words);
   field.frames = 1;
   field.dims = root.dims().count;
   if (field.dtype == TEXT) {
@@ -97,10 +97,11 @@ export function readList(words: Words): i32 {
   return code == 0 ? words.done() : code;
 }
 
-/** The dtype that a word names, where text has a word of its own; one behind TEXT: none. */
-function dtypeOf(words: Words): u32 {
-  for (let dtype = BOOL; dtype < TEXT; dtype++) if (words.is(dtypeName(dtype))) return dtype;
-  return words.is("text") ? TEXT : TEXT + 1;
+/** The dtype that a word of a snapshot names; the one behind TEXT: none. */
+export function dtypeNamed(word: u32, bytes: u32): u32 {
+  let dtype = BOOL;
+  while (dtype <= TEXT && !isText(word, bytes, dtypeName(dtype))) dtype++;
+  return dtype;
 }
 
 /** Refuses a word that names no dtype. */
@@ -116,8 +117,6 @@ function readShape(words: Words, field: Field): i32 {
   // Its place is there already: frames are told behind the sizes.
   const first = dims.push(4);
   if (first == 0) return noRoom();
-  // As a fraction, which does not wrap.
-  let size: f64 = 1;
   while (words.next()) {
     if (words.is("shared")) {
       const code = readShared(words, field);
@@ -129,14 +128,24 @@ function readShape(words: Words, field: Field): i32 {
     if (dim == 0) return noRoom();
     store<u32>(dim, <u32>words.value);
     field.rank += 1;
-    size *= words.value;
   }
   if (field.stack == 0) field.dims += 1;
   else {
     store<u32>(dims.get(field.dims), field.stack);
     field.rank += 1;
-    size *= field.stack;
   }
+  return endField(words, field);
+}
+
+/** Says how large a value of a leaf is, whose shape is there. 0, or INVALID. */
+export function endField(words: Words, field: Field): i32 {
+  // As a fraction, which does not wrap.
+  let size: f64 = 1;
+  for (let i: u32 = 0; i < field.rank; i++) size *= <f64>load<u32>(
+      Root.the()
+        .dims()
+        .get(field.dims + i),
+    );
   const bytes = size * <f64>field.elementBytes();
   if (bytes > MAX_VALUE_BYTES) {
     const refusal = words.here(INVALID).put("bytes of ").word(field.path, field.bytes);

@@ -1,7 +1,7 @@
 /** The options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) as texts and snapshots have them: a row for each, by its place there. */
 import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
 import { MAX_WHOLE } from "./decimal";
-import { Put } from "./tags";
+import { OBJECT, Put, Tags } from "./tags";
 import { Words } from "./words";
 
 /** No option of a limiter. */
@@ -38,16 +38,24 @@ function limiterDefault(i: u32): f64 {
   }
 }
 
-/** Reads its value, within its range, into `value`. 0, or INVALID. */
-function readValue(words: Words, i: u32): i32 {
+/** Its least value; above 0 where that is f64.MIN_VALUE. */
+function limiterLeast(i: u32): f64 {
   switch (i) {
     case 0:
-      return words.number(limiterName(i), f64.MIN_VALUE, f64.MAX_VALUE);
+      return f64.MIN_VALUE;
     case 1:
-      return words.integer(limiterName(i), 1, MAX_WHOLE);
+      return 1;
+    case 2:
+    case 3:
+      return -f64.MAX_VALUE;
     default:
-      return words.number(limiterName(i), -f64.MAX_VALUE, f64.MAX_VALUE);
+      return unreachable();
   }
+}
+
+/** Whether it is a whole number. */
+function isWhole(i: u32): bool {
+  return i == 1;
 }
 
 function at(limiter: LimiterOptions, i: u32): usize {
@@ -63,11 +71,23 @@ export function beginLimiter(limiter: LimiterOptions): void {
 export function readLimiter(words: Words, limiter: LimiterOptions): i32 {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) {
     if (!words.is(limiterName(i))) continue;
-    const code = readValue(words, i);
+    const name = limiterName(i);
+    const code = isWhole(i) ? words.integer(name, limiterLeast(i), MAX_WHOLE) : words.number(name, limiterLeast(i), f64.MAX_VALUE);
     if (code == 0) store<f64>(at(limiter, i), words.value);
     return code;
   }
   return NO_OPTION;
+}
+
+/** Takes the options of a snapshot, which must be known ones. */
+export function loadLimiter(tags: Tags, limiter: LimiterOptions): void {
+  for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
+    tags.text();
+    let i: u32 = 0;
+    while (i < LIMITER_NUMBERS && !tags.is(limiterName(i))) i++;
+    if (i == LIMITER_NUMBERS) tags.broken = 1;
+    else store<f64>(at(limiter, i), isWhole(i) ? tags.whole(limiterLeast(i), MAX_WHOLE) : tags.within(limiterLeast(i), f64.MAX_VALUE));
+  }
 }
 
 export function putLimiter(put: Put, limiter: LimiterOptions): void {

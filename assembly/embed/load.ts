@@ -1,4 +1,4 @@
-/** A Replay out of a snapshot, in the form of src/storage/snapshot: its head becomes a text, then records take their places. Nothing is believed before it is checked. */
+/** A Replay out of a snapshot, in the form of src/storage/snapshot: its head tells the options, then records take their places. Nothing is believed before it is checked. */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../record/check";
 import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../record/row";
@@ -11,13 +11,12 @@ import { table_layouts } from "../tables/inspect";
 import { writer_set_number } from "../writer/dues";
 import { made, make } from "./create";
 import { putLayout } from "./head";
-import { find, headLines, writerLines } from "./lines";
 import { poolCount, poolOf } from "./pools";
 import { Refusal } from "./refusal";
 import { clean, outside, Root, vacant } from "./root";
 import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, reserveSave, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
 import { TableOptions } from "./table-options";
-import { ARRAY, Put, Tags } from "./tags";
+import { ARRAY, find, Put, Tags } from "./tags";
 import { closeSaved, WriterOptions } from "./writer-options";
 
 const MAGIC_BYTES: u32 = 8;
@@ -63,14 +62,8 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   const head = newest(first, end, HEAD, 0);
   const writers = newest(first, end, WRITERS, 0);
   if (head === null || writers === null) return corrupt("its head, or its writers, are missing");
-  const put = Put.begin();
-  code = headLines(put, <u32>head.payload(), head.bytes);
-  if (code == 0) code = writerLines(put, <u32>writers.payload(), writers.bytes);
-  if (code != 0) return code;
-  const saved = root.bytes().count;
-  put.rawAt(text, textBytes);
-  if (put.failed != 0) return noRoom();
-  code = make(root, root.bytes().at, root.bytes().count, saved);
+  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head, or its writers, are empty");
+  code = make(root, text, textBytes, head.payload(), head.bytes, writers.payload(), writers.bytes);
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
   if (code == 0) code = takeStates(root, writers);

@@ -137,6 +137,11 @@ export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
 }
 
+/** Refuses names that are no text. */
+export function notUtf8(): i32 {
+  return Refusal.of(INVALID_DATA).put("the text must be UTF-8, and the names in a snapshot").code;
+}
+
 /** Where the text of the last refusal is; empty before the first. */
 export function replay_error(): u32 {
   return <u32>TEXT_AT;

@@ -52,13 +52,28 @@ export function initRoles(at: u32): void {
 export function readRole(words: Words): i32 {
   let code = words.want("the role");
   if (code != 0) return code;
-  let role: u32 = 0;
-  while (role < ROLES && !words.is(roleName(role))) role++;
+  const role = roleNamed(words);
   if (role == ROLES) return words.unknown("a role: observation, action, reward, discount or terminated");
   if (Role.of(role).said != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
-  code = words.keep("the path behind the role", changetype<usize>(Role.of(role)));
-  Role.of(role).said = 1;
+  code = words.want("the path behind the role");
+  if (code == 0) code = setRole(words, role);
   return code == 0 ? words.done() : code;
+}
+
+/** The role that a word names; ROLES: none. */
+export function roleNamed(words: Words): u32 {
+  let role: u32 = 0;
+  while (role < ROLES && !words.is(roleName(role))) role++;
+  return role;
+}
+
+/** Gives a role the path that was read. 0, or INVALID: a role has one. */
+export function setRole(words: Words, role: u32): i32 {
+  if (Role.of(role).said != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
+  Role.of(role).path = words.word;
+  Role.of(role).bytes = words.bytes;
+  Role.of(role).said = 1;
+  return 0;
 }
 
 /** What a line says must be there, and fit. 0, or what is refused. */

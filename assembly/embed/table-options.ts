@@ -26,7 +26,7 @@ import { isText } from "./utf8";
 import { sameWord, Words } from "./words";
 
 /** Items of a table, as in src/base/limits.ts. */
-const MAX_ITEMS: f64 = 0x3ffffff;
+export const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 /** What the word for a kind has behind it if the smallest weight is kept. */
 export const MIN_SUFFIX: string = "WithMin";
@@ -54,6 +54,16 @@ export class TableOptions {
     return changetype<LimiterOptions>(changetype<usize>(this) + LIMITER_AT);
   }
 
+  /** MAX_WHOLE: no limit. */
+  setSteps(steps: f64): void {
+    this.maxSteps = steps == MAX_WHOLE ? Infinity : steps;
+  }
+
+  /** As far as it is counted. */
+  setTimesSampled(times: f64): void {
+    this.maxTimesSampled = times > <f64>u32.MAX_VALUE ? 0 : <u32>times;
+  }
+
   table(): Table {
     return changetype<Table>(<usize>this.handle);
   }
@@ -75,18 +85,37 @@ if (offsetof<TableOptions>() != LIMITER_AT || LIMITER_AT + offsetof<LimiterOptio
 
 /** table NAME size N … */
 export function readTable(words: Words): i32 {
-  const tables = Root.the().tables();
-  const at = words.entry(tables, TABLE_OPTIONS_BYTES, "tables");
-  if (at == 0) return Refusal.last();
-  const options = changetype<TableOptions>(at);
-  const code = words.keep("the name of the table", at);
+  const options = beginTable(words);
+  if (options === null) return Refusal.last();
+  let code = words.want("the name of the table");
+  if (code == 0) code = nameTable(words, options);
   if (code != 0) return code;
+  while (words.next()) {
+    const option = readOption(words, options);
+    if (option != 0) return option;
+  }
+  return endTable(words, options);
+}
+
+/** Names a table by the word that was read. 0, or INVALID. */
+export function nameTable(words: Words, options: TableOptions): i32 {
+  const tables = Root.the().tables();
+  options.name = words.word;
+  options.bytes = words.bytes;
   // JavaScript would put a number before the other names, and has a meaning of its own for __proto__.
   if (options.bytes == 0 || isNumber(options.name, options.bytes) || words.is("__proto__"))
     return words.refused("the name of a table", "no whole number, not empty and not __proto__");
   for (let i: u32 = 0; i + 1 < tables.count; i++)
     if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, options.name, options.bytes))
       return words.here(INVALID).put("a table must have a name of its own, got ").word(options.name, options.bytes).code;
+  return 0;
+}
+
+/** One more table, with the defaults; null, with a refusal, where there are too many. */
+export function beginTable(words: Words): TableOptions | null {
+  const at = words.entry(Root.the().tables(), TABLE_OPTIONS_BYTES, "tables");
+  if (at == 0) return null;
+  const options = changetype<TableOptions>(at);
   options.maxPending = DEFAULT_PENDING;
   options.sampler = UNIFORM;
   options.remover = FIFO;
@@ -94,10 +123,11 @@ export function readTable(words: Words): i32 {
   options.removerExponent = 1;
   options.maxSteps = Infinity;
   beginLimiter(options.limiter());
-  while (words.next()) {
-    const option = readOption(words, options);
-    if (option != 0) return option;
-  }
+  return options;
+}
+
+/** What all options of a table together must say. 0, or INVALID. */
+export function endTable(words: Words, options: TableOptions): i32 {
   if (options.maxSize == 0) return words.here(INVALID).put("the table ").word(options.name, options.bytes).put(" must have a size: size 100000").code;
   const limiter = options.limiter();
   if (limiter.minDiff <= limiter.maxDiff) return 0;
@@ -106,9 +136,13 @@ export function readTable(words: Words): i32 {
 
 /** The table of a name that a rule or a view says, by its index; or NOT_FOUND. */
 export function tableNamed(words: Words): i32 {
-  const tables = Root.the().tables();
   const code = words.want("the name of a table");
-  if (code != 0) return code;
+  return code == 0 ? tableAt(words) : code;
+}
+
+/** The same of a name that was read. */
+export function tableAt(words: Words): i32 {
+  const tables = Root.the().tables();
   for (let i: u32 = 0; i < tables.count; i++) if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, words.word, words.bytes)) return i;
   const refusal = words.here(NOT_FOUND).put("the table must be one of the lines before: ");
   for (let i: u32 = 0; i < tables.count; i++) refusal.word(TableOptions.of(i).name, TableOptions.of(i).bytes).put(" ");
@@ -158,11 +192,10 @@ function readOption(words: Words, options: TableOptions): i32 {
     options.maxPending = <u32>words.value;
   } else if (words.is("steps")) {
     code = words.integer("steps", 1, MAX_WHOLE);
-    options.maxSteps = words.value == MAX_WHOLE ? Infinity : words.value;
+    options.setSteps(words.value);
   } else if (words.is("timesSampled")) {
     code = words.integer("timesSampled", 1, MAX_WHOLE);
-    // As far as it is counted.
-    options.maxTimesSampled = words.value > <f64>u32.MAX_VALUE ? 0 : <u32>words.value;
+    options.setTimesSampled(words.value);
   } else if (words.is("sampler")) {
     code = readSelector(words);
     options.sampler = max(code, 0);
@@ -182,7 +215,7 @@ function readOption(words: Words, options: TableOptions): i32 {
 function readSelector(words: Words): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;
-  const kind = words.broken == 0 ? kindOf(words.word, words.bytes) : 0;
+  const kind = words.broken == 0 ? kindNamed(words.word, words.bytes) : 0;
   words.value = 1;
   if (kind == 0) return noKind(words);
   if (!kindHas(kind, TAKES_EXPONENT)) return kind;
@@ -191,7 +224,7 @@ function readSelector(words: Words): i32 {
 }
 
 /** The kind that a word names; 0: none. */
-export function kindOf(word: u32, bytes: u32): u32 {
+export function kindNamed(word: u32, bytes: u32): u32 {
   for (let kind = FIFO; kind <= LAST_KIND; kind++) {
     const name = kindName(kind);
     if (isText(word, bytes, name)) return kind;

@@ -7,7 +7,7 @@
 import { ZEROS_AT } from "../memory/layout";
 import { placeOf } from "./decimal";
 import { Root } from "./root";
-import { isText } from "./utf8";
+import { isText, isUtf8 } from "./utf8";
 
 export const FALSE: u32 = 2;
 export const TRUE: u32 = 3;
@@ -23,6 +23,8 @@ const DATE: u32 = 8;
 /** From here on bytes, or an array of numbers: a length, then that. */
 const BUFFER: u32 = 13;
 const MAX_DEPTH: u32 = 128;
+/** In the place of 1 in `odd`: a name that is kept is none. */
+export const NOT_UTF8: u32 = 2;
 
 const TAGS_AT: usize = memory.data(32, 8);
 
@@ -82,6 +84,27 @@ export class Tags {
     return this.value;
   }
 
+  /** The same of a whole one, within a range. */
+  whole(least: f64, most: f64): f64 {
+    const value = this.within(least, most);
+    if (Math.floor(value) != value) this.broken = 1;
+    return value;
+  }
+
+  /** The same of any number within a range. Out of it, it is broken, and the least one. */
+  within(least: f64, most: f64): f64 {
+    const value = this.number();
+    if (value >= least && value <= most) return value;
+    this.broken = 1;
+    return least;
+  }
+
+  /** Reads a text that is kept, in UTF-8, into `word`. */
+  name(): void {
+    this.text();
+    if (!isUtf8(this.word, this.bytes)) this.odd = NOT_UTF8;
+  }
+
   /** Whether the text is this one. */
   is(word: string): bool {
     return isText(this.word, this.bytes, word);
@@ -117,6 +140,17 @@ export class Tags {
   }
 }
 if (offsetof<Tags>() != 32) ERROR("TAGS is 32 bytes");
+
+/** Goes to the value of a key in the object that begins at `from`; whether it is there. */
+export function find(tags: Tags, from: u32, key: string): bool {
+  tags.at = from;
+  for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
+    tags.text();
+    if (tags.is(key)) return true;
+    tags.skip();
+  }
+  return false;
+}
 
 /**
  * Bytes that are put together in the root's list: values, or a text.
@@ -173,18 +207,6 @@ export class Put {
 
   rawAt(at: u32, bytes: u32): Put {
     for (let i: u32 = 0; i < bytes; i++) this.byte(load<u8>(<usize>(at + i)));
-    return this;
-  }
-
-  /** A number as a word of a text: its bits, in hexadecimal. */
-  bits(x: f64): Put {
-    const bits = reinterpret<u64>(x);
-    this.raw("0x");
-    for (let shift: u64 = 64; shift > 0; ) {
-      shift -= 4;
-      const digit = <u32>(bits >> shift) & 15;
-      this.byte(digit < 10 ? 48 + digit : 87 + digit);
-    }
     return this;
   }
 

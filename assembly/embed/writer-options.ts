@@ -29,7 +29,7 @@ const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
 export const SAME_STEP: u32 = 3;
 const DEFAULT_KEEP: u32 = 32;
-const MAX_LANES: f64 = 65536;
+export const MAX_LANES: f64 = 65536;
 
 @unmanaged
 export class WriterOptions {
@@ -84,17 +84,25 @@ export class ItemRule {
 const ITEM_RULE_BYTES: u32 = 32;
 if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 32 bytes");
 
-/** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
-export function readWriter(words: Words): i32 {
+/** One more writer, with the defaults; null, with a refusal, where there are too many. */
+export function beginWriter(words: Words): WriterOptions | null {
   const at = words.entry(Root.the().writers(), WRITER_OPTIONS_BYTES, "writers");
-  if (at == 0) return Refusal.last();
+  if (at == 0) return null;
   const options = changetype<WriterOptions>(at);
   options.begin();
   options.saved = words.saved;
+  return options;
+}
+
+/** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
+export function readWriter(words: Words): i32 {
+  const options = beginWriter(words);
+  if (options === null) return Refusal.last();
   while (words.next()) {
     let code = 0;
     if (words.is("name")) {
-      code = readName(words, options);
+      code = words.want("the name behind name");
+      if (code == 0) code = nameWriter(words, options);
     } else if (words.is("lanes")) {
       code = words.integer("lanes", 1, MAX_LANES);
       options.lanes = <u32>words.value;
@@ -105,7 +113,7 @@ export function readWriter(words: Words): i32 {
       options.across = 1;
     } else if (words.is("autoreset")) {
       code = words.want("the word behind autoreset");
-      options.autoreset = words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
+      options.autoreset = autoresetNamed(words);
       if (code == 0 && options.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
     } else {
       return words.unknown("name, lanes, keep, across or autoreset");
@@ -115,10 +123,15 @@ export function readWriter(words: Words): i32 {
   return 0;
 }
 
+/** The word behind autoreset as a number; 0: none. */
+export function autoresetNamed(words: Words): u32 {
+  return words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
+}
+
 /** The name of a writer: its own, or that of a writer of the snapshot, which the line then asks for. 0, or INVALID. */
-function readName(words: Words, options: WriterOptions): i32 {
-  const code = words.keep("the name behind name", changetype<usize>(options) + offsetof<WriterOptions>("name"));
-  if (code != 0) return code;
+export function nameWriter(words: Words, options: WriterOptions): i32 {
+  options.name = words.word;
+  options.nameBytes = words.bytes;
   if (options.nameBytes == 0) return words.refused("the name of a writer", "not empty");
   const writers = Root.the().writers();
   for (let i: u32 = 0; i + 1 < writers.count; i++) {
@@ -134,20 +147,14 @@ function readName(words: Words, options: WriterOptions): i32 {
 
 /** rule TABLE length N … · rule TABLE nStep N … : of the writer whose line came last. */
 export function readRule(words: Words): i32 {
-  const root = Root.the();
-  if (root.writers().count == 0 && !firstWriter()) return noRoom();
-  const at = words.entry(root.rules(), ITEM_RULE_BYTES, "rules");
-  if (at == 0) return Refusal.last();
-  const rule = changetype<ItemRule>(at);
-  const options = WriterOptions.of(root.writers().count - 1);
+  if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
+  const rule = beginRule(words);
+  if (rule === null) return Refusal.last();
   const table = tableNamed(words);
   if (table < 0) return table;
   rule.table = table;
-  rule.stride = 1;
-  rule.priority = 1;
-  rule.finite = 1;
-  let priority: u32 = 0;
-  let stride: u32 = 0;
+  let priority = false;
+  let stride = false;
   while (words.next()) {
     let code = 0;
     if (words.is("length")) {
@@ -159,9 +166,9 @@ export function readRule(words: Words): i32 {
     } else if (words.is("stride")) {
       code = words.integer("stride", 1, MAX_LENGTH);
       rule.stride = <u32>words.value;
-      stride = 1;
+      stride = true;
     } else if (words.is("priority")) {
-      priority = 1;
+      priority = true;
       if (words.want("the priority") == 0 && words.is("max")) rule.largest = 1;
       else if (words.isNumber(0, f64.MAX_VALUE)) rule.priority = words.value;
       else return words.unknown("max, or a priority from 0 up (decimal, of at most 15 digits, from e-22 up to e22)");
@@ -172,13 +179,30 @@ export function readRule(words: Words): i32 {
     }
     if (code != 0) return code;
   }
+  return endRule(words, rule, priority, stride);
+}
+
+/** One more rule, with the defaults; null, with a refusal, where there are too many. */
+export function beginRule(words: Words): ItemRule | null {
+  const at = words.entry(Root.the().rules(), ITEM_RULE_BYTES, "rules");
+  if (at == 0) return null;
+  const rule = changetype<ItemRule>(at);
+  rule.stride = 1;
+  rule.priority = 1;
+  rule.finite = 1;
+  return rule;
+}
+
+/** What all words of a rule together must say: of the writer that came last. `priority`, `stride`: whether they were set. 0, or INVALID. */
+export function endRule(words: Words, rule: ItemRule, priority: bool, stride: bool): i32 {
+  const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0))
     return words.here(INVALID).put("a rule must have length (windows of so many steps) or nStep (transitions), one of both").code;
   if (rule.nStep == 0 && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep").code;
-  if (rule.nStep != 0 && stride != 0) return words.here(INVALID).put("stride must stand in a rule of length").code;
+  if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride must stand in a rule of length").code;
   if (rule.nStep != 0) {
     rule.length = rule.nStep + 1;
-    if (priority == 0) rule.largest = u32(TableOptions.of(rule.table).weighs());
+    if (!priority) rule.largest = u32(TableOptions.of(rule.table).weighs());
     options.transitions = 1;
     options.finite |= rule.finite;
   }
