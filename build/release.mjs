@@ -71,12 +71,17 @@ export function stageJsr(folder, address) {
   for (const page of ["README.md", "CHANGELOG.md"]) writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, version));
   const imports = { ...jsr.imports };
   for (const name of PACKAGES) {
-    // A peer's range is ">=VERSION <BOUND", whose bound is that of ^VERSION.
-    const range = `^${(peerDependencies[name] ?? devDependencies[name]).split(" ")[0].replace(">=", "")}`;
+    const range = rangeOf(peerDependencies[name] ?? devDependencies[name]);
     imports[name] = `npm:${name}@${range}`;
     imports[`${name}/`] = `npm:/${name}@${range}/`;
   }
   writeFileSync(join(folder, "jsr.json"), `${JSON.stringify({ ...jsr, imports }, null, 2)}\n`);
+}
+
+/** A peer's range, ">=VERSION <BOUND", as JSR takes it: a bound within a major version is that of ~VERSION. What a bundle contains has no bound here. */
+export function rangeOf(range) {
+  const [version, bound = ""] = range.replace(">=", "").split(" ");
+  return `${bound.includes(".") ? "~" : "^"}${version}`;
 }
 
 /** What the sources import by the names of packages: the build puts the others than peers into the bundles. */
