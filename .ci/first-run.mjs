@@ -1,6 +1,7 @@
-// What a visitor sees first: `npm start` learns, in time, from every seed; and leaves the terminal as it was when it is interrupted.
+// What a visitor sees first: `npm start` learns, in time, from every seed; and leaves the terminal as it was when it is interrupted. `serve-page` of a clone needs no installation.
 import { equal, match, ok } from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { checks } from "./checks.mjs";
 
@@ -18,8 +19,26 @@ function learns(seed) {
   console.log(`seed ${seed}: mean return ${meanReturn} after ${envSteps} steps, ${learningSeconds.toFixed(1)} s, replay ${share}`);
 }
 
+/** Runs a server until it has printed an address, fetches that, and ends it. @returns what it served */
+async function served(command, args) {
+  const server = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(server, "close");
+  try {
+    let said = "";
+    while (!/http:\S+/.test(said)) said += await Promise.race([once(server.stdout, "data"), ended.then(() => Promise.reject(new Error(`ended: ${said}`)))]);
+    return await (await fetch(/http:\S+/.exec(said)[0])).text();
+  } finally {
+    server.kill("SIGINT");
+    await ended;
+  }
+}
+
 await checks({
   ...Object.fromEntries(SEEDS.map((seed) => [`npm start learns from seed ${seed}`, () => learns(seed)])),
+  async "npm start -- --web serves the page, and so does serve-page of the clone"() {
+    match(await served(process.execPath, ["build/run.mjs", "start", "--web"]), /<title>Reprise/);
+    match(await served(process.execPath, ["dist/cli.js", "serve-page", "test/data/tfds/cartpole"]), /<title>Reprise/);
+  },
   "interrupted on a terminal, it shows the cursor again and says where it was"() {
     // `script` gives it a terminal, `timeout` presses Ctrl-C.
     const command = `stty cols 100 rows 40; timeout --foreground -s INT 5 ${process.execPath} examples/cartpole/main.js --target 501`;

@@ -1,11 +1,13 @@
-// What npm would publish: nothing but what a user needs, and it works where nothing else is.
-import { deepEqual, equal, match } from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+// What npm would publish, both packages: nothing but what a user needs, and it works where nothing else is.
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { INNER } from "../build/bundle.mjs";
 import { manifestIn } from "../build/manifest.mjs";
+import { PAGE_PACKAGE } from "../build/page.mjs";
 import { report } from "../build/sizes.mjs";
 import { printed, root } from "../build/step.mjs";
 import { checks } from "./checks.mjs";
@@ -38,30 +40,45 @@ function targets(value) {
   return typeof value === "string" ? [value.replace("./", "")] : Object.values(value).flatMap(targets);
 }
 
-let packed = [];
+/** Packs a package into the folder. */
+function pack(from) {
+  const [{ files, filename, size, unpackedSize }] = JSON.parse(printed(from, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+  console.log(`npm pack ${filename}: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
+  return { filename, paths: files.map(({ path }) => path) };
+}
+
+/** Installs a tarball of the folder for the user. */
+const install = (filename) => printed(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, filename)]);
+
+const CLI = "node_modules/reprise/dist/cli.js";
+
+/** Fails as `serve-page` does without a page of its version. */
+function refused(pattern) {
+  const { status, stderr } = spawnSync(process.execPath, [CLI, "serve-page", "cartpole"], { cwd: user, encoding: "utf8" });
+  equal(status, 2);
+  match(stderr, pattern);
+}
+
+let main;
 
 try {
   await checks({
     async "npm pack lists the entries, their types and the documents, nothing else"() {
-      const [{ files, filename, size, unpackedSize }] = JSON.parse(printed(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
-      console.log(`${await report()}\nnpm pack: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
-      packed = files.map(({ path }) => path);
-      writeFileSync(join(folder, "name"), filename);
+      console.log(await report());
+      main = pack(root);
       const inner = [...targets(manifest.imports), ...Object.keys(INNER).flatMap((name) => [`dist/${name}.js`, `dist/${name}.js.map`]), "dist/third-party.txt"];
       const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), ...inner]);
-      const strangers = packed.filter(
+      const strangers = main.paths.filter(
         (path) =>
           !wanted.has(path) &&
-          !/^dist\/(page\/.+|types\/.+\.d\.ts|(builtins\/)?\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
+          !/^dist\/(types\/.+\.d\.ts|(builtins\/)?\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
           !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
       );
       deepEqual(strangers, []);
     },
     "npm pack leaves out no entry"() {
       deepEqual(
-        [...targets(manifest.exports), ...targets(manifest.imports), ...Object.values(manifest.bin), "dist/page/index.html"].filter(
-          (path) => !packed.includes(path),
-        ),
+        [...targets(manifest.exports), ...targets(manifest.imports), ...Object.values(manifest.bin)].filter((path) => !main.paths.includes(path)),
         [],
       );
     },
@@ -70,7 +87,7 @@ try {
     },
     "installed in an empty folder, it works"() {
       writeFileSync(join(user, "package.json"), '{ "type": "module", "private": true }\n');
-      printed(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
+      install(main.filename);
       writeFileSync(join(user, "program.mjs"), PROGRAM);
       equal(printed(user, process.execPath, ["program.mjs"]), "2 3\n3\ntrue\n");
     },
@@ -98,6 +115,38 @@ try {
         equal(status, 1);
         match(stderr, new RegExp(`^reprise: UNSUPPORTED: .*npm install ${name}`, "m"));
       }
+    },
+    "without the page, serve-page says what to install, and exits with 2"() {
+      refused(/^reprise: USAGE: serve-page needs the package reprise-page, which is not installed\. Run npm install reprise-page@/);
+    },
+    async "the page is a package of its own: once it is installed, serve-page serves it, until Ctrl-C"() {
+      const { filename, paths } = pack(join(root, PAGE_PACKAGE));
+      deepEqual(
+        paths.filter((path) => !/^page\/[\w/-]+\.(css|html|js|svg|txt|wasm)$|^(README\.md|LICENSE|package\.json)$/.test(path)),
+        [],
+      );
+      install(filename);
+      const server = spawn(process.execPath, [CLI, "serve-page", "cartpole"], { cwd: user, stdio: ["ignore", "pipe", "inherit"] });
+      const ended = once(server, "close");
+      try {
+        const url = new URL(String(await once(server.stdout, "data")).split("\n")[0]);
+        match(await (await fetch(url)).text(), /<title>Reprise/);
+        equal((await fetch(new URL("main.js", url))).headers.get("content-type"), "text/javascript; charset=utf-8");
+        const list = await (await fetch(new URL(`${url.hash.slice("#look?from=".length)}index.json`, url))).json();
+        ok(list.length > 2);
+      } finally {
+        server.kill("SIGINT");
+      }
+      deepEqual(await ended, process.platform === "win32" ? [null, "SIGINT"] : [0, null]);
+    },
+    "a page of another version is refused: the message names both"() {
+      const file = join(user, "node_modules/reprise-page/package.json");
+      const text = readFileSync(file, "utf8");
+      writeFileSync(file, JSON.stringify({ ...JSON.parse(text), version: "0.0.9" }));
+      refused(
+        new RegExp(`reprise-page must have the version of reprise, ${manifest.version}, got 0\\.0\\.9 in .*npm install reprise-page@${manifest.version}`),
+      );
+      writeFileSync(file, text);
     },
     "its types are found, and hold for that program"() {
       writeFileSync(join(user, "program.ts"), PROGRAM);

@@ -13,13 +13,13 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-rebuild-")));
 /** What is no source; the Pythons of the tests have gigabytes. */
 const LEFT = ["dist", ".git", "build/embed", "build/peers", "build/python"].map((entry) => join(root, entry));
 
-/** Builds a copy of the sources; the hash of every WebAssembly module and script that came out, by name. */
+/** Builds a copy of the sources; the hash of every WebAssembly module, script and manifest that came out, by name. */
 function build(name) {
   const copy = join(folder, name);
   cpSync(root, copy, { recursive: true, filter: (path) => basename(path) !== "node_modules" && !LEFT.includes(path) });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
   execFileSync(process.execPath, ["build/run.mjs", "build"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
-  const made = readdirSync(join(copy, "dist"), { recursive: true }).filter((file) => /\.(wasm|js|mjs|map)$/.test(file));
+  const made = readdirSync(join(copy, "dist"), { recursive: true }).filter((file) => /\.(wasm|js|mjs|map)$|package\.json$/.test(file));
   const hashes = made.map((file) => [
     file,
     createHash("sha256")
@@ -33,7 +33,17 @@ try {
   const first = build("one");
   const second = build("another-name");
   const names = [
-    ...new Set([...Object.keys(first), ...Object.keys(second), "core.wasm", "core.scalar.wasm", "embed.wasm", "embed.scalar.wasm", "index.js"]),
+    ...new Set([
+      ...Object.keys(first),
+      ...Object.keys(second),
+      "core.wasm",
+      "core.scalar.wasm",
+      "embed.wasm",
+      "embed.scalar.wasm",
+      "index.js",
+      "reprise-page/package.json",
+      "reprise-page/page/main.js",
+    ]),
   ].sort();
   await checks(
     Object.fromEntries(

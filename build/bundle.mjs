@@ -31,10 +31,10 @@ export const COMMON = {
 /** Nothing is minified: who wants it small does that with the whole app. */
 const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
 
-/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. */
+/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. Its sources may import `createRequire` themselves. */
 const PROGRAM = `#!/usr/bin/env node
-import { createRequire } from "node:module";
-const require = createRequire(import.meta.url);`;
+import { createRequire as createRequireOfPackages } from "node:module";
+const require = createRequireOfPackages(import.meta.url);`;
 
 /** What `require` finds where Node cannot give it an ES module. */
 const REQUIRED = `"use strict";

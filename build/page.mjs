@@ -1,16 +1,41 @@
-// The page: what stands in page/, as a folder that any server can show. It loads the package as its users do, by its name.
+// The page and its package, `reprise-page`: the folder page/ bundled for any server, under a manifest of its own. It loads the main package as users do, by its name.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noticesOf } from "./bundle.mjs";
 import { sourcesIn } from "./chunks.mjs";
+import { manifestIn } from "./manifest.mjs";
 import { files, root, step } from "./step.mjs";
 
-export const PAGE = "dist/page";
+/** The package, as npm packs it. `npx reprise serve-page` of a clone finds it here (src/cli/page/page-folder.ts). */
+export const PAGE_PACKAGE = "dist/reprise-page";
+
+/** The folder in it that a server shows. */
+export const PAGE = `${PAGE_PACKAGE}/page`;
+
+/** The README of the package, which is not part of the page. */
+export const PAGE_README = "page/README.md";
 
 /** Files that stand in the folder as they are. */
 const ASIDE = ["index.html", "icon.svg"];
 
-/** Builds the page into `dist/page`. */
+/** The package has the version of the main package, and npm refuses to install it next to another one. */
+function manifestOfPage({ name, version, private: unpublished, license, engines } = manifestIn()) {
+  return {
+    name: `${name}-page`,
+    version,
+    private: unpublished,
+    description: "The page of Reprise, which shows datasets, journals and snapshots: npx reprise serve-page PATH",
+    license,
+    type: "module",
+    engines,
+    files: ["page"],
+    exports: { "./package.json": "./package.json" },
+    peerDependencies: { [name]: version },
+    peerDependenciesMeta: { [name]: { optional: true } },
+  };
+}
+
+/** Builds the page and its package. */
 export async function page() {
   const sources = [
     ...files("page"),
@@ -19,12 +44,14 @@ export async function page() {
     ...files("src"),
     "dist/core-bytes.js",
     "build/page.mjs",
+    "package.json",
     "package-lock.json",
+    "LICENSE",
   ];
   await step("page", "dist/.stamp-page", sources, async () => {
     const { build } = await import("esbuild");
     const workers = files("page", "worker.ts").filter((file) => !file.startsWith(join("page", "parts")));
-    rmSync(PAGE, { recursive: true, force: true });
+    rmSync(PAGE_PACKAGE, { recursive: true, force: true });
     const { metafile } = await build({
       entryPoints: ["page/main.ts", "page/page.css", ...workers],
       outdir: PAGE,
@@ -48,6 +75,10 @@ export async function page() {
     const inside = sourcesIn(metafile).filter((file) => !file.startsWith("(disabled)"));
     const notices = noticesOf(inside, "This page holds code of these packages.");
     writeFileSync(`${PAGE}/third-party.txt`, `${notices}\n${readFileSync("dist/third-party.txt", "utf8")}`);
+    copyFileSync("LICENSE", `${PAGE_PACKAGE}/LICENSE`);
+    copyFileSync(PAGE_README, `${PAGE_PACKAGE}/README.md`);
+    // Last: a package without a manifest is one whose build has failed, and nobody finds it.
+    writeFileSync(`${PAGE_PACKAGE}/package.json`, `${JSON.stringify(manifestOfPage(), null, 2)}\n`);
   });
 }
 

@@ -1,7 +1,8 @@
-// What is published, in dist/release: the package as npm packs it, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
+// What is published, in dist/release: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { manifestIn, PEERS } from "./manifest.mjs";
+import { PAGE_PACKAGE, PAGE_README } from "./page.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { printed, root } from "./step.mjs";
 
@@ -15,7 +16,7 @@ export function addressOf(given, address = JSON.parse(readFileSync(join(root, AD
   return { ...address, repository };
 }
 
-/** The manifest of the published package: nothing of how it is made, and where it comes from. */
+/** The manifest of a published package: nothing of how it is made, and where it comes from. */
 export function manifestOf({ private: _, scripts, devDependencies, overrides, ...manifest }, { repository }) {
   return {
     ...manifest,
@@ -46,17 +47,17 @@ export function absolute(page, path, { repository, file, picture }, version) {
     .replaceAll(/((?<!!)\[(?:[^\]]|\]\()*?\]\()([^)\s]+)(\))/g, link(file));
 }
 
-/** Lays the package out in a folder. */
-export function stage(folder, address) {
-  const manifest = manifestIn();
+/** Lays a package out in a folder. @param pages its documents with links, and the files of this project that they are */
+export function stage(folder, address, from = root, pages = { "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md" }) {
+  const manifest = manifestIn(from);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const [{ filename }] = JSON.parse(printed(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+  const [{ filename }] = JSON.parse(printed(from, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
   printed(folder, "tar", ["-xzf", filename, "--strip-components=1"]);
   rmSync(join(folder, filename));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifestOf(manifest, address), null, 2)}\n`);
-  for (const page of ["README.md", "CHANGELOG.md"]) {
-    writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, manifest.version));
+  for (const [page, source] of Object.entries(pages)) {
+    writeFileSync(join(folder, page), absolute(readFileSync(join(root, source), "utf8"), source, address, manifest.version));
   }
 }
 
@@ -99,8 +100,10 @@ export function release(args) {
   const at = args.indexOf("--repository");
   const address = addressOf(at < 0 ? undefined : args[at + 1]);
   const npm = join(root, "dist/release/npm");
+  const page = join(root, "dist/release/npm-page");
   const jsr = join(root, "dist/release/jsr");
   stage(npm, address);
+  stage(page, address, join(root, PAGE_PACKAGE), { "README.md": PAGE_README });
   stageJsr(jsr, address);
   const bin = (name) => join(root, "build/tools/node_modules/.bin", name);
   const { deno } = runtimes();
@@ -111,6 +114,7 @@ export function release(args) {
   };
   const publish = {
     "npm publish": (...dry) => printed(npm, "npm", ["publish", ...dry]),
+    "npm publish (page)": (...dry) => printed(page, "npm", ["publish", ...dry]),
     // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
     "deno publish": (...dry) => printed(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
   };

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { PAGE, page, servePage } from "./page.mjs";
+import { PAGE, PAGE_PACKAGE, page, servePage } from "./page.mjs";
 import { installRuntimes } from "./runtimes.mjs";
 import { bundle, core, declarations, dependencies, operations, programs, root, TARGET_NAMES } from "./steps.mjs";
 import { test } from "./test.mjs";
@@ -122,7 +122,7 @@ const verbs = {
     await core();
     await bundle();
     await page();
-    console.log(`${PAGE} is the page: put the folder anywhere that files are served from`);
+    console.log(`${PAGE} is the page: put the folder anywhere that files are served from. npm pack ./${PAGE_PACKAGE} packs it`);
   },
   async "page:picture"() {
     await verbs["build:page"]();

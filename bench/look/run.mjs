@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join, normalize } from "node:path";
+import { PAGE } from "../../build/page.mjs";
 import { root } from "../../build/step.mjs";
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
@@ -25,7 +26,7 @@ const server = createServer((request, response) => {
       .end(JSON.stringify(files.map((name) => ({ path: name, size: statSync(join(folder, name)).size }))));
   }
   const isData = path.startsWith("/data/");
-  const file = isData ? join(DATA, path.slice("/data/".length)) : join(root, "dist/page", path.replace(/\/$/, "/index.html"));
+  const file = isData ? join(DATA, path.slice("/data/".length)) : join(root, PAGE, path.replace(/\/$/, "/index.html"));
   if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
   const { size } = statSync(file);
   const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");

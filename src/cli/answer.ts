@@ -19,8 +19,9 @@ export interface Host {
   readonly signal: AbortSignal;
   /** Width of the terminal in columns. */
   readonly width: number;
-  /** The folder of the built page. */
-  readonly page: string;
+  /** The version of the program, and the folder that it is in. */
+  readonly version: string;
+  readonly program: string;
   /** Shows an answer at once, of a command that goes on. */
   show(answer: Answer): Promise<void>;
   /** Starts to show the progress of something that may take long, on a terminal only. */

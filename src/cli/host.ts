@@ -6,7 +6,7 @@ import { number } from "./text.ts";
 const WIDTH = 120;
 
 /** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program as usual. */
-export function terminalHost(own: Pick<Host, "page" | "show">): { readonly host: Host; release(): void } {
+export function terminalHost(own: Pick<Host, "version" | "program" | "show">): { readonly host: Host; release(): void } {
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
   process.once("SIGINT", onSignal);

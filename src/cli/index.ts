@@ -9,4 +9,4 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 process.stdout.on("error", (error: { readonly code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });
-process.exitCode = await run(process.argv.slice(2), version, fileURLToPath(new URL("./page", import.meta.url)));
+process.exitCode = await run(process.argv.slice(2), version, fileURLToPath(new URL(".", import.meta.url)));

@@ -18,12 +18,12 @@ Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is
 
 type Verb = (path: string, ...rest: never[]) => Promise<Answer | undefined>;
 
-/** Runs the command line. @param page the folder of the built page @returns the exit code */
-export async function run(args: readonly string[], version: string, page: string): Promise<number> {
+/** Runs the command line. @param folder the folder that the program is in @returns the exit code */
+export async function run(args: readonly string[], version: string, folder: string): Promise<number> {
   const asJson = args.includes("--json");
   const verbose = args.includes("--verbose");
   try {
-    await programOf(version, page).parseAsync([...args], { from: "user" });
+    await programOf(version, folder).parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     const code = exitCodeOf(error);
@@ -36,7 +36,7 @@ export async function run(args: readonly string[], version: string, page: string
   }
 }
 
-function programOf(version: string, page: string): Command {
+function programOf(version: string, folder: string): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
   program.configureOutput({ writeErr: (text) => process.stderr.write(printable(text)) });
   program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
@@ -44,7 +44,7 @@ function programOf(version: string, page: string): Command {
     const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
     refuseSecondValues(command);
-    command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1), page));
+    command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1), { version, program: folder }));
   };
   add("inspect", addInspect, inspect);
   add("convert", addConvert, convert);
@@ -68,9 +68,9 @@ function refuseSecondValues(command: Command): void {
   }
 }
 
-async function answered(command: Command, verb: Verb, given: readonly unknown[], page: string): Promise<void> {
+async function answered(command: Command, verb: Verb, given: readonly unknown[], own: Pick<Host, "version" | "program">): Promise<void> {
   const show = ({ value, text }: Answer) => write(process.stdout, command.opts().json ? json(value) : text);
-  const { host, release } = terminalHost({ page, show });
+  const { host, release } = terminalHost({ ...own, show });
   try {
     const answer = await (verb as (...given: unknown[]) => Promise<Answer | undefined>)(...given, host satisfies Host);
     if (answer !== undefined) await show(answer);

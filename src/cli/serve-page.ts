@@ -1,15 +1,15 @@
 /** `reprise serve-page`: the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Command } from "commander";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { UsageError } from "./failure.ts";
+import { pageFolder } from "./page/page-folder.ts";
 import type { LeftOut } from "./page/served-files.ts";
 import { pageServer } from "./page/server.ts";
 import { escaped, number } from "./text.ts";
 
 const EXAMPLES = `
+The page is a package of its own, of the same version as reprise: npm install reprise-page
 The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.
 Nothing but the folder is served: no hidden files, and no links that lead out of it. The snapshots in a cache of Hugging Face are such links:
 serve a copy that has the files (cp -rL SNAPSHOT FOLDER).
@@ -33,9 +33,7 @@ export interface ServePageOptions {
 
 export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Answer | undefined> {
   if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine: open ${path} in the page itself`);
-  if (!existsSync(join(host.page, "index.html")))
-    throw new UsageError(`the page is not there: ${host.page} has no index.html. A checkout of Reprise makes it by npm run build:page`);
-  const server = await pageServer({ page: host.page, path, port });
+  const server = await pageServer({ page: pageFolder(host.version, host.program), path, port });
   try {
     const { address, leftOut } = server;
     await host.show({ value: { address, leftOut }, text: `${address}\nOpen this address in your browser. Ctrl-C ends it.${leftOutText(leftOut)}` });

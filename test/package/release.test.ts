@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { absolute, addressOf, manifestOf } from "../../build/release.mjs";
+import { PAGE, PAGE_PACKAGE, PAGE_README } from "../../build/page.mjs";
+import { absolute, addressOf, manifestOf, rangeOf } from "../../build/release.mjs";
 import { loadedWith } from "../../build/sizes.mjs";
 import { root } from "../support/core.ts";
 
@@ -82,14 +83,40 @@ describe("a release", () => {
     expect(() => absolute("[nothing](docs/nothing.md)", "README.md", address, "1.2.3")).toThrow("README.md links to docs/nothing.md, which is not there");
   });
 
-  it.each(["README.md", "CHANGELOG.md"])("leaves no relative link in %s", (file) => {
+  it.each(["README.md", "CHANGELOG.md", PAGE_README])("leaves no relative link in %s", (file) => {
     const page = absolute(read(file), file, address, manifest.version);
     const links = [...page.replaceAll(/```[\s\S]*?```|`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
-    expect(links.length).toBeGreaterThan(5);
+    expect(links.length).toBeGreaterThan(1);
     expect(links.filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
     expect(page).not.toMatch(/not released yet|until the release/);
   });
 });
+
+describe("the package of the page", () => {
+  const ofPage = JSON.parse(read(`${PAGE_PACKAGE}/package.json`));
+
+  it("has the version of the package that serves it, and takes no other", () => {
+    expect(ofPage).toMatchObject({ name: "reprise-page", version: manifest.version, license: manifest.license, private: true });
+    expect(ofPage.peerDependencies).toEqual({ reprise: manifest.version });
+    expect(ofPage.peerDependenciesMeta).toEqual({ reprise: { optional: true } });
+    expect(manifestOf(ofPage, address)).toMatchObject({ repository: { url: `git+${address.repository}.git` } });
+    expect(Object.keys(manifestOf(ofPage, address))).not.toContain("private");
+  });
+
+  it("contains the page, and the main package does not", () => {
+    for (const file of ["LICENSE", "README.md", "page/index.html", "page/main.js", "page/third-party.txt"])
+      expect([file, existsSync(join(root, PAGE_PACKAGE, file))]).toEqual([file, true]);
+    expect(PAGE).toBe(`${PAGE_PACKAGE}/${ofPage.files}`);
+    expect(manifest.files.filter((file: string) => /page/.test(file))).toEqual([]);
+  });
+});
+
+test.each([
+  [">=1.1.2 <2", "^1.1.2"],
+  [">=0.10.3 <0.11", "~0.10.3"],
+  [">=1.31.5 <1.32", "~1.31.5"],
+  ["2.17.0", "^2.17.0"],
+])("the range %s is %s for JSR", (range, expected) => expect(rangeOf(range)).toBe(expected));
 
 test("require says what to do where it cannot give an ES module", () => {
   expect(read("dist/require.cjs")).toContain('load it by await import("reprise") or an import statement, or take Node 22.12');

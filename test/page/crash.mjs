@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { PAGE } from "../../build/page.mjs";
 import { pages } from "../../build/pages.mjs";
 import { seeded } from "../../examples/random.js";
 import { Browser } from "./crash/browser.mjs";
@@ -17,7 +18,7 @@ const { values } = parseArgs({ options: { runs: { type: "string", default: "100"
 const [runs, seed] = [Number(values.runs), Number(values.seed)];
 const random = seeded(seed);
 const profile = mkdtempSync(join(tmpdir(), "reprise-crash-page-"));
-const { address, end } = await pages(0, "dist/page");
+const { address, end } = await pages(0, PAGE);
 const browser = new Browser(profile);
 const counts = { tabs: 0, browsers: 0, opening: 0, cut: 0 };
 const failures = [];

@@ -1,6 +1,7 @@
 // docs/page.png: the page as a visitor sees it, once the agent has learned. `npm run page:picture`.
 import { statSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { PAGE } from "../../build/page.mjs";
 import { pages } from "../../build/pages.mjs";
 import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
 
@@ -11,7 +12,7 @@ const STEPS = 8000;
 
 const { chromium: executablePath } = runtimes();
 if (executablePath === undefined) throw new Error("Chromium is not installed: npm run test:page installs it on Debian, as root");
-const { address, end } = await pages(0, "dist/page");
+const { address, end } = await pages(0, PAGE);
 const browser = await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

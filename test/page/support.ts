@@ -5,11 +5,12 @@ import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { PAGE } from "../../build/page.mjs";
 import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-export const FOLDER = join(root, "dist/page");
+export const FOLDER = join(root, PAGE);
 
 /** `npm run test:page`: both browsers have to be there. */
 const required = process.env.REPRISE_PAGE === "all";
@@ -100,7 +101,7 @@ export function inBrowsers(tests: (open: Open, name: BrowserName) => void, heade
       let served: Served;
       const visits: Visit[] = [];
       beforeAll(async () => {
-        if (!existsSync(join(FOLDER, "index.html"))) throw new Error("dist/page is not there: npm run build:page makes it");
+        if (!existsSync(join(FOLDER, "index.html"))) throw new Error(`${PAGE} is not there: npm run build:page makes it`);
         served = await serve(FOLDER, headers);
         browser = await launch(name);
       }, 120_000);

@@ -7,6 +7,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import { UsageError } from "../../../src/cli/failure.ts";
+import { pageFolder } from "../../../src/cli/page/page-folder.ts";
 import { hostsOf } from "../../../src/cli/page/request.ts";
 import { type PageServer, pageServer } from "../../../src/cli/page/server.ts";
 import { run } from "../../../src/cli/program.ts";
@@ -396,18 +398,61 @@ describe("the verb", () => {
     const say = vi.spyOn(process.stderr, "write").mockImplementation(((_: string, done?: () => void) => done?.() ?? true) as typeof process.stderr.write);
     try {
       expect(await run(["serve-page", FOLDER], "1.0.0", temp("nowhere"))).toBe(2);
-      expect(say.mock.calls[0]?.[0]).toMatch(/^reprise: USAGE: the page is not there: .*nowhere has no index.html. .* npm run build:page\n$/);
+      expect(say.mock.calls[0]?.[0]).toBe(
+        "reprise: USAGE: serve-page needs the package reprise-page, which is not installed. " +
+          "Run npm install reprise-page@1.0.0, or in a clone of Reprise npm run build:page\n",
+      );
     } finally {
       say.mockRestore();
     }
   });
 
+  describe("finds the page", () => {
+    /** A package of the page in a folder of modules, or beside the program. */
+    function install(folder: string, version: string): string {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "reprise-page", version, exports: { "./package.json": "./package.json" } }));
+      return join(folder, "page");
+    }
+
+    const [program, user] = [temp("place", "node_modules", "reprise", "dist"), temp("project", "a", "folder")];
+    beforeAll(() => {
+      for (const folder of [program, user]) mkdirSync(folder, { recursive: true });
+    });
+
+    test("nowhere at first; then of its own version alone, wherever that is", () => {
+      expect(() => pageFolder("1.2.0", program, user)).toThrow(UsageError);
+      const ofUser = install(temp("project", "node_modules", "reprise-page"), "1.1.0");
+      expect(pageFolder("1.1.0", program, user)).toBe(ofUser);
+      expect(() => pageFolder("1.2.0", program, user)).toThrow(
+        new UsageError(
+          `reprise-page must have the version of reprise, 1.2.0, got 1.1.0 in ${temp("project", "node_modules", "reprise-page")}. ` +
+            "Run npm install reprise-page@1.2.0, or in a clone of Reprise npm run build:page",
+        ),
+      );
+      const ofProgram = install(temp("place", "node_modules", "reprise-page"), "1.2.0");
+      expect(pageFolder("1.2.0", program, user)).toBe(ofProgram);
+      expect(pageFolder("1.1.0", program, user)).toBe(ofUser);
+      const built = install(join(program, "reprise-page"), "1.2.0");
+      expect(pageFolder("1.2.0", program, user)).toBe(built);
+    });
+
+    test("not in a package that cannot be read", () => {
+      const broken = temp("broken", "node_modules", "reprise-page");
+      mkdirSync(broken, { recursive: true });
+      writeFileSync(join(broken, "package.json"), "{");
+      expect(() => pageFolder("1.0.0", temp("nowhere"), temp("broken"))).toThrow("which is not installed");
+    });
+  });
+
   test.skipIf(!whole)("prints the address, serves until Ctrl-C, and ends as asked", async () => {
-    // The program looks for the page beside itself: one is put there in a copy.
+    // In a clone the program finds the page beside itself: a page is put there in a copy.
     const dist = temp("dist");
-    cpSync(join(root, "dist"), join(dist, "dist"), { recursive: true, filter: (path) => !path.includes("/everywhere") && !path.includes("/embed/") });
+    const left = ["/everywhere", "/embed/", "/reprise-page", "/release"];
+    cpSync(join(root, "dist"), join(dist, "dist"), { recursive: true, filter: (path) => !left.some((part) => path.includes(`/dist${part}`)) });
     cpSync(join(root, "package.json"), join(dist, "package.json"));
-    cpSync(PAGE, join(dist, "dist/page"), { recursive: true });
+    cpSync(PAGE, join(dist, "dist/reprise-page/page"), { recursive: true });
+    cpSync(join(root, "package.json"), join(dist, "dist/reprise-page/package.json"));
     symlinkSync(join(root, "node_modules"), join(dist, "node_modules"));
     const child = spawn(process.execPath, [join(dist, "dist/cli.js"), "serve-page", FOLDER], { stdio: ["ignore", "pipe", "pipe"] });
     const address = await new Promise<string>((resolve) => child.stdout.once("data", (text) => resolve(String(text).split("\n")[0] as string)));

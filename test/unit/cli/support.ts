@@ -41,7 +41,7 @@ async function runHere(args: readonly string[]): Promise<Run> {
     }) as typeof process.stdout.write),
   );
   try {
-    return { status: await run(args, VERSION, join(root, "dist", "page")), ...said };
+    return { status: await run(args, VERSION, join(root, "dist")), ...said };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -1,0 +1,33 @@
+/** The page is a package of its own, `reprise-page`, so that a program that only imports Reprise does not download a web application. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { UsageError } from "../failure.ts";
+
+const NAME = "reprise-page";
+
+/**
+ * Returns the folder of the page that has the version of this program: what a clone has built, or the package that a module in one of the folders would import.
+ * @param program the folder of the program
+ * @param user the folder in which it was started
+ * @throws UsageError if the package is not installed, or only in another version
+ */
+export function pageFolder(version: string, program: string, user: string = process.cwd()): string {
+  const built = join(program, NAME, "package.json");
+  const manifests = [...(existsSync(built) ? [built] : []), ...manifestFrom(user), ...manifestFrom(program)];
+  const packages = manifests.map((file) => ({ folder: dirname(file), version: (JSON.parse(readFileSync(file, "utf8")) as { version?: unknown }).version }));
+  const match = packages.find((each) => each.version === version);
+  if (match !== undefined) return join(match.folder, "page");
+  const remedy = `Run npm install ${NAME}@${version}, or in a clone of Reprise npm run build:page`;
+  const [other] = packages;
+  if (other === undefined) throw new UsageError(`serve-page needs the package ${NAME}, which is not installed. ${remedy}`);
+  throw new UsageError(`${NAME} must have the version of reprise, ${version}, got ${other.version} in ${other.folder}. ${remedy}`);
+}
+
+function manifestFrom(folder: string): readonly string[] {
+  try {
+    return [createRequire(join(folder, "module.js")).resolve(`${NAME}/package.json`)];
+  } catch {
+    return [];
+  }
+}
