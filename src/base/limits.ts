@@ -6,9 +6,19 @@ export const MAX_LENGTH = 2 ** 24 - 1;
 /** Items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** Leaves of a step, and how deep they nest. */
+/** Leaves of a step, how deep they nest, and bytes of a leaf's value. */
 export const MAX_LEAVES = 4096;
-export const MAX_DEPTH = 64;
+export const MAX_NEST_DEPTH = 64;
+export const MAX_LEAF_BYTES = 0x3fffffff;
+
+/** How deep values that are saved as they are nest: their reader calls itself. */
+export const MAX_VALUE_DEPTH = 128;
+
+/** Bytes of a Replay: 4 GiB less a page of WebAssembly, so that byte offsets stay below 2^32. */
+export const MAX_REPLAY_BYTES = 0xffff0000;
+
+/** Bytes of a section of a file, and of a buffer that waits for the disk: a disk that stays full must not take all memory. */
+export const MAX_SECTION_BYTES = 2 ** 30;
 
 /** Of a journal's files, about, where nothing else is said. */
 export const SEGMENT_BYTES = 1 << 24;

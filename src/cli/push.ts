@@ -1,6 +1,6 @@
 /** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`, or of a Reverb server. */
 import type { Command } from "commander";
-import { MAX_LENGTH } from "../base/limits.ts";
+import { MAX_LENGTH, MAX_REPLAY_BYTES } from "../base/limits.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
@@ -88,7 +88,6 @@ export interface PushVerbOptions extends ModeOption, OpenOptions, TrajectoryOpti
 }
 
 const MAX_SIZE = 1_000_000;
-const MAX_BYTES = 2 ** 32 - 2 ** 16;
 
 /** Options of a push into a journal. */
 type JournalOptions = PushVerbOptions & { readonly dir: string };
@@ -198,7 +197,7 @@ async function opened(data: RldsDataset, options: JournalOptions, { signal }: Ho
 /** The largest power of ten, up to a million items, whose steps fit into the largest possible memory. */
 function largest(bytesOf: (maxSize: number) => number): number {
   let size = MAX_SIZE;
-  while (size > 1 && bytesOf(size) > MAX_BYTES) size /= 10;
+  while (size > 1 && bytesOf(size) > MAX_REPLAY_BYTES) size /= 10;
   return size;
 }
 

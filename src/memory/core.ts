@@ -1,13 +1,11 @@
 /** One instance of the core, and the only file that holds views on its linear memory. */
-
 import { E_KEYS_EXHAUSTED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
+import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import { DTYPES } from "../schema/dtype.ts";
 import { instance } from "./module.ts";
 
 const GRANULE = 4096;
-/** 4 GiB less a page: byte offsets stay below 2^32. */
-export const MAX_BYTES = 0xffff0000;
 
 export class Core {
   readonly x: Exports;
@@ -38,7 +36,7 @@ export class Core {
     this.#maxBytes = maxBytes;
     this.module = module;
     this.x = instance(module);
-    this.x.arena_init(Math.floor(Math.min(maxBytes, MAX_BYTES) / GRANULE), tracking ? 1 : 0);
+    this.x.arena_init(Math.floor(Math.min(maxBytes, MAX_REPLAY_BYTES) / GRANULE), tracking ? 1 : 0);
     this.refresh();
   }
 
@@ -56,7 +54,7 @@ export class Core {
 
   /** Takes zeroed memory. */
   alloc(size: number): number {
-    const at = size > MAX_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
+    const at = size > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
     this.look();
     if (at === 0) throw this.failure();
     return at;
@@ -100,7 +98,7 @@ export class Core {
 
   /** The region for scratch; whether there was room for it. */
   #region(bytes: number): boolean {
-    this.#scratch = bytes === 0 || bytes > MAX_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
+    this.#scratch = bytes === 0 || bytes > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
     this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
     return this.#scratch !== 0;
   }

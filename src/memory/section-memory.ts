@@ -1,14 +1,12 @@
 /** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
-
 import type { Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
+import { MAX_SECTION_BYTES } from "../base/limits.ts";
 import type { Core } from "./core.ts";
 import { instance } from "./module.ts";
 import { SECTION_MAX } from "./state.ts";
 
 const PAGE = 65536;
-/** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
-export const MAX_BYTES = 2 ** 30;
 
 export class SectionMemory {
   readonly x: Exports;
@@ -28,9 +26,9 @@ export class SectionMemory {
     const missing = this.base + size - this.u8.length;
     if (missing <= 0) return;
     try {
-      if (size > 2 * MAX_BYTES) throw new RangeError("too much");
+      if (size > 2 * MAX_SECTION_BYTES) throw new RangeError("too much");
       // Twice as much, where that can be had: it may go on growing.
-      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_BYTES)) / PAGE));
+      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_SECTION_BYTES)) / PAGE));
     } catch {
       throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
     }

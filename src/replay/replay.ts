@@ -1,11 +1,11 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 import { pointAtCallersOf } from "../base/caller.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
-import { MAX_ITEMS, MAX_LENGTH, SEGMENT_BYTES } from "../base/limits.ts";
+import { MAX_ITEMS, MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { printsAs, Word } from "../base/prints.ts";
 import { checkSeed } from "../base/seed.ts";
 import { type Logger, toConsole, type WarningKind } from "../base/warnings.ts";
-import { Core, MAX_BYTES } from "../memory/core.ts";
+import { Core } from "../memory/core.ts";
 import { Engine } from "../memory/engine.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
 import { layoutOf } from "../memory/layout.ts";
@@ -123,7 +123,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const plan = planOf(layout, tables, core, places);
     if (plan.bytes > maxBytes) {
       const remedy =
-        plan.bytes > MAX_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
+        plan.bytes > MAX_REPLAY_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
@@ -323,7 +323,7 @@ const OPTIONS = "spec, tables, maxBytes, seed, transition, module, logger";
 
 function resolveOptions(options: ReplayOptions, known = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
-  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, known);
+  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, seed = 0, transition } = onlyKeys("Replay", options, known);
   if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
@@ -331,7 +331,7 @@ function resolveOptions(options: ReplayOptions, known = OPTIONS): ResolvedReplay
   return {
     spec: ownSpec(spec),
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
-    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_BYTES),
+    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_REPLAY_BYTES),
     seed: String(seed),
     ...(transition !== undefined && { transition: { ...transition } }),
   };

@@ -1,6 +1,6 @@
 /** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../base/error.ts";
-import { MAX_DEPTH } from "../base/limits.ts";
+import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
@@ -22,7 +22,7 @@ export function fold<L, T>(
   let index = 0;
   const visit = (at: Nest<L>, keys: readonly string[]): T => {
     if (isEnd(at)) return leaf(index++, keys, at as L);
-    if (keys.length >= MAX_DEPTH) throw mustBe(RangeError, named(keys.slice(0, 4)), `nested at most ${MAX_DEPTH} deep`, at);
+    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, named(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep`, at);
     if (typeof at !== "object" || at === null) throw notSpec(at, keys);
     const list = Array.isArray(at);
     const names = list ? Object.keys(at) : Object.keys(at).sort();

@@ -1,6 +1,6 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
 import { integer, mustBe, oneFrom } from "../base/error.ts";
-import { MAX_LEAVES } from "../base/limits.ts";
+import { MAX_LEAF_BYTES, MAX_LEAVES } from "../base/limits.ts";
 import { Word } from "../base/prints.ts";
 import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
 import {
@@ -82,9 +82,6 @@ export interface FoundLeaf {
   readonly shape: readonly number[];
 }
 
-/** Bytes of a value. */
-const MAX_BYTES = 0x3fffffff;
-
 /** The leaves of a spec, in order. Errors name the path. */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
@@ -117,7 +114,7 @@ function frozen<T>(node: T): T {
 export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = named(keys);
   const { dtype, shape: own, stack, shared } = leaf;
-  if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_BYTES);
+  if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
   else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneFrom([...Object.keys(DTYPES), "string"]), dtype);
   if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
   for (const n of own) {
@@ -130,7 +127,7 @@ export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
-  integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_BYTES);
+  integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_LEAF_BYTES);
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 

@@ -1,14 +1,12 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
-
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { KEPT } from "../base/kinds.ts";
-import { SEGMENT_BYTES } from "../base/limits.ts";
+import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
 import { ready } from "../files/builtins.ts";
 import type { Directory } from "../files/directory.ts";
 import { node } from "../files/node.ts";
 import { Changes } from "../memory/changes.ts";
-import { MAX_BYTES } from "../memory/core.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { WritersReader } from "./format/writers.ts";
@@ -96,7 +94,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   const { spec, tables, seed, maxBytes, transition } = options;
   const given =
     spec === undefined ? { ...known(directory, { salvage, takeOver }, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
-  const places = placesFor(maxBytes ?? MAX_BYTES, segmentBytes);
+  const places = placesFor(maxBytes ?? MAX_REPLAY_BYTES, segmentBytes);
   let saved = make(given, places);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),

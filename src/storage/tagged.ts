@@ -1,7 +1,8 @@
 /** Any plain value as bytes (tags.ts). */
 import { mustBe } from "../base/error.ts";
+import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { isPlain } from "../schema/infer.ts";
-import { ARRAYS, MAX_DEPTH, TAG } from "./tags.ts";
+import { ARRAYS, TAG } from "./tags.ts";
 
 const NAMES: readonly string[] = ARRAYS.map(({ name }) => name);
 const KINDS = "null, undefined, a boolean, number, bigint, string, typed array, ArrayBuffer, array, plain object, Map, Set or Date";
@@ -57,7 +58,7 @@ class TagWriter {
   }
 
   #object(value: object, place: TagPlace): void {
-    if (place.depth >= MAX_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MAX_DEPTH} levels deep`);
+    if (place.depth >= MAX_VALUE_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MAX_VALUE_DEPTH} levels deep`);
     for (let at: TagPlace | undefined = place; at !== undefined; at = at.parent) {
       if (at.holds === value) throw new TypeError(`${pathOf(place)} is cyclic: it contains itself`);
     }

@@ -1,8 +1,5 @@
 /** Values as bytes: one byte that says what follows, then that. Numbers are little endian, lengths u32. */
 
-/** How deep values may be nested: what reads them calls itself. */
-export const MAX_DEPTH = 128;
-
 export const TAG = {
   undefined: 0,
   null: 1,

@@ -1,6 +1,7 @@
 /** Bytes as the value that they stand for (tags.ts). They may be anybody's: nothing is believed, and no name reaches a prototype. */
 import { ReplayError } from "../base/error.ts";
-import { ARRAYS, MAX_DEPTH, TAG } from "./tags.ts";
+import { MAX_VALUE_DEPTH } from "../base/limits.ts";
+import { ARRAYS, TAG } from "./tags.ts";
 
 const BIGINT = /^-?[0-9a-f]+$/;
 
@@ -49,7 +50,7 @@ class TagReader {
     const array = ARRAYS[tag - TAG.arrays];
     if (array !== undefined) return this.#array(array);
     // `end` of what is too deep never comes, so it is refused here.
-    if (depth >= MAX_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_DEPTH} deep`);
+    if (depth >= MAX_VALUE_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_VALUE_DEPTH} deep`);
     switch (tag) {
       case TAG.array:
         return Array.from({ length: this.#count(1) }, () => this.value(depth + 1));

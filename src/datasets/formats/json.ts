@@ -1,7 +1,6 @@
 /** JSON of files that somebody else wrote. */
+import { MAX_JSON_DEPTH } from "../../base/file-limits.ts";
 
-/** No file of data nests deeper; what goes through values calls itself once a level. */
-const DEEPEST = 256;
 const QUOTE = 34;
 /** As Python writes what JSON has no numbers for. */
 const WORDS = ["NaN", "Infinity", "-Infinity"];
@@ -26,7 +25,7 @@ function checkDepth(text: string): void {
     // [ and {, ] and }
     else if (code === 91 || code === 123) depth++;
     else if (code === 93 || code === 125) depth--;
-    if (depth > DEEPEST) throw new SyntaxError(`it nests deeper than ${DEEPEST}`);
+    if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`it nests deeper than ${MAX_JSON_DEPTH}`);
   }
 }
 

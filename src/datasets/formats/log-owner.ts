@@ -1,10 +1,8 @@
 /** Whose log a folder has: the manifest in the head of each segment says it. */
+import { MAX_MANIFEST_BYTES } from "../../base/file-limits.ts";
 import { MAGIC, SECTION_BYTES } from "../../storage/format/section.ts";
 import { decodeTagged } from "../../storage/untagged.ts";
 import { openedIfThere, type SourceFile, type SourceFolder } from "./sources/source.ts";
-
-/** A manifest with a large spec has some kilobytes. */
-const MOST_BYTES = 1 << 20;
 
 /** By the oldest segment that says it. What none says is left to the Replay's opener, which says what is wrong with it. @param paths of segments, oldest first */
 export async function ownerIn(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
@@ -23,7 +21,7 @@ export async function logOwner(segment: SourceFile): Promise<"replay" | "recordi
   if (segment.size < from) return undefined;
   const begin = await segment.read(0, from);
   const bytes = new DataView(begin.buffer, begin.byteOffset).getUint32(MAGIC.length + 8, true);
-  if (bytes > Math.min(MOST_BYTES, segment.size - from)) return undefined;
+  if (bytes > Math.min(MAX_MANIFEST_BYTES, segment.size - from)) return undefined;
   try {
     const { about } = decodeTagged(await segment.read(from, bytes)) as { readonly about?: { readonly content?: unknown } };
     return about?.content === "recording" ? "recording" : "replay";

@@ -1,4 +1,5 @@
 /** A dataset of any format that is read here: which one it is shows in what is there. */
+import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
@@ -11,7 +12,7 @@ import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
 import type { RecordingOptions } from "./recording/open-recording.ts";
 import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
-import { MAX_BYTES, type Source, sourceOf } from "./sources/open-source.ts";
+import { type Source, sourceOf } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
@@ -79,7 +80,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Format])[] = [
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
-  const { signal, fetch, maxBytes = MAX_BYTES } = options;
+  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
   const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
   const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
   const open = (await OPENERS[format]()) as Opener;

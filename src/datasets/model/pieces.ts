@@ -22,7 +22,7 @@ export interface PieceOptions {
 /** How many steps go by before somebody asks whether to go on. */
 const PATIENCE = 1024;
 /** A piece has no more bytes than this and one step's, where it is not to be all of the episode. */
-const MAX_BYTES = 2 ** 24;
+const PIECE_BYTES = 2 ** 24;
 
 /**
  * Columns of the right form are cut without a copy; steps one by one are checked and copied. No piece for no steps.
@@ -51,7 +51,7 @@ export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode,
   const full = (value: unknown): boolean => {
     if (step % PATIENCE === 0) signal?.throwIfAborted();
     collector.add(value, { episode, step: step++ });
-    return collector.length >= max || (max !== Infinity && collector.bytes >= MAX_BYTES);
+    return collector.length >= max || (max !== Infinity && collector.bytes >= PIECE_BYTES);
   };
   const taken = (): Piece => {
     const piece = { ...collector.take(), from };

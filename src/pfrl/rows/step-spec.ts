@@ -1,6 +1,6 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
-import { MAX_DEPTH } from "../../base/limits.ts";
+import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { bool, f64, i64 } from "../../schema/constructors.ts";
 import { dtypeOf, isDtype } from "../../schema/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../schema/infer.ts";
@@ -105,10 +105,10 @@ export function alike(a: PartSpec, b: PartSpec): boolean {
 
 /** A part of a spec that was given: a copy that nobody changes. @throws TypeError, RangeError */
 function givenIn(part: string, spec: PartSpec): PartSpec {
-  const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_DEPTH;
+  const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_NEST_DEPTH;
   return zip([spec], isEnd, ([leaf], keys) => {
     const path = [part, ...keys];
-    if (keys.length >= MAX_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_DEPTH} deep`, leaf);
+    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_NEST_DEPTH} deep`, leaf);
     if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path.join(".")}`, "a leaf, an object or an array", leaf);
     if (isObject(leaf)) return object();
     checked(path, leaf as RowLeaf);

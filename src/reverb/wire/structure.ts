@@ -1,5 +1,5 @@
 /** Nested structures of specs, out of bytes: TensorFlow's StructuredValue, of which signatures are made. */
-import { MAX_DEPTH } from "../../base/limits.ts";
+import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { type BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readShape, type ShapeMessage } from "./tensor.ts";
 
@@ -16,7 +16,7 @@ export type Structure =
 const NONE: Structure = { kind: "none" };
 
 export function readStructure(reader: BytesReader, depth = 0): Structure {
-  if (depth > MAX_DEPTH) throw reader.wrong(`a signature is nested more than ${MAX_DEPTH} deep`);
+  if (depth > MAX_NEST_DEPTH) throw reader.wrong(`a signature is nested more than ${MAX_NEST_DEPTH} deep`);
   const outer = reader.enter();
   let found: Structure = NONE;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {

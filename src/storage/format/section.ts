@@ -3,7 +3,8 @@
  *
  *   "REPRISE1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
  */
-import { MAX_BYTES, type SectionMemory } from "../../memory/section-memory.ts";
+import { MAX_SECTION_BYTES } from "../../base/limits.ts";
+import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
@@ -75,7 +76,8 @@ export class SectionParser {
     const at = base + this.#at;
     const bytes = view.getUint32(at + 8, true);
     const size = SECTION_BYTES + bytes;
-    if (size > left || bytes > MAX_BYTES) return this.#fails(`a section of ${bytes} bytes${size > left ? ` where ${left - SECTION_BYTES} are left` : ""}`);
+    if (size > left || bytes > MAX_SECTION_BYTES)
+      return this.#fails(`a section of ${bytes} bytes${size > left ? ` where ${left - SECTION_BYTES} are left` : ""}`);
     this.need = size;
     if (this.waiting < size) return false;
     this.crc = view.getUint32(at + 12, true);

@@ -1,10 +1,10 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
-
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
+import { MAX_SECTION_BYTES } from "../../base/limits.ts";
 import { attempt, ioError } from "../../files/attempt.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
-import { MAX_BYTES, type SectionMemory } from "../../memory/section-memory.ts";
+import type { SectionMemory } from "../../memory/section-memory.ts";
 import { MAGIC, numberBytes, SECTION_BYTES, summed } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
@@ -106,7 +106,8 @@ export class SegmentWriter {
     const size = this.#waiting + SECTION_BYTES + length;
     const at = this.#start + this.#waiting;
     if (this.#start + size > memory.u8.length) {
-      if (size > MAX_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MAX_BYTES}`);
+      if (size > MAX_SECTION_BYTES)
+        throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MAX_SECTION_BYTES}`);
       memory.reserve(PAGE + size);
     }
     const { u8 } = memory;

@@ -1,5 +1,5 @@
 /** An HDF5 file: groups, datasets that are read by rows, attributes. */
-
+import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -15,9 +15,6 @@ import type { H5wasm } from "./package.ts";
 
 /** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
 const FILTERS = [1, 2, 3, 5, 6];
-
-/** Groups within groups: what is deeper leads in a circle. */
-const MAX_DEPTH = 16;
 
 /** Of its own errors; its stack has room for many more. */
 const MAX_THROWN = 100;
@@ -85,7 +82,7 @@ export class Hdf5File {
     const entry = await this.entry(path);
     if (entry === undefined) throw new RldsError("CORRUPT", `the file has no ${path}`, { file: this.name });
     if (entry === "dataset") return this.column(path);
-    if (depth === MAX_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MAX_DEPTH} at ${path}`, { file: this.name });
+    if (depth === MAX_GROUP_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`, { file: this.name });
     const nodes = new Map<string, ColumnTree>();
     for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
     const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));

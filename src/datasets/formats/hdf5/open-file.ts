@@ -1,10 +1,10 @@
 /** From a source to the HDF5 file in it. */
-
 import { integer } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
@@ -27,7 +27,11 @@ export interface FoundHdf5 {
  * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch, h5wasm }: Hdf5Options): Promise<FoundHdf5> {
+export async function openHdf5(
+  from: Source,
+  names: readonly string[],
+  { signal, maxBytes = MAX_SOURCE_BYTES, fetch, h5wasm }: Hdf5Options,
+): Promise<FoundHdf5> {
   integer("maxBytes", maxBytes, 1);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };

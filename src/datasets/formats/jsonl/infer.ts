@@ -1,12 +1,12 @@
 /** What a value of JSON is, as a spec. */
+import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
 const WORDS = /^(NaN|-?Infinity|-0)$/;
-const DEEPEST = 32;
 
 /** Numbers are of the given dtype, lists that are no lists of the same things are tuples. Undefined for null, and what is too deep. */
 export function inferred(value: unknown, numbers: "f32" | "f64", depth = 0): StepSpec | undefined {
-  if (depth > DEEPEST || value === null || value === undefined) return undefined;
+  if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
   if (typeof value === "number" || (typeof value === "string" && WORDS.test(value))) return { dtype: numbers, shape: [] };
   if (typeof value === "boolean") return { dtype: "bool", shape: [] };
   if (typeof value === "string") return { dtype: "string", shape: [] };

@@ -1,6 +1,6 @@
 /** Lines of JSON as datasets: our own form, and what others write. */
-
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -10,7 +10,7 @@ import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { inferred } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
@@ -38,7 +38,7 @@ const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const source = await sourceOf(from, { signal, maxBytes, fetch });

@@ -1,12 +1,11 @@
 /** A spec that a file says, looked at before anything is made of it. */
-
+import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { checkLeaves } from "../leaf-count.ts";
 
-const DEEPEST = 32;
 const MAX_ELEMENTS = 2 ** 31;
 
 /** @throws RldsError CORRUPT, UNSUPPORTED */
@@ -18,7 +17,7 @@ export function specFromJson(value: unknown, file: string): StepSpec {
 
 function specOf(value: unknown, file: string, depth: number): StepSpec {
   const wrong = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
-  if (typeof value !== "object" || value === null || depth > DEEPEST) throw wrong("is no spec");
+  if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw wrong("is no spec");
   if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
   const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specOf(part, file, depth + 1)]));

@@ -1,6 +1,6 @@
 /** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
-
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -10,7 +10,7 @@ import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { plainEpisodes } from "../parquet/plain-episodes.ts";
 import { plainForm } from "../parquet/plain-form.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { type ListedEpisode, listedEpisodes, tasksOf } from "./episode-list.ts";
 import { frameMapping, frameSpec, imageLeaves } from "./frame-form.ts";
@@ -38,7 +38,7 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
-  const { images: wanted = "decode", terminal, fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { images: wanted = "decode", terminal, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   if (!["decode", "bytes"].includes(wanted)) throw mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
   if (terminal !== undefined && !["success", "done", "never"].includes(terminal))
     throw mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);

@@ -1,10 +1,8 @@
 /** What Minari says of a dataset, or of an episode, in metadata.json. */
+import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
-
-/** More is no description. */
-const MAX_BYTES = 2 ** 26;
 
 /** @throws RldsError CORRUPT; an absent file is none */
 export async function metadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
@@ -14,7 +12,8 @@ export async function metadataOf(folder: SourceFolder, name: string): Promise<{ 
   });
   if (file === undefined) return {};
   try {
-    if (file.size > MAX_BYTES) throw new RldsError("CORRUPT", `metadata takes at most ${MAX_BYTES} bytes, this file ${file.size}`, { file: name });
+    if (file.size > MAX_METADATA_BYTES)
+      throw new RldsError("CORRUPT", `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`, { file: name });
     return parsed(new TextDecoder().decode(await file.read(0, file.size)), name);
   } finally {
     await file.close();

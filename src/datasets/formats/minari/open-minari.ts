@@ -1,5 +1,6 @@
 /** Minari's datasets: an HDF5 group an episode, or a table of Parquet, and metadata.json beside them. */
 import { integer, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
@@ -11,7 +12,7 @@ import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transi
 import { type FoundHdf5, type Hdf5Options, openHdf5 } from "../hdf5/open-file.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
-import { MAX_BYTES, sourceOf } from "../sources/open-source.ts";
+import { sourceOf } from "../sources/open-source.ts";
 import { openedIfThere, type SourceFolder } from "../sources/source.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import { type Space, spaceOf, withPixels } from "./images.ts";
@@ -60,7 +61,7 @@ const METADATA = "metadata.json";
 
 /** The Parquet form; undefined where there are no metadata of Minari's. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
 async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
-  const { signal, fetch, maxBytes = MAX_BYTES, infos = false } = options;
+  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, infos = false } = options;
   const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
   if (folder === undefined) return undefined;
   const base = await baseOf(folder);

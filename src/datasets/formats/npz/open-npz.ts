@@ -1,6 +1,6 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
-
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -16,7 +16,7 @@ import { checkLeafCount } from "../leaf-count.ts";
 import { later, none, once } from "../once.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { Room } from "../room.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
 import { storedColumn } from "./stored-column.ts";
@@ -48,7 +48,7 @@ interface Plan {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  const { finalObservation = "rlds", maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
@@ -124,7 +124,7 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
   const clash = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
   for (const [path, column] of arrays) {
     const keys = path.split("/");
-    if (keys.length > 16) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
+    if (keys.length > MAX_GROUP_DEPTH) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {

@@ -1,12 +1,12 @@
 /** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
-
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { later, none, once } from "../once.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import { type FoundSource, inOrder, type SourceFile } from "../sources/source.ts";
 import type { ColumnNames } from "./columns.ts";
 import { mappingOf } from "./mapping.ts";
@@ -37,7 +37,7 @@ const OPTIONS = "columns, fetch, signal, maxBytes";
  * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
-  const { columns = {}, fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { columns = {}, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await sourceOf(from, { signal, fetch, maxBytes });

@@ -1,4 +1,5 @@
 /** Thrift's compact protocol, read with care: no length is believed that the bytes left cannot hold, and nothing nests without end. */
+import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
@@ -6,8 +7,6 @@ export type ThriftValue = number | bigint | boolean | Uint8Array | readonly Thri
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }
-
-const DEEPEST = 24;
 
 /** Throws RangeError for bytes that are no struct: the caller knows the file's name. */
 export class Thrift {
@@ -22,7 +21,7 @@ export class Thrift {
   }
 
   struct(depth = 0): ThriftStruct {
-    if (depth > DEEPEST) throw new RangeError("structs nest too deeply");
+    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("structs nest too deeply");
     const fields: { [field: number]: ThriftValue } = {};
     for (let field = 0; ; ) {
       const head = this.#byte();
@@ -50,7 +49,7 @@ export class Thrift {
   }
 
   #list(depth: number): readonly ThriftValue[] {
-    if (depth > DEEPEST) throw new RangeError("lists nest too deeply");
+    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("lists nest too deeply");
     const head = this.#byte();
     const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
     // Each element has a byte at least.

@@ -1,5 +1,6 @@
 /** Recordings of reprise/record as datasets. */
 import { integer, onlyKeys, ReplayError } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { ready } from "../../../files/builtins.ts";
 import type { Directory } from "../../../files/directory.ts";
@@ -10,7 +11,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import { episodesOf } from "./episodes.ts";
 import { type Listing, listed } from "./listed.ts";
 import { PendingFrames } from "./read-frames.ts";
@@ -52,7 +53,7 @@ const METADATA: { readonly [name: string]: StepSpec } = {
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
-  const { maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
   integer("maxBytes", maxBytes, 1);
   await ready;
   const read = async () => {

@@ -1,8 +1,9 @@
 /** Journals and snapshots of a Replay as datasets. */
 import { integer, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import type { RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { ReplayOpenOptions } from "./stored-replay.ts";
 
 /**
@@ -21,7 +22,7 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
  * LOCKED where the owner makes and removes files all the time
  */
 export async function openReplay<S = RldsStep>(from: Source, options: ReplayOpenOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_BYTES, ...rest } = onlyKeys("options", options, "transition, module, fetch, signal, maxBytes");
+  const { maxBytes = MAX_SOURCE_BYTES, ...rest } = onlyKeys("options", options, "transition, module, fetch, signal, maxBytes");
   integer("maxBytes", maxBytes, 1);
   // It brings WebAssembly, which no other format needs.
   const { replayReader } = await import("./replay-reader.ts");

@@ -1,6 +1,6 @@
 /** What a reader may be given, whatever it is. */
-
 import { mustBe } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
@@ -32,11 +32,10 @@ export interface SourceOptions {
   readonly maxBytes?: number;
 }
 
-export const MAX_BYTES = 2 ** 30;
 const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, or a SourceFile or SourceFolder";
 
 /** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
-export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_BYTES }: SourceOptions = {}): Promise<FoundSource> {
+export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions = {}): Promise<FoundSource> {
   signal?.throwIfAborted();
   const path = pathOf(from);
   if (path !== undefined) return nodeSource(path);

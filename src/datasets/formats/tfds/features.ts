@@ -1,5 +1,5 @@
 /** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
-
+import { MAX_FEATURE_DEPTH } from "../../../base/file-limits.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -28,9 +28,6 @@ const TYPES: { readonly [name: string]: NumberType | "text" } = {
   ...{ float16: "f16", bfloat16: "bf16", string: "text", object: "text" },
 };
 
-/** No dataset is nested deeper. */
-const DEEPEST = 64;
-
 /** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */
 export function featuresOf(json: Json): Feature {
   const found = feature(json, "", 0);
@@ -45,7 +42,7 @@ function leafCount(found: Feature): number {
 
 function feature(json: Json, path: string, depth: number): Feature {
   const at = path || "the dataset";
-  if (depth > DEEPEST) throw new RldsError("CORRUPT", `feature ${at} must be nested at most ${DEEPEST} deep`, { file: FEATURES });
+  if (depth > MAX_FEATURE_DEPTH) throw new RldsError("CORRUPT", `feature ${at} must be nested at most ${MAX_FEATURE_DEPTH} deep`, { file: FEATURES });
   const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of feature ${at}`, FEATURES);
   const content = contentOf(json, at);
   const each = (features: Json) => {

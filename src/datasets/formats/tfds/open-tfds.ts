@@ -1,12 +1,12 @@
 /** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
-
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import { inside, type SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
 import { EpisodeForm } from "./episodes.ts";
@@ -34,7 +34,7 @@ const OPTIONS = "split, text, images, fetch, signal, maxBytes";
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
-  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   word("text", text, ["string", "bytes"]);
   word("images", images, ["decode", "bytes"]);
   integer("maxBytes", maxBytes, 1);
