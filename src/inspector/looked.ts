@@ -1,4 +1,5 @@
 /** What an inspector looks at in one table: a sample of its items, their ages, its episodes; one item; what a draw would give. O(sample) each. */
+import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
 import { MOST, Probe, type Seen } from "../batch/probe.ts";
 import { BLOCKED_BY } from "../batch/sample.ts";
@@ -218,16 +219,7 @@ export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   }
 }
 
-/** Arrays of one kind as one. */
+/** Arrays of one class as one, without a copy if there is one. */
 function joined(pieces: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
-  const [first] = pieces;
-  if (first === undefined || pieces.length === 1) return first ?? [];
-  if (Array.isArray(first)) return (pieces as unknown[][]).flat();
-  const whole = new (first.constructor as new (n: number) => Float64Array)(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces as Float64Array[]) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return pieces.length > 1 ? concatArrays(pieces) : (pieces[0] ?? []);
 }

@@ -1,4 +1,5 @@
 /** What an inspector has been told, as it is shown: the newest survey, the samples of the last few together, the episodes so far. */
+import { setAll, totalLength } from "../base/bytes.ts";
 import type { Episode, Sample, Survey } from "./survey.ts";
 
 /** Samples of so many surveys are shown together: one alone is coarse. */
@@ -77,11 +78,5 @@ export function merged(old: readonly Episode[], found: readonly Episode[], most 
 }
 
 function chained(parts: readonly ArrayLike<number>[]): Float64Array {
-  const whole = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return setAll(new Float64Array(totalLength(parts)), parts);
 }

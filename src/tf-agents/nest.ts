@@ -1,8 +1,7 @@
 /** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
-
+import { concatArrays } from "../base/bytes.ts";
 import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
-import type { ArrayOf, Dtype } from "../schema/dtype.ts";
 import { zip } from "../schema/nest.ts";
 
 /** What `each` makes of the columns at the same place of some nests, nested as the first. */
@@ -63,22 +62,8 @@ export function concat(nests: readonly unknown[]): unknown {
         throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
       rows += column.shape[0] as number;
     }
-    return new Column(joined(columns.map((column) => column.data)), [rows, ...rest]);
+    return new Column(concatArrays(columns.map((column) => column.data)), [rows, ...rest]);
   });
-}
-
-/** Arrays of one class behind each other: typed ones, or those of text. */
-export function joined(parts: readonly Column["data"][]): Column["data"] {
-  const [first] = parts as readonly [Column["data"]];
-  if (Array.isArray(first)) return (parts as readonly unknown[]).flat() as never;
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const all = new (first.constructor as new (length: number) => ArrayOf<Dtype>)(length);
-  let to = 0;
-  for (const part of parts) {
-    all.set(part as never, to);
-    to += part.length;
-  }
-  return all;
 }
 
 /** The first dimension of a nest's columns: rows of a batch, steps of a sequence. */

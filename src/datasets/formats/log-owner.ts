@@ -1,4 +1,5 @@
 /** Whose log a folder has: the manifest in the head of each segment says it. */
+import { dataView } from "../../base/bytes.ts";
 import { MAX_MANIFEST_BYTES } from "../../base/file-limits.ts";
 import { MAGIC, SECTION_BYTES } from "../../storage/format/section.ts";
 import { decodeTagged } from "../../storage/untagged.ts";
@@ -20,7 +21,7 @@ export async function logOwner(segment: SourceFile): Promise<"replay" | "recordi
   const from = MAGIC.length + SECTION_BYTES;
   if (segment.size < from) return undefined;
   const begin = await segment.read(0, from);
-  const bytes = new DataView(begin.buffer, begin.byteOffset).getUint32(MAGIC.length + 8, true);
+  const bytes = dataView(begin).getUint32(MAGIC.length + 8, true);
   if (bytes > Math.min(MAX_MANIFEST_BYTES, segment.size - from)) return undefined;
   try {
     const { about } = decodeTagged(await segment.read(from, bytes)) as { readonly about?: { readonly content?: unknown } };

@@ -12,7 +12,7 @@
  *   RANDOM      │ 32 bytes                                          │ the random state alone
  *   CLEAR       │                                                   │ everything before it is gone
  */
-
+import { dataView } from "../../base/bytes.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
@@ -63,7 +63,7 @@ export const NOTHING: Uint8Array = new Uint8Array(0);
 
 /** Gives a section to a sink. @throws ReplayError CORRUPT for what is none of these */
 export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Array): void {
-  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const view = dataView(payload);
   const sized = (bytes: number) => {
     if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
   };

@@ -1,4 +1,5 @@
 /** Messages in a stream of bytes: each behind a byte that says whether it is compressed, and four with its length. */
+import { concat } from "../../base/bytes.ts";
 
 /** Bytes before a message. */
 export const HEAD = 5;
@@ -41,7 +42,7 @@ export class FrameReader {
     this.#add(bytes);
     this.#have += bytes.length;
     if (this.#have < this.#want) return undefined;
-    const all = this.#parts.length === 1 ? (this.#parts[0] as Uint8Array) : joined(this.#parts, this.#have);
+    const all = this.#parts.length === 1 ? (this.#parts[0] as Uint8Array) : concat(this.#parts);
     let at = 0;
     for (;;) {
       const left = all.length - at;
@@ -67,18 +68,8 @@ export class FrameReader {
     let last = bytes;
     for (let before = this.#parts.at(-1); before !== undefined && last.length < SMALL && before.length <= last.length; before = this.#parts.at(-1)) {
       this.#parts.pop();
-      last = joined([before, last], before.length + last.length);
+      last = concat([before, last]);
     }
     this.#parts.push(last);
   }
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const all = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

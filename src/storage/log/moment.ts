@@ -4,6 +4,7 @@
  * The newest segment is looked at first: what it knows of older ones is in them already, and they no longer change. Only three things may be ahead of what was seen: a
  * seal, which says that there is a later segment; that later segment; and what is given back, whose file is gone.
  */
+import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
 import { SEAL, SEGMENT } from "../../base/kinds.ts";
 import { MAGIC, NUMBER_BYTES, SECTION_BYTES } from "../format/section.ts";
@@ -170,8 +171,7 @@ function* look(files: LogFiles, segment: number): Steps<number | undefined> {
 }
 
 function* read(files: LogFiles, segment: number, at: number, length: number): Steps<DataView> {
-  const { buffer, byteOffset, byteLength } = (yield files.read(fileOf(segment), at, length)) as unknown as Uint8Array;
-  return new DataView(buffer, byteOffset, byteLength);
+  return dataView((yield files.read(fileOf(segment), at, length)) as unknown as Uint8Array);
 }
 
 /** Whether a segment ends with a SEAL. Its checksum is looked at where it counts. */

@@ -2,7 +2,7 @@
  * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; ids and flags are here.
  * Writers check and stage the steps; they are lent the streams that they go on with.
  */
-
+import { concatArrays } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -10,7 +10,6 @@ import type { StreamSet } from "../../memory/streams.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { Writer } from "../../tables/writer.ts";
-import { joined } from "../nest.ts";
 import type { Windows } from "../windows.ts";
 import type { Batch } from "./frames.ts";
 
@@ -314,5 +313,5 @@ function pickRows(values: unknown, rows: number, targets: readonly Target[]): un
   }
   const array = values as Float32Array;
   const each = array.length / rows;
-  return joined(targets.map(({ row }) => array.slice(row * each, (row + 1) * each)));
+  return concatArrays(targets.map(({ row }) => array.slice(row * each, (row + 1) * each)));
 }

@@ -1,12 +1,12 @@
 /** What TF-Agents' Python buffers have in common: the last items in a row, drawn without an info beside them. */
-
+import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import type { Dataset } from "../../batch/elements.ts";
 import { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
-import { joined, mapColumns } from "../nest.ts";
+import { mapColumns } from "../nest.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 import { internalsOf, TFUniformReplayBuffer, type UniformInternals } from "./uniform-replay-buffer.ts";
 
@@ -88,5 +88,5 @@ export class PyItems<S extends Spec> {
 /** A column [1, T, …] that begins with its `from`-th step. */
 function turned({ data, shape }: Column, from: number): Column {
   const at = (from * data.length) / (shape[1] as number);
-  return new Column(joined([data.slice(at), data.slice(0, at)]), [...shape]);
+  return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }

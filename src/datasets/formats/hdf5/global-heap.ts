@@ -1,4 +1,5 @@
 /** HDF5's global heaps, where texts and bytes of any length are. The library goes around in one that is damaged without an end: it must not see such a one. */
+import { dataView } from "../../../base/bytes.ts";
 
 const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL
 const HEAD = 16;
@@ -18,10 +19,10 @@ export function heapsIn(bytes: Uint8Array): number[] {
 /** Whether the objects of a heap come to its size, one behind the other. One whose head is none is left to the library, which sees that. */
 export function isWalkable(at: number, size: number, read: (at: number, length: number) => Uint8Array): boolean {
   if (at + HEAD > size) return true;
-  const head = viewOf(read(at, HEAD));
+  const head = dataView(read(at, HEAD));
   const length = Number(head.getBigUint64(8, true));
   if (head.getUint8(4) !== 1 || length > size - at) return true;
-  const heap = viewOf(read(at, length));
+  const heap = dataView(read(at, length));
   for (let p = HEAD; p + HEAD <= length; ) {
     const bytes = Number(heap.getBigUint64(p + 8, true));
     // The free rest has the number 0, and counts its own head.
@@ -31,5 +32,3 @@ export function isWalkable(at: number, size: number, read: (at: number, length: 
   }
   return true;
 }
-
-const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

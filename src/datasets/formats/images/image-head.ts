@@ -1,4 +1,5 @@
 /** What an image says of itself before it is decoded. */
+import { dataView } from "../../../base/bytes.ts";
 
 export interface ImageHead {
   readonly format: "png" | "jpeg";
@@ -20,7 +21,7 @@ export function imageHead(bytes: Uint8Array): ImageHead {
 const PNG_CHANNELS: { readonly [colour: number]: number } = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
 function pngHead(bytes: Uint8Array): ImageHead {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataView(bytes);
   if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with its head");
   const channels = PNG_CHANNELS[bytes[25] as number];
   if (channels === undefined) throw new Error(`the PNG has the colour type ${bytes[25]}, which there is not`);

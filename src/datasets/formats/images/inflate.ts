@@ -1,5 +1,6 @@
 /** zlib streams whose size is known beforehand, or bounded. */
 import { Unzlib, unzlibSync } from "fflate";
+import { dataView } from "../../../base/bytes.ts";
 
 /** Of 16 KiB no more than 16 MiB can come. */
 const SLICE = 1 << 14;
@@ -8,8 +9,7 @@ const SLICE = 1 << 14;
 export function inflated(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const whole = bytes.length <= SLICE ? atOnce(bytes, size) : inSlices(bytes, size);
   if (whole.length !== size) throw wrong(size, whole.length);
-  if (adler32(whole) !== new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 4))
-    throw new Error("the checksum of the compressed bytes does not fit");
+  if (adler32(whole) !== dataView(bytes).getUint32(bytes.length - 4)) throw new Error("the checksum of the compressed bytes does not fit");
   return whole;
 }
 

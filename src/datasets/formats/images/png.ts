@@ -1,5 +1,6 @@
 /** PNG by fast-png: a piece that is loaded where a dataset has images. */
 import { convertIndexedToRgb, decode } from "fast-png";
+import { concat, dataView, totalLength } from "../../../base/bytes.ts";
 import type { ImageHead } from "./image-head.ts";
 import { inflate } from "./inflate.ts";
 
@@ -36,19 +37,11 @@ function chunksOf(bytes: Uint8Array): { pixels: Uint8Array; compressed: number }
     if (type === IDAT) compressed += to - from - 12;
     if (KEPT.has(type)) kept.push(bytes.subarray(from, to));
   }
-  const size = kept.reduce((sum, part) => sum + part.length, 0);
-  if (size === bytes.length) return { pixels: bytes, compressed };
-  const pixels = new Uint8Array(size);
-  let at = 0;
-  for (const part of kept) {
-    pixels.set(part, at);
-    at += part.length;
-  }
-  return { pixels, compressed };
+  return { pixels: totalLength(kept) === bytes.length ? bytes : concat(kept), compressed };
 }
 
 function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to: number }> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataView(bytes);
   for (let from = 8; from + 12 <= bytes.length; ) {
     const to = from + 12 + view.getUint32(from);
     if (to > bytes.length) throw new Error("the PNG was cut off");
@@ -59,13 +52,7 @@ function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to:
 
 function inflateAll(bytes: Uint8Array, max: number): void {
   const parts = [...chunks(bytes)].filter(({ type }) => type === IDAT).map(({ from, to }) => bytes.subarray(from + 8, to - 4));
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  inflate(whole, max);
+  inflate(concat(parts), max);
 }
 
 /** Grey becomes colour, and alpha comes or goes, as TensorFlow does it. */

@@ -1,5 +1,5 @@
 /** What the elements of NumPy's arrays are, by its names for them. */
-
+import { dataView } from "../../../base/bytes.ts";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -52,7 +52,7 @@ function texts(bytes: Uint8Array, width: number, decode: (bytes: Uint8Array) => 
 }
 
 function utf32(bytes: Uint8Array): string {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataView(bytes);
   let text = "";
   for (let i = 0; i < bytes.length; i += 4) {
     const point = view.getUint32(i, true);

@@ -1,5 +1,5 @@
 /** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
-
+import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -53,7 +53,7 @@ export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint
       elements.add(piece);
       continue;
     }
-    held = joined(held, piece);
+    held = concat([held, piece]);
     header = headerOf(held, array);
     if (header === undefined) continue;
     elements = elementsOf(header, array);
@@ -71,7 +71,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corrupt(array, "is no array of NumPy's: it begins otherwise");
   const version = bytes[6] as number;
   if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataView(bytes);
   const from = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
   const begin = from + length;
@@ -115,13 +115,6 @@ function elementsOf(header: Header, array: NpyFile): Elements {
 
 export function corrupt({ file, name }: NpyFile, what: string): RldsError {
   return new RldsError("CORRUPT", `${name} ${what}`, { file });
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -1,4 +1,5 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
+import { dataView } from "../../../base/bytes.ts";
 import { turn } from "../../model/pass.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -27,7 +28,7 @@ const MAX_COMMENT = 65535;
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
   const { entries, size, at } = await directory(file);
   if (size > maxBytes || at + size > file.size) throw corrupt(file, at, `the archive's directory has ${size} bytes, the file ${file.size}`);
-  const view = viewOf(await file.read(at, size));
+  const view = dataView(await file.read(at, size));
   const found: ZipEntry[] = [];
   for (let p = 0; found.length < entries; ) {
     if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
@@ -102,7 +103,7 @@ export async function beginOf(file: SourceFile, { name, method, compressed, size
   // Nothing deflates to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64) throw corrupt(file, at, `${name} cannot have ${size} bytes in ${compressed}`);
   if (at + 30 > file.size) throw corrupt(file, at, `${name} is behind the file's end`);
-  const local = viewOf(await file.read(at, 30));
+  const local = dataView(await file.read(at, 30));
   if (local.getUint32(0, true) !== LOCAL) throw corrupt(file, at, `${name} does not begin where the archive's directory says`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (begin + compressed > file.size) throw corrupt(file, at, `${name} goes on behind the file's end`);
@@ -129,7 +130,7 @@ async function inflater(wrong: () => RldsError): Promise<(slice: Uint8Array, las
 async function directory(file: SourceFile): Promise<{ entries: number; size: number; at: number }> {
   const length = Math.min(file.size, MAX_COMMENT + 22 + 20);
   const from = file.size - length;
-  const tail = viewOf(await file.read(from, length));
+  const tail = dataView(await file.read(from, length));
   let p = length - 22;
   while (p >= 0 && tail.getUint32(p, true) !== END) p--;
   if (p < 0) throw corrupt(file, from, "the file is no zip archive, or its end is missing");
@@ -137,7 +138,7 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return short;
   const at64 = number(tail, p - 12);
   if (at64 + 56 > file.size) throw corrupt(file, from + p - 20, "the archive's end of 64 bits is behind the file's end");
-  const end = viewOf(await file.read(at64, 56));
+  const end = dataView(await file.read(at64, 56));
   if (end.getUint32(0, true) !== END_64) throw corrupt(file, at64, "the archive's end of 64 bits is not there");
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
@@ -157,7 +158,6 @@ function long(extra: DataView, values: number[]): number[] {
 }
 
 const number = (view: DataView, at: number) => Number(view.getBigUint64(at, true));
-const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 const corrupt = (file: SourceFile, offset: number, message: string) => new RldsError("CORRUPT", message, { file: file.name, offset });
 
 const TABLE = Int32Array.from({ length: 256 }, (_, n) => {

@@ -1,4 +1,5 @@
 /** One column of one row group: its pages, checked before they are decoded. */
+import { dataView } from "../../../base/bytes.ts";
 import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
 import { zeros } from "../../../schema/dtype.ts";
 import { fromHalf } from "../half.ts";
@@ -95,7 +96,7 @@ function* pagesOf(
 
 function pageOf(body: Uint8Array, about: ThriftStruct, { lists, maxDefinition }: FileColumn, packages: Hyparquet): Page {
   const entries = numberAt(about, 1);
-  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  const view = dataView(body);
   let at = 0;
   const levels = (max: number, encoding: number): Uint8Array | undefined => {
     if (max === 0) return undefined;
@@ -148,7 +149,7 @@ function runs<A extends Uint8Array | Uint32Array>(
   // A byte behind the end may be looked at, though never used.
   const padded = new Uint8Array(bytes.length + 4);
   padded.set(bytes);
-  readRleBitPackedHybrid({ view: new DataView(padded.buffer), offset: 0 }, width, into, bytes.length);
+  readRleBitPackedHybrid({ view: dataView(padded), offset: 0 }, width, into, bytes.length);
   for (let i = 0; i < count; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
   return into;
 }
@@ -165,7 +166,7 @@ function decoded({ entries, encoding, definitions, bytes }: Page, dictionary: De
     const indices = runs(bytes.subarray(1), bytes[0] as number, count, new Uint32Array(count), dictionary.length - 1, packages);
     return Array.from(indices, (index) => dictionary[index] as number);
   }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataView(bytes);
   if (encoding === RLE && physical === "BOOLEAN") return runs(bytes.subarray(4, 4 + view.getUint32(0, true)), 1, count, new Uint8Array(count), 1, packages);
   if (encoding === SPLIT) {
     if (count * (WIDTHS[physical] ?? typeLength) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
@@ -208,7 +209,7 @@ function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileC
   const width = physical === "BOOLEAN" ? 1 / 8 : physical === "BYTE_ARRAY" ? 4 : physical === "FIXED_LEN_BYTE_ARRAY" ? typeLength : (WIDTHS[physical] ?? 0);
   if (width === 0) throw new Unreadable(`it is of ${physical}`);
   if (Math.ceil(count * width) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataView(bytes);
   if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as Decoded;
   const values: Uint8Array[] = [];
   for (let i = 0, at = 0; i < count; i++) {

@@ -1,4 +1,5 @@
 /** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
+import { dataView } from "../../../base/bytes.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
@@ -43,10 +44,11 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
   const packages = await hyparquet();
   const corrupt = (message: string, offset?: number, cause?: unknown) => new RldsError("CORRUPT", message, { file: file.name, offset }, { cause });
   if (file.size < 12) throw corrupt(`the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
-  const tail = viewOf(await file.read(file.size - 8, 8));
+  const tail = dataView(await file.read(file.size - 8, 8));
   const magic = tail.getUint32(4, true);
   if (magic === ENCRYPTED) throw new RldsError("UNSUPPORTED", "the file is encrypted", { file: file.name });
-  if (magic !== MAGIC || viewOf(await file.read(0, 4)).getUint32(0, true) !== MAGIC) throw corrupt("the file does not begin and end with PAR1", file.size - 4);
+  if (magic !== MAGIC || dataView(await file.read(0, 4)).getUint32(0, true) !== MAGIC)
+    throw corrupt("the file does not begin and end with PAR1", file.size - 4);
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
   if (end < 4 || length > maxBytes) throw corrupt(`the footer has ${length} bytes, of a file of ${file.size}`, file.size - 8);
@@ -99,10 +101,6 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
 function reasonOf(cause: unknown): string {
   if (cause instanceof TypeError) return "a part of it is missing";
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function whole(value: unknown): number {

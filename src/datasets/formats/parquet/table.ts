@@ -1,5 +1,5 @@
 /** A column's values as the column of a step's leaf. */
-
+import { setAll, totalLength } from "../../../base/bytes.ts";
 import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
 import { zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
@@ -66,16 +66,7 @@ export function slice(data: ColumnData, size: number, from: number, to: number):
 /** Pieces one behind the other, in an array of their own. */
 export function joined(leaf: StepLeaf, pieces: readonly ColumnData[]): ColumnData {
   if (isText(leaf)) return pieces.flat() as ColumnData;
-  const all = zeros(
-    leaf.dtype as Dtype,
-    pieces.reduce((sum, piece) => sum + piece.length, 0),
-  ) as unknown as Float32Array;
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece as Float32Array, at);
-    at += piece.length;
-  }
-  return all as AnyArray;
+  return setAll(zeros(leaf.dtype as Dtype, totalLength(pieces)) as AnyArray, pieces);
 }
 
 /** Bytes that rows take, about. */

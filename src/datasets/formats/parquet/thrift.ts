@@ -1,4 +1,5 @@
 /** Thrift's compact protocol, read with care: no length is believed that the bytes left cannot hold, and nothing nests without end. */
+import { dataView } from "../../../base/bytes.ts";
 import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
@@ -16,7 +17,7 @@ export class Thrift {
 
   constructor(bytes: Uint8Array, at = 0) {
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = dataView(bytes);
     this.at = at;
   }
 

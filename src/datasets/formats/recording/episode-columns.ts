@@ -1,5 +1,5 @@
 /** The steps of one recorded episode as they come, into columns. */
-
+import { dataView } from "../../../base/bytes.ts";
 import { type AnyArray, DTYPES, type Dtype, type Numbered, zeros } from "../../../schema/dtype.ts";
 import type { RowForm } from "../../model/recording/row-form.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -43,7 +43,7 @@ export class EpisodeColumns {
       (this.#numbers[i] as Numbered).set(view, this.length * size);
     });
     let at = numberBytes;
-    const view = new DataView(row.buffer, row.byteOffset, row.byteLength);
+    const view = dataView(row);
     const taken = texts.map(({ size, path }) =>
       Array.from({ length: size }, () => {
         const bytes = at + HEAD <= row.length ? view.getUint32(at, true) : row.length;

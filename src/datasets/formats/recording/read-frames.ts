@@ -1,4 +1,5 @@
 /** Frames of a recording as pixels: as they stand in the rows, or in files beside. */
+import { dataView } from "../../../base/bytes.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
 import { FrameNames } from "../../model/recording/frame-files.ts";
 import type { FrameLeaf, RowForm } from "../../model/recording/row-form.ts";
@@ -53,7 +54,7 @@ export class PendingFrames {
       const leaf = this.#leaves[camera] as FrameLeaf;
       const name = (this.#names as FrameNames).of(episode, step, camera);
       if (said.length !== 8) throw new Error(`of the file ${name} ${said.length} bytes are told instead of 8`);
-      const view = new DataView(said.buffer, said.byteOffset);
+      const view = dataView(said);
       const size = view.getUint32(0, true);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;

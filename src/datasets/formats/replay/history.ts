@@ -2,7 +2,7 @@
  * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/record/row.ts), and how its episode goes on.
  * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
  */
-
+import { dataView } from "../../../base/bytes.ts";
 import { LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
@@ -155,7 +155,7 @@ export class JournalHistory {
         return;
       }
       if (kind !== ROWS && kind !== LINKS) return;
-      const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+      const view = dataView(payload);
       const from = at.from + SECTION_BYTES;
       if (kind === ROWS && id < this.#pools.length) this.#addFrames(this.#pools[id] as Records, view, segment, from);
       if (id !== this.#pools.length) return;

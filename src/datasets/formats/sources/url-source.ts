@@ -1,4 +1,5 @@
 /** Files behind URLs, read by ranges where the server knows them; where it does not, the whole file is kept. */
+import { concat } from "../../../base/bytes.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
@@ -138,11 +139,5 @@ async function gathered(response: Response, name: string, max: number, signal?: 
     signal?.throwIfAborted();
     throw new RldsError("IO", `the answer broke off after ${size} bytes`, { file: name }, { cause });
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return concat(chunks);
 }

@@ -2,6 +2,7 @@
  * TFRecord files. Of each record:
  *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │   little endian
  */
+import { dataView } from "../../../base/bytes.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { ReadAhead } from "../sources/read-ahead.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -74,7 +75,7 @@ export class TfRecords {
 }
 
 function u32(bytes: Uint8Array, at: number): number {
-  return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0, true);
+  return dataView(bytes, at, 4).getUint32(0, true);
 }
 
 /** Bytes of a record beside its data. */

@@ -1,11 +1,10 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
-
+import { concatArrays } from "../../../base/bytes.ts";
 import type { StepsOf } from "../../../batch/batch.ts";
 import { Column } from "../../../schema/column.ts";
 import type { RowLeaf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
-import { joined } from "../../../tf-agents/nest.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
 import { Collector } from "../../model/collector.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -58,6 +57,6 @@ export class TrajectoryWindows {
   }
 
   #column({ shape }: RowLeaf, i: number): Column {
-    return new Column(joined(this.#cached.map((values) => values[i] as Column["data"])), [this.#length, ...shape]);
+    return new Column(concatArrays(this.#cached.map((values) => values[i] as Column["data"])), [this.#length, ...shape]);
   }
 }
