@@ -35,6 +35,11 @@ export class ReplayError extends Error {
   }
 }
 
+/** The error for bytes that are not what their format says. @param where what was read, which begins the message @param what is wrong with it */
+export function corrupt(where: string, what: string): ReplayError {
+  return new ReplayError("CORRUPT", `${where}: ${what}`);
+}
+
 /** What kind of error it is: the code of a ReplayError, or of a system's. */
 export function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | null | undefined)?.code;

@@ -1,5 +1,5 @@
 /** Bytes as the value that they stand for (tags.ts). They may be anybody's: nothing is believed, and no name reaches a prototype. */
-import { ReplayError } from "../base/error.ts";
+import { corrupt, type ReplayError } from "../base/error.ts";
 import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { ARRAYS, TAG } from "./tags.ts";
 
@@ -135,6 +135,6 @@ class TagReader {
   }
 
   #corrupt(at: number, what: string): ReplayError {
-    return new ReplayError("CORRUPT", `a value is cut or altered at byte ${at}: ${what}`);
+    return corrupt(`a value is cut or altered at byte ${at}`, what);
   }
 }

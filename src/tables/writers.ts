@@ -1,6 +1,5 @@
 /** The open writers of a Replay: those of this run, and those that it was restored with, which a run finds again by their names. */
-
-import { ReplayError, show } from "../base/error.ts";
+import { corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { type ColumnSet, showAlike } from "../schema/columns.ts";
@@ -64,7 +63,7 @@ export class Writers {
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#named.has(name)))
-      throw new ReplayError("CORRUPT", `the list of writers contradicts itself: ${show(name)} is no name of one writer`);
+      throw corrupt("the list of writers contradicts itself", `${show(name)} is no name of one writer`);
     // An empty list of rules, or one lane, may be on purpose: it is not known any more.
     this.#left.set(this.#add(options, [], { createsItems: options.items.length === 0, isVector: true }), "");
   }

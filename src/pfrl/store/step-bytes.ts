@@ -1,6 +1,5 @@
 /** Steps as bytes, and what rows cannot hold behind them. */
-
-import { ReplayError } from "../../base/error.ts";
+import { corrupt, type ReplayError } from "../../base/error.ts";
 import { StepCodec } from "../../memory/step-codec.ts";
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 import type { RowValues } from "../rows/part.ts";
@@ -47,5 +46,5 @@ function recordOf(bytes: Uint8Array): RowValues {
 
 /** What was written by another program, or altered so that its checksum is right. */
 export function damaged(what: string): ReplayError {
-  return new ReplayError("CORRUPT", `the file was not written by this package: ${what}`);
+  return corrupt("the file was not written by this package", what);
 }

@@ -1,11 +1,13 @@
 /** The columns of an item, put together out of slices of chunks. */
-
-import { ReplayError } from "../../base/error.ts";
+import { corrupt, ReplayError } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import { zeros } from "../../schema/dtype.ts";
 import type { ColumnMessage, SliceMessage } from "../wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../wire/tensor.ts";
 import { bytesOf, readTensor, type Tensor } from "./tensors.ts";
+
+/** Every message of CORRUPT here begins so. */
+const INCOMPLETE = "an item cannot be put together";
 
 /** A column of an item. */
 export interface ItemColumn {
@@ -45,18 +47,18 @@ export class Chunks {
    */
   column({ slices, squeeze }: ColumnMessage): ItemColumn {
     const [first] = slices;
-    if (first === undefined) throw corrupt("a column has no slices");
+    if (first === undefined) throw corrupt(INCOMPLETE, "a column has no slices");
     const tensor = this.#tensor(first);
     const { dtype, shape } = tensor;
     if (slices.length === 1) {
       // Numbers are shown where they are, texts are copied.
       if (dtype === "string") this.#take(bytesOf(dtype, first.length * sizeOfStep(tensor)));
       const data = part(tensor, first);
-      if (squeeze && first.length !== 1) throw corrupt(`a column of ${first.length} steps cannot be squeezed`);
+      if (squeeze && first.length !== 1) throw corrupt(INCOMPLETE, `a column of ${first.length} steps cannot be squeezed`);
       const rest = shape.slice(1);
       return { dtype, column: new Column(data as Column["data"], squeeze ? rest : [first.length, ...rest]), isSqueezed: squeeze };
     }
-    if (squeeze) throw corrupt(`a column of ${slices.length} slices cannot be squeezed`);
+    if (squeeze) throw corrupt(INCOMPLETE, `a column of ${slices.length} slices cannot be squeezed`);
     return { dtype, column: this.#joined(tensor, slices), isSqueezed: false };
   }
 
@@ -70,7 +72,7 @@ export class Chunks {
       const tensor = this.#tensor(slice);
       tensors[i] = tensor;
       if (tensor.dtype !== dtype || !sameSteps(tensor.shape, shape))
-        throw corrupt(`a column has steps of ${dtype} [${rest}] and of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
+        throw corrupt(INCOMPLETE, `a column has steps of ${dtype} [${rest}] and of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
       mustHave(tensor, slice);
       steps += slice.length;
     }
@@ -91,17 +93,17 @@ export class Chunks {
 
   #tensor({ chunkKey, index }: SliceMessage): Tensor {
     const chunk = this.#chunks.get(chunkKey);
-    if (chunk === undefined) throw corrupt(`chunk ${chunkKey} did not come with it`);
+    if (chunk === undefined) throw corrupt(INCOMPLETE, `chunk ${chunkKey} did not come with it`);
     return chunk.tensors[index] ?? this.#read(chunk, index);
   }
 
   #read({ message: { key, tensors, deltaEncoded }, tensors: found }: OpenChunk, index: number): Tensor {
     const message: TensorMessage | undefined = tensors[index];
-    if (message === undefined) throw corrupt(`chunk ${key} has no tensor ${index}`);
+    if (message === undefined) throw corrupt(INCOMPLETE, `chunk ${key} has no tensor ${index}`);
     const read = readTensor(message, deltaEncoded, (bytes) => {
       this.#tensorBytes = this.#counted(this.#tensorBytes, bytes, "chunks");
     });
-    if (message.shape.length === 0) throw corrupt("a tensor has no dimension of time");
+    if (message.shape.length === 0) throw corrupt(INCOMPLETE, "a tensor has no dimension of time");
     found[index] = read;
     return read;
   }
@@ -136,7 +138,7 @@ function sizeOfStep({ shape }: Tensor): number {
 
 function mustHave({ shape }: Tensor, { offset, length }: SliceMessage): void {
   const steps = shape[0] as number;
-  if (offset < 0 || length < 1 || offset + length > steps) throw corrupt(`steps ${offset} to ${offset + length} are asked of a chunk of ${steps}`);
+  if (offset < 0 || length < 1 || offset + length > steps) throw corrupt(INCOMPLETE, `steps ${offset} to ${offset + length} are asked of a chunk of ${steps}`);
 }
 
 /** The elements of some steps; a view where there is one. */
@@ -148,8 +150,4 @@ function part(tensor: Tensor, slice: SliceMessage): Tensor["data"] {
   const each = sizeOfStep(tensor);
   const [from, to] = [offset * each, (offset + length) * each];
   return Array.isArray(data) ? data.slice(from, to) : (data.subarray(from, to) as Tensor["data"]);
-}
-
-function corrupt(why: string): ReplayError {
-  return new ReplayError("CORRUPT", `an item cannot be put together: ${why}`);
 }

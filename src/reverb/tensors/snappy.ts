@@ -2,7 +2,10 @@
  * Snappy's blocks: the length as a varint, then literals and copies of what stands before. A tag's lower two bits: 0 a literal, 1 to 3 a copy whose distance has 11, 16,
  * or 32 bits. Source: snappy's format_description.txt.
  */
-import { ReplayError } from "../../base/error.ts";
+import { corrupt } from "../../base/error.ts";
+
+/** Every message of CORRUPT here begins so. */
+const UNREADABLE = "a block of snappy's cannot be read";
 
 /** Copies reach back this far at most, so that a distance has 16 bits. */
 const BLOCK = 1 << 16;
@@ -137,13 +140,13 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
   let told = 0;
   for (let factor = 1; ; factor *= 128) {
     const byte = block[at++];
-    if (byte === undefined || factor > 2 ** 28) throw corrupt("it has no length");
+    if (byte === undefined || factor > 2 ** 28) throw corrupt(UNREADABLE, "it has no length");
     told += (byte & 127) * factor;
     if (byte < 128) break;
   }
-  if (told !== size) throw corrupt(`it should have ${size} bytes, and says that it has ${told}`);
+  if (told !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, and says that it has ${told}`);
   // The longest copy has 64 bytes and takes three.
-  if (size > 22 * block.length) throw corrupt(`it cannot have ${size} bytes`);
+  if (size > 22 * block.length) throw corrupt(UNREADABLE, `it cannot have ${size} bytes`);
   taking?.();
   const bytes = new Uint8Array(size);
   let to = 0;
@@ -157,7 +160,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
         for (let i = 0; i < more; i++) length += (block[at + i] ?? 0) * 2 ** (8 * i);
         at += more;
       }
-      if (length > block.length - at || length > size - to) throw corrupt("a literal is longer than what is there");
+      if (length > block.length - at || length > size - to) throw corrupt(UNREADABLE, "a literal is longer than what is there");
       if (length < 24) for (let i = 0; i < length; i++) bytes[to + i] = block[at + i] as number;
       else bytes.set(length === block.length ? block : block.subarray(at, at + length), to);
       at += length;
@@ -175,16 +178,12 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
         at += 2;
       }
     }
-    if (distance === 0 || distance > to || length > size - to) throw corrupt("a copy reaches out of it");
+    if (distance === 0 || distance > to || length > size - to) throw corrupt(UNREADABLE, "a copy reaches out of it");
     if (distance >= length && length >= 24) bytes.copyWithin(to, to - distance, to - distance + length);
     // What is copied may be made by the copy itself.
     else for (let i = 0; i < length; i++) bytes[to + i] = bytes[to + i - distance] as number;
     to += length;
   }
-  if (to !== size || at !== block.length) throw corrupt(`it should have ${size} bytes, and has ${to}`);
+  if (to !== size || at !== block.length) throw corrupt(UNREADABLE, `it should have ${size} bytes, and has ${to}`);
   return bytes;
-}
-
-function corrupt(why: string): ReplayError {
-  return new ReplayError("CORRUPT", `a block of snappy's cannot be read: ${why}`);
 }

@@ -1,5 +1,8 @@
 /** Tensors of text: the lengths of all texts as varints, then their bytes. They are not compressed. */
-import { ReplayError } from "../../base/error.ts";
+import { corrupt } from "../../base/error.ts";
+
+/** Every message of CORRUPT here begins so. */
+const UNREADABLE = "a tensor of text cannot be read";
 
 const INTO = new TextEncoder();
 // A text may begin with the mark that decoders drop.
@@ -31,7 +34,7 @@ export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> 
 /** What is not UTF-8 shows as U+FFFD. O(bytes) @param taking is called before any memory is taken; what it throws is thrown @throws ReplayError CORRUPT */
 export function readStrings(content: Uint8Array, count: number, taking?: () => void): string[] {
   // Each takes a byte at least: a hostile count takes no memory.
-  if (count > content.length) throw corrupt(`${count} texts cannot be in ${content.length} bytes`);
+  if (count > content.length) throw corrupt(UNREADABLE, `${count} texts cannot be in ${content.length} bytes`);
   taking?.();
   let at = 0;
   const lengths = new Float64Array(count);
@@ -39,7 +42,7 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
     let length = 0;
     for (let factor = 1; ; factor *= 128) {
       const byte = content[at++];
-      if (byte === undefined || factor > 2 ** 28) throw corrupt("a text's length cannot be read");
+      if (byte === undefined || factor > 2 ** 28) throw corrupt(UNREADABLE, "a text's length cannot be read");
       length += (byte & 127) * factor;
       if (byte < 128) break;
     }
@@ -48,14 +51,10 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
   const found = new Array<string>(count);
   for (let i = 0; i < count; i++) {
     const length = lengths[i] as number;
-    if (length > content.length - at) throw corrupt(`a text of ${length} bytes should follow, and ${content.length - at} do`);
+    if (length > content.length - at) throw corrupt(UNREADABLE, `a text of ${length} bytes should follow, and ${content.length - at} do`);
     found[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
   }
-  if (at !== content.length) throw corrupt(`${content.length - at} bytes are left over`);
+  if (at !== content.length) throw corrupt(UNREADABLE, `${content.length - at} bytes are left over`);
   return found;
-}
-
-function corrupt(why: string): ReplayError {
-  return new ReplayError("CORRUPT", `a tensor of text cannot be read: ${why}`);
 }

@@ -1,5 +1,5 @@
 /** Reads protobuf messages, field by field. Nothing is believed: every length and every number of bytes is looked at first. */
-import { ReplayError } from "../../base/error.ts";
+import { corrupt, type ReplayError } from "../../base/error.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -113,7 +113,7 @@ export class BytesReader {
 
   /** The error of a message that is no good for another reason. */
   wrong(why: string, at = this.#at): ReplayError {
-    return new ReplayError("CORRUPT", `a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}: ${why}`);
+    return corrupt(`a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}`, why);
   }
 
   #length(): number {

@@ -1,6 +1,5 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
-
-import { ReplayError } from "../../base/error.ts";
+import { corrupt, ReplayError } from "../../base/error.ts";
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import { attempt } from "../../files/attempt.ts";
@@ -45,9 +44,9 @@ export function recover(directory: Directory, memory: SectionMemory, options: Re
   return new Scan(directory, memory, options, present).result();
 }
 
-/** A message that names the file and the place. */
-export function corrupt(directory: Directory, segment: number, at: number, what: string): ReplayError {
-  return new ReplayError("CORRUPT", `${directory.name}/${fileOf(segment)} is cut or altered at byte ${at}: ${what}`);
+/** A place in a segment, as messages begin. */
+export function damageAt(directory: Directory, segment: number, at: number): string {
+  return `${directory.name}/${fileOf(segment)} is cut or altered at byte ${at}`;
 }
 
 class Scan {
@@ -115,7 +114,7 @@ class Scan {
     const isAlone = walk.head === undefined && this.#present.length === 1;
     const isDamage = walk.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, walk.head === undefined ? -1 : walk.group);
     // What stands alone has nothing before it, and may be anybody's.
-    if (isAlone && (foreign || isDamage)) throw corrupt(this.#directory, segment, at, `${fault}; it is left as it is`);
+    if (isAlone && (foreign || isDamage)) throw corrupt(damageAt(this.#directory, segment, at), `${fault}; it is left as it is`);
     if (foreign || isDamage) this.#damaged(segment, at, fault);
     else {
       const what = `${size - whole} bytes behind byte ${whole} are a torn tail, and are cut off (${fault})`;
@@ -125,7 +124,7 @@ class Scan {
 
   /** @throws ReplayError CORRUPT, unless damage is to be cut off */
   #damaged(segment: number, at: number, what: string): void {
-    const error = corrupt(this.#directory, segment, at, what);
+    const error = corrupt(damageAt(this.#directory, segment, at), what);
     if (!this.#options.salvage) throw error;
     this.#salvaged = true;
     this.#options.logger.warn(`${error.message}; what follows is given up`);
@@ -165,7 +164,7 @@ class Scan {
       const last = walk?.head?.run === run && follows(before, walk as Walk) ? walk : before;
       const at = walk?.faultAt ?? 0;
       if (last === undefined) {
-        const error = corrupt(this.#directory, segment, at, fault as string);
+        const error = corrupt(damageAt(this.#directory, segment, at), fault as string);
         throw new ReplayError("CORRUPT", `${error.message}; there is nothing before it to salvage`);
       }
       this.#damaged(segment, at, fault as string);

@@ -1,9 +1,9 @@
 /** All sections of what was found in a directory, in order. */
-
+import { corrupt } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { corrupt, faultOf, isSealed, type Recovered } from "./scan.ts";
+import { damageAt, faultOf, isSealed, type Recovered } from "./scan.ts";
 import { fileOf } from "./segment-head.ts";
 import type { Mark } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
@@ -64,7 +64,7 @@ export function* sectionsOf(
         yield { bytes: done + sections.end, of };
       }
       const fault = faultOf(walk, run, sum);
-      if (fault !== undefined) throw corrupt(directory, id, walk.faultAt ?? sections.end, fault);
+      if (fault !== undefined) throw corrupt(damageAt(directory, id, walk.faultAt ?? sections.end), fault);
     } finally {
       walk.close();
     }

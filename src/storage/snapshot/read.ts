@@ -1,6 +1,5 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
-
-import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { corrupt, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed.ts";
 import type { Logger } from "../../base/warnings.ts";
@@ -13,6 +12,8 @@ import { MAGIC, SectionParser } from "../format/section.ts";
 import { WritersReader } from "../format/writers.ts";
 import { checkWriters, type Make, type OpenWriters, type Saved } from "../saved.ts";
 import { decodeTagged } from "../untagged.ts";
+
+const CONTRADICTION = "snapshot contradicts itself";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
@@ -92,8 +93,8 @@ class SnapshotReader<R> {
     if (!this.#ended || saved === undefined) throw this.#corrupt("the end is missing");
     const state = this.#state as State;
     if (!this.#writers.adopt(saved)) throw this.#corrupt("the writers are missing");
-    if (!state.finish()) throw new ReplayError("CORRUPT", "snapshot contradicts itself: records are missing, or name what is not there");
-    for (const [what, invariant] of state.broken()) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${invariant}`);
+    if (!state.finish()) throw corrupt(CONTRADICTION, "records are missing, or name what is not there");
+    for (const [what, invariant] of state.broken()) throw corrupt(CONTRADICTION, `${what}, invariant ${invariant}`);
     saved.restored(this.#how, true);
     return saved.replay;
   }
@@ -136,7 +137,7 @@ class SnapshotReader<R> {
 
   #corrupt(what: string): ReplayError {
     const { fault, from, end } = this.#parser;
-    return new ReplayError("CORRUPT", `snapshot is cut or altered at byte ${fault === undefined && !this.#ended ? end : from}: ${what}`);
+    return corrupt(`snapshot is cut or altered at byte ${fault === undefined && !this.#ended ? end : from}`, what);
   }
 }
 

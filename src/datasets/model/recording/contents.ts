@@ -1,7 +1,10 @@
 /** What a segment holds: parts of episodes, in order. The next segment begins with it, so that nobody has to read a segment to know. */
-import { ReplayError } from "../../../base/error.ts";
+import { corrupt } from "../../../base/error.ts";
 import { encodeTagged } from "../../../storage/tagged.ts";
 import { decodeTagged } from "../../../storage/untagged.ts";
+
+/** Every message of CORRUPT here begins so. */
+const CONTRADICTION = "the recording contradicts itself";
 
 /** Bits of a part's flags. */
 export const ENDED = 1;
@@ -31,7 +34,7 @@ export function endBytes({ flags, task }: End): Uint8Array {
 /** @throws ReplayError CORRUPT */
 export function endOf(bytes: Uint8Array): End {
   const { flags, task } = (decodeTagged(bytes) ?? {}) as Partial<End>;
-  if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt("an episode's end is none");
+  if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt(CONTRADICTION, "an episode's end is none");
   return { flags, task };
 }
 
@@ -96,7 +99,8 @@ export class Contents {
     if (last?.episode === episode && last.flags === 0) return last;
     const { length, episode: first } = this.#before;
     const isNext = last === undefined ? episode === first || (length > 0 && episode === first + 1) : episode === last.episode + 1;
-    if (!isNext) throw corrupt(`a step of episode ${episode} is in the place of one of episode ${last === undefined ? first : last.episode + 1}`);
+    if (!isNext)
+      throw corrupt(CONTRADICTION, `a step of episode ${episode} is in the place of one of episode ${last === undefined ? first : last.episode + 1}`);
     const part = { episode, steps: 0, flags: 0, task: "" };
     this.parts.push(part);
     return part;
@@ -148,7 +152,7 @@ export class Contents {
       tasks.every((text) => typeof text === "string") &&
       flags.every(isFlags) &&
       task.every((number) => number < tasks.length);
-    if (!isWhole) throw corrupt("a segment's index is none");
+    if (!isWhole) throw corrupt(CONTRADICTION, "a segment's index is none");
     const contents = new Contents(before);
     for (let i = 0; i < steps.length; i++)
       contents.parts.push({ episode: first + i, steps: steps[i] as number, flags: flags[i] as number, task: tasks[task[i] as number] as string });
@@ -167,8 +171,4 @@ function isCount(value: unknown): value is number {
 
 function isFlags(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= ALL;
-}
-
-function corrupt(what: string): ReplayError {
-  return new ReplayError("CORRUPT", `the recording contradicts itself: ${what}`);
 }
