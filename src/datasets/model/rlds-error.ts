@@ -31,6 +31,17 @@ export class RldsError extends ReplayError implements Place {
   }
 }
 
+/** Where a file is not what its format says. */
+export interface Fault extends Place {
+  /** What of the file is wrong, such as an array or a line: the message begins with it. */
+  readonly subject?: string;
+}
+
+/** The error for a file that is not what its format says. @param where as the format knows it */
+export function corruptFile({ subject, ...place }: Fault, what: string, cause?: unknown): RldsError {
+  return new RldsError("CORRUPT", subject === undefined ? what : `${subject} ${what}`, place, { cause });
+}
+
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function told({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];

@@ -1,5 +1,5 @@
 /** Lines of a file of JSON, one at a time. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Fault } from "../../model/rlds-error.ts";
 import { parsedJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
 
@@ -36,13 +36,14 @@ export async function* linesOf(file: SourceFile, maxBytes: number, signal?: Abor
     }
     if (from < piece.length) parts.push(piece.subarray(from));
     bytes += piece.length - from;
-    if (bytes > maxBytes) throw corrupt(file.name, number, begin, `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
+    if (bytes > maxBytes) throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
   }
   yield* parsed(parts, { number, at: begin, bytes: file.size - begin }, file.name);
 }
 
-export function corrupt(file: string, number: number, offset: number, what: string): RldsError {
-  return new RldsError("CORRUPT", `line ${number} ${what}`, { file, offset });
+/** A line as the place of a fault. @param file its name */
+export function inLine(file: string, { number, at }: Pick<Line, "number" | "at">): Fault {
+  return { file, offset: at, subject: `line ${number}` };
 }
 
 function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Generator<Line, void, undefined> {
@@ -51,14 +52,14 @@ function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file:
   try {
     text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
   } catch {
-    throw corrupt(file, place.number, place.at, "is no UTF-8");
+    throw corruptFile(inLine(file, place), "is no UTF-8");
   }
   if (text.trim() === "") return;
   let value: unknown;
   try {
     value = parsedJson(text);
   } catch (error) {
-    throw corrupt(file, place.number, place.at, `is not JSON: ${(error as Error).message}`);
+    throw corruptFile(inLine(file, place), `is not JSON: ${(error as Error).message}`);
   }
   yield { ...place, value };
 }

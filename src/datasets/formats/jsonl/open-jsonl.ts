@@ -5,7 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
@@ -14,7 +14,7 @@ import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { inferred } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { corrupt, type Line, linesOf } from "./lines.ts";
+import { inLine, type Line, linesOf } from "./lines.ts";
 import { isOwn, ownEpisodes, ownForm } from "./own.ts";
 import { formOf, type RowForm, Rows } from "./rows.ts";
 
@@ -134,7 +134,7 @@ class Plain {
       if (rows.begins(line.value, fresh)) yield await ended(true);
       place = { ...fresh, episode };
       bytes += line.bytes;
-      if (bytes > maxBytes) throw corrupt(this.#file.name, line.number, line.at, `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
+      if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
       if (rows.add(line.value, place, line.bytes)) yield await ended(true);
     }
     if (rows.length > 0) yield await ended(byNumber);
@@ -143,7 +143,7 @@ class Plain {
   #metadata(line: Line, place: Place): object {
     const spec = this.metadataSpec as StepSpec;
     const { metadata } = episodeOf(line.value) ?? {};
-    if (metadata === undefined) throw corrupt(this.#file.name, line.number, line.at, "must be an episode as the first one is, with its steps");
+    if (metadata === undefined) throw corruptFile(inLine(this.#file.name, line), "must be an episode as the first one is, with its steps");
     const collector = new Collector(spec, 1);
     collector.add(valuesOfJson(spec, metadata), place, "the episode's metadata");
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);

@@ -1,14 +1,14 @@
 /** The form that writeJsonl writes: what steps are, then episodes, each with its steps behind it. */
-
 import { blank } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { corrupt, type Line, linesOf } from "./lines.ts";
+import { inLine, type Line, linesOf } from "./lines.ts";
 import { specFromJson } from "./spec-json.ts";
 
 export interface OwnForm {
@@ -21,9 +21,9 @@ export function isOwn(value: unknown): boolean {
 }
 
 /** @throws RldsError CORRUPT */
-export function ownForm({ value, number, at }: Line, file: string): OwnForm {
-  const { rlds, stepSpec, metadataSpec = {} } = value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown };
-  if (rlds !== 1) throw corrupt(file, number, at, `is of version ${JSON.stringify(rlds)}: 1 is read`);
+export function ownForm(line: Line, file: string): OwnForm {
+  const { rlds, stepSpec, metadataSpec = {} } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown };
+  if (rlds !== 1) throw corruptFile(inLine(file, line), `is of version ${JSON.stringify(rlds)}: 1 is read`);
   return { stepSpec: specFromJson(stepSpec, file), metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec } };
 }
 
@@ -48,7 +48,7 @@ export async function* ownEpisodes(
     return { ...metadata, steps: new StepColumns(stepSpec, data, length) };
   };
   for await (const line of linesOf(file, maxBytes, signal)) {
-    const wrong = (what: string) => corrupt(name, line.number, line.at, what);
+    const wrong = (what: string) => corruptFile(inLine(name, line), what);
     const place = { file: name, offset: line.at, episode };
     // The form, behind blank lines perhaps.
     if (!begun) {

@@ -1,6 +1,6 @@
 /** What a LeRobot dataset says of its episodes and tasks. */
 import type { StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { columnNamed, columnOf } from "../parquet/table.ts";
@@ -135,7 +135,7 @@ async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<Arra
 /** Tasks by their numbers. @throws RldsError CORRUPT */
 export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, maxBytes: number): Promise<ReadonlyMap<number, string>> {
   const path = version === 2 ? "meta/tasks.jsonl" : "meta/tasks.parquet";
-  const corrupt = () => new RldsError("CORRUPT", "the file must have a task and a task_index for each", { file: path });
+  const corrupt = () => corruptFile({ file: path }, "the file must have a task and a task_index for each");
   if (version === 2) {
     const lines = jsonLines(await readText(folder, path, maxBytes), path);
     if (!lines.every(({ task_index, task }) => Number.isSafeInteger(task_index) && typeof task === "string")) throw corrupt();

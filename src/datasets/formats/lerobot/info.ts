@@ -1,5 +1,5 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { inside } from "../sources/source.ts";
@@ -26,8 +26,8 @@ export const INFO = "meta/info.json";
 
 /** @throws RldsError CORRUPT, UNSUPPORTED for another version */
 export function leRobotInfo(found: unknown): LeRobotInfo {
-  const corrupt = (what: string) => new RldsError("CORRUPT", what, { file: INFO });
-  if (typeof found !== "object" || found === null) throw corrupt("the file is no object");
+  const where = { file: INFO };
+  if (typeof found !== "object" || found === null) throw corruptFile(where, "the file is no object");
   const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = found as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
@@ -37,16 +37,16 @@ export function leRobotInfo(found: unknown): LeRobotInfo {
       { file: INFO },
     );
   const count = (name: string, value: unknown) => {
-    if (!Number.isSafeInteger(value) || (value as number) < 0) throw corrupt(`${name} must be a whole number, got ${JSON.stringify(value)}`);
+    if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, `${name} must be a whole number, got ${JSON.stringify(value)}`);
     return value as number;
   };
-  if (typeof data_path !== "string") throw corrupt(`data_path must be a template of paths, got ${JSON.stringify(data_path)}`);
-  if (typeof features !== "object" || features === null) throw corrupt("features must be an object");
+  if (typeof data_path !== "string") throw corruptFile(where, `data_path must be a template of paths, got ${JSON.stringify(data_path)}`);
+  if (typeof features !== "object" || features === null) throw corruptFile(where, "features must be an object");
   const checked = new Map<string, Feature>();
   for (const [name, feature] of Object.entries(features)) {
     const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
     const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
-    if (typeof dtype !== "string" || !isShape) throw corrupt(`feature ${name} must have a dtype and a shape`);
+    if (typeof dtype !== "string" || !isShape) throw corruptFile(where, `feature ${name} must have a dtype and a shape`);
     checked.set(name, { dtype, shape, names });
   }
   return {

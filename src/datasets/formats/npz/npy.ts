@@ -2,7 +2,7 @@
 import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Fault, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { Room } from "../room.ts";
 import { Elements } from "./elements.ts";
@@ -60,7 +60,7 @@ export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint
     elements.add(held.subarray(header.begin));
     held = held.subarray(0, 0);
   }
-  if (elements === undefined || header === undefined) throw corrupt(array, `breaks off in its header, after ${held.length} bytes`);
+  if (elements === undefined || header === undefined) throw corruptFile(inArray(array), `breaks off in its header, after ${held.length} bytes`);
   return { dtype: header.type.dtype, shape: header.shape, data: elements.taken() };
 }
 
@@ -68,23 +68,23 @@ export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
-  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corrupt(array, "is no array of NumPy's: it begins otherwise");
+  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is no array of NumPy's: it begins otherwise");
   const version = bytes[6] as number;
   if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
   const view = dataView(bytes);
   const from = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
   const begin = from + length;
-  if (length > MAX_HEADER || begin > size) throw corrupt(array, `has a header of ${length} bytes, which cannot be`);
+  if (length > MAX_HEADER || begin > size) throw corruptFile(inArray(array), `has a header of ${length} bytes, which cannot be`);
   if (begin > bytes.length) return undefined;
   const text = latin1(bytes.subarray(from, begin));
   const described = DESCR.exec(text);
   const fortran = FORTRAN.exec(text)?.[1];
   const shape = shapeOf(SHAPE.exec(text)?.[1]);
   if (described === null || fortran === undefined || shape === undefined)
-    throw corrupt(array, `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
+    throw corruptFile(inArray(array), `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
   if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
-  if (shape.length > MAX_DIMENSIONS) throw corrupt(array, `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
+  if (shape.length > MAX_DIMENSIONS) throw corruptFile(inArray(array), `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
   return { type: typeOf(described[1] ?? described[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
@@ -102,7 +102,8 @@ export function countOf({ type, shape, begin }: Header, array: NpyFile): number 
   const { size } = array;
   const count = sizeOf(shape);
   const wanted = count * type.bytes;
-  if (size - begin !== wanted) throw corrupt(array, `has ${size - begin} bytes of elements, and ${wanted} would fit its shape (${shape.join(", ")})`);
+  if (size - begin !== wanted)
+    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${wanted} would fit its shape (${shape.join(", ")})`);
   return count;
 }
 
@@ -110,11 +111,12 @@ function elementsOf(header: Header, array: NpyFile): Elements {
   const { type, shape, fortran } = header;
   const count = countOf(header, array);
   array.room.take(count * type.held, array.name);
-  return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corrupt(array, what));
+  return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corruptFile(inArray(array), what));
 }
 
-export function corrupt({ file, name }: NpyFile, what: string): RldsError {
-  return new RldsError("CORRUPT", `${name} ${what}`, { file });
+/** An array as the place of a fault. */
+export function inArray({ file, name }: NpyFile): Fault {
+  return { file, subject: name };
 }
 
 function latin1(bytes: Uint8Array): string {

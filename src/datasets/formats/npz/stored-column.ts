@@ -1,13 +1,12 @@
 /** An array that stands in its archive as it is, read by ranges: nothing of it is kept. */
-
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column } from "../columns/column.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { Elements } from "./elements.ts";
-import { corrupt, countOf, type Header, headerOf, type NpyFile } from "./npy.ts";
+import { countOf, type Header, headerOf, inArray, type NpyFile } from "./npy.ts";
 import { beginOf, crc32, type ZipEntry } from "./zip.ts";
 
 /** Of an array's header; most are shorter. */
@@ -29,7 +28,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
   let head = new Uint8Array(0);
   let header: Header | undefined;
   for (let length = HEAD; header === undefined; length *= 2) {
-    if (head.length === entry.size) throw corrupt(array, `breaks off in its header, after ${head.length} bytes`);
+    if (head.length === entry.size) throw corruptFile(inArray(array), `breaks off in its header, after ${head.length} bytes`);
     head = new Uint8Array(await file.read(at, Math.min(length, entry.size)));
     header = headerOf(head, array);
   }
@@ -55,9 +54,9 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
       if (from === next) {
         sum = crc32(bytes, sum);
         next = to;
-        if (to === rows && sum !== entry.crc) throw corrupt(array, "has another checksum than its bytes");
+        if (to === rows && sum !== entry.crc) throw corruptFile(inArray(array), "has another checksum than its bytes");
       }
-      const elements = new Elements(type, (to - from) * size, undefined, (what) => corrupt(array, what));
+      const elements = new Elements(type, (to - from) * size, undefined, (what) => corruptFile(inArray(array), what));
       elements.add(bytes);
       return elements.taken();
     },

@@ -1,7 +1,7 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
 import { dataView } from "../../../base/bytes.ts";
 import { turn } from "../../model/pass.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
@@ -27,15 +27,16 @@ const MAX_COMMENT = 65535;
 /** The archive's directory. @throws RldsError CORRUPT */
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
   const { entries, size, at } = await directory(file);
-  if (size > maxBytes || at + size > file.size) throw corrupt(file, at, `the archive's directory has ${size} bytes, the file ${file.size}`);
+  if (size > maxBytes || at + size > file.size)
+    throw corruptFile({ file: file.name, offset: at }, `the archive's directory has ${size} bytes, the file ${file.size}`);
   const view = dataView(await file.read(at, size));
   const found: ZipEntry[] = [];
   for (let p = 0; found.length < entries; ) {
     if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
-      throw corrupt(file, at + p, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
+      throw corruptFile({ file: file.name, offset: at + p }, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((k) => view.getUint16(p + k, true)) as [number, number, number];
     const end = p + 46 + nameLength + extraLength;
-    if (end > size) throw corrupt(file, at + p, "an entry of the archive is longer than its directory");
+    if (end > size) throw corruptFile({ file: file.name, offset: at + p }, "an entry of the archive is longer than its directory");
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + p + 46, nameLength));
     const extra = new DataView(view.buffer, view.byteOffset + p + 46 + nameLength, extraLength);
     const [size64, compressed64, at64] = long(
@@ -65,8 +66,8 @@ const STRETCH = 1 << 23;
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
   const begin = await beginOf(file, entry);
-  const inflate = method === DEFLATED ? await inflater(() => corrupt(file, begin, `${name} is not what was deflated`)) : undefined;
-  const wrong = (found: number) => corrupt(file, begin, `${name} is not what was deflated: ${found} bytes of ${size}`);
+  const inflate = method === DEFLATED ? await inflater(() => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated`)) : undefined;
+  const wrong = (found: number) => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated: ${found} bytes of ${size}`);
   let [done, sum, stretch] = [0, 0, 0];
   for (let at = 0; at < compressed; at += BLOCK) {
     const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
@@ -85,7 +86,7 @@ export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: Abo
     }
   }
   if (done !== size) throw wrong(done);
-  if (sum !== crc) throw corrupt(file, begin, `the checksum of ${name} is not that of its bytes`);
+  if (sum !== crc) throw corruptFile({ file: file.name, offset: begin }, `the checksum of ${name} is not that of its bytes`);
 }
 
 /** Whether its bytes stand in the archive as they are. */
@@ -101,12 +102,13 @@ export async function beginOf(file: SourceFile, { name, method, compressed, size
       offset: at,
     });
   // Nothing deflates to less than a thousandth.
-  if (method === STORED ? compressed !== size : size > compressed * 1040 + 64) throw corrupt(file, at, `${name} cannot have ${size} bytes in ${compressed}`);
-  if (at + 30 > file.size) throw corrupt(file, at, `${name} is behind the file's end`);
+  if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
+    throw corruptFile({ file: file.name, offset: at }, `${name} cannot have ${size} bytes in ${compressed}`);
+  if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is behind the file's end`);
   const local = dataView(await file.read(at, 30));
-  if (local.getUint32(0, true) !== LOCAL) throw corrupt(file, at, `${name} does not begin where the archive's directory says`);
+  if (local.getUint32(0, true) !== LOCAL) throw corruptFile({ file: file.name, offset: at }, `${name} does not begin where the archive's directory says`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
-  if (begin + compressed > file.size) throw corrupt(file, at, `${name} goes on behind the file's end`);
+  if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} goes on behind the file's end`);
   return begin;
 }
 
@@ -133,13 +135,13 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   const tail = dataView(await file.read(from, length));
   let p = length - 22;
   while (p >= 0 && tail.getUint32(p, true) !== END) p--;
-  if (p < 0) throw corrupt(file, from, "the file is no zip archive, or its end is missing");
+  if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is no zip archive, or its end is missing");
   const short = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
   if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return short;
   const at64 = number(tail, p - 12);
-  if (at64 + 56 > file.size) throw corrupt(file, from + p - 20, "the archive's end of 64 bits is behind the file's end");
+  if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the archive's end of 64 bits is behind the file's end");
   const end = dataView(await file.read(at64, 56));
-  if (end.getUint32(0, true) !== END_64) throw corrupt(file, at64, "the archive's end of 64 bits is not there");
+  if (end.getUint32(0, true) !== END_64) throw corruptFile({ file: file.name, offset: at64 }, "the archive's end of 64 bits is not there");
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 
@@ -158,7 +160,6 @@ function long(extra: DataView, values: number[]): number[] {
 }
 
 const number = (view: DataView, at: number) => Number(view.getBigUint64(at, true));
-const corrupt = (file: SourceFile, offset: number, message: string) => new RldsError("CORRUPT", message, { file: file.name, offset });
 
 const TABLE = Int32Array.from({ length: 256 }, (_, n) => {
   for (let k = 0; k < 8; k++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;

@@ -1,10 +1,9 @@
 /** Episodes of files that writeParquet wrote. */
-
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
@@ -36,7 +35,7 @@ export async function* ownEpisodes<S>(
   let { episode } = start;
   let isBefore = episode > 0;
   for await (const file of files) {
-    const corrupt = (message: string) => new RldsError("CORRUPT", message, { file: file.name, episode });
+    const corrupt = (message: string) => corruptFile({ file: file.name, episode }, message);
     const found = ownForm(file);
     if (found === undefined || JSON.stringify([found.stepSpec, found.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
       throw corrupt("the file has another form than the first one");
@@ -121,7 +120,7 @@ export async function ownLengths(files: AsyncIterable<ParquetFile>, form: FileFo
   for await (const file of files) {
     const { episodes, empty } = ownForm(file) ?? form;
     const { episode: column } = ownColumns(file, form);
-    const corrupt = (index: number | bigint) => new RldsError("CORRUPT", `the file goes on with episode ${index} after ${lengths.length}`, { file: file.name });
+    const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file goes on with episode ${index} after ${lengths.length}`);
     // Only those without steps may be missing between two others.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);

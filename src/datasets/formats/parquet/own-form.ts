@@ -1,6 +1,6 @@
 /** The files that writeParquet wrote: they say what they hold. */
 import type { StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parsedJson } from "../json.ts";
 import { specFromJson } from "../jsonl/spec-json.ts";
 import type { FileColumn } from "./columns.ts";
@@ -12,20 +12,20 @@ import { columnNamed } from "./table.ts";
 export function ownForm({ about, name: file }: ParquetFile): FileForm | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;
-  const corrupt = (what: string, cause?: unknown) => new RldsError("CORRUPT", `what the file says of itself under ${ABOUT} ${what}`, { file }, { cause });
+  const where = { file, subject: `what the file says of itself under ${ABOUT}` };
   let found: Partial<FileForm>;
   try {
     found = (parsedJson(text) ?? {}) as Partial<FileForm>;
   } catch (cause) {
-    throw corrupt("is no JSON", cause);
+    throw corruptFile(where, "is no JSON", cause);
   }
   const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = found;
   if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has form version ${version}; only 1 can be read`, { file });
   const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   const areEmpty = Array.isArray(empty) && empty.every((one) => Array.isArray(one) && one.length === 2 && isCount(one[0]));
-  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corrupt("lacks a part");
+  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile(where, "lacks a part");
   const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
-  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corrupt("has no metadata by names");
+  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corruptFile(where, "has no metadata by names");
   return { ...(found as FileForm), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 

@@ -1,6 +1,6 @@
 /** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
 import { dataView } from "../../../base/bytes.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
 import { decompressOf } from "./decompress.ts";
@@ -42,16 +42,16 @@ interface Chunk {
 /** @throws RldsError CORRUPT, UNSUPPORTED */
 export async function parquetFile(file: SourceFile, maxBytes: number): Promise<ParquetFile> {
   const packages = await hyparquet();
-  const corrupt = (message: string, offset?: number, cause?: unknown) => new RldsError("CORRUPT", message, { file: file.name, offset }, { cause });
-  if (file.size < 12) throw corrupt(`the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
+  const at = (offset?: number) => ({ file: file.name, offset });
+  if (file.size < 12) throw corruptFile(at(), `the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
   const tail = dataView(await file.read(file.size - 8, 8));
   const magic = tail.getUint32(4, true);
   if (magic === ENCRYPTED) throw new RldsError("UNSUPPORTED", "the file is encrypted", { file: file.name });
   if (magic !== MAGIC || dataView(await file.read(0, 4)).getUint32(0, true) !== MAGIC)
-    throw corrupt("the file does not begin and end with PAR1", file.size - 4);
+    throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
-  if (end < 4 || length > maxBytes) throw corrupt(`the footer has ${length} bytes, of a file of ${file.size}`, file.size - 8);
+  if (end < 4 || length > maxBytes) throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, of a file of ${file.size}`);
   const footer = await file.read(end, length + 8);
   try {
     // Whoever reads it again can believe its lengths.
@@ -76,7 +76,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
         const results: ChunkValues[] = [];
         for (const column of wanted) {
           const { start, length, entries, codec } = chunks[columns.indexOf(column)] as Chunk;
-          if (length > maxBytes) throw corrupt(`column ${column.place} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`, start);
+          if (length > maxBytes) throw corruptFile(at(start), `column ${column.place} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
           const decompress = await decompressOf(codec, packages, file.name);
           const bytes = await file.read(start, length);
           try {
@@ -85,7 +85,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
             if (cause instanceof RldsError) throw cause;
             const message = `column ${column.place} cannot be read: ${reasonOf(cause)}`;
             if (cause instanceof Unreadable) throw new RldsError("UNSUPPORTED", message, { file: file.name, offset: start }, { cause });
-            throw corrupt(message, start, cause);
+            throw corruptFile(at(start), message, cause);
           }
         }
         return results;
@@ -93,7 +93,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     };
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
-    throw corrupt(`the footer cannot be read: ${reasonOf(cause)}`, end, cause);
+    throw corruptFile(at(end), `the footer cannot be read: ${reasonOf(cause)}`, cause);
   }
 }
 

@@ -1,5 +1,4 @@
 /** What a recording holds, before any step is read: each segment but the newest is told by the one behind it. */
-
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
@@ -8,7 +7,7 @@ import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { Walk } from "../../../storage/log/walk.ts";
 import { checkedAbout, type RecordingAbout } from "../../model/recording/about.ts";
 import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An episode as it was recorded. */
@@ -103,7 +102,7 @@ function contentsOf(
 }
 
 export function damaged(segment: number, offset: number, fault: string): RldsError {
-  return new RldsError("CORRUPT", `the segment is cut or altered: ${fault}`, { file: fileOf(segment), offset });
+  return corruptFile({ file: fileOf(segment), offset }, `the segment is cut or altered: ${fault}`);
 }
 
 /** Episodes, whose parts may stand in several segments. */

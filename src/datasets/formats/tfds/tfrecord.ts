@@ -3,7 +3,7 @@
  *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │   little endian
  */
 import { dataView } from "../../../base/bytes.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { ReadAhead } from "../sources/read-ahead.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { maskedCrc32c } from "./crc32c.ts";
@@ -70,7 +70,7 @@ export class TfRecords {
   }
 
   #corrupt(message: string): RldsError {
-    return new RldsError("CORRUPT", message, { file: this.#ahead.file.name, offset: this.offset });
+    return corruptFile({ file: this.#ahead.file.name, offset: this.offset }, message);
   }
 }
 
