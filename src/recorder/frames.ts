@@ -1,8 +1,9 @@
 /** Where a step's frames go: to the log, or to files beside, which are on the disk before the log says so. */
+
+import { crc32c } from "../base/crc32c.ts";
 import { ReplayError } from "../base/error.ts";
 import { RECORDED_FRAME } from "../base/kinds.ts";
 import type { FrameEncoder } from "../datasets/formats/images/frame-png.ts";
-import { crc32c } from "../datasets/formats/tfds/crc32c.ts";
 import type { RecordingAbout } from "../datasets/model/recording/about.ts";
 import { FrameNames, frameOf } from "../datasets/model/recording/frame-files.ts";
 import type { FrameLeaf, RowForm } from "../datasets/model/recording/row-form.ts";

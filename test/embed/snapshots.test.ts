@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { crc32c } from "../../src/base/crc32c.ts";
 import * as kinds from "../../src/base/kinds.ts";
-import { crc32c } from "../../src/datasets/formats/tfds/crc32c.ts";
 import { f32, i32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { crc32c } from "../../src/base/crc32c.ts";
 import { TABLE, WRITERS } from "../../src/base/kinds.ts";
-import { crc32c } from "../../src/datasets/formats/tfds/crc32c.ts";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";

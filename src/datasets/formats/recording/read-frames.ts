@@ -1,12 +1,12 @@
 /** Frames of a recording as pixels: as they stand in the rows, or in files beside. */
 import { dataView } from "../../../base/bytes.ts";
+import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
 import { FrameNames } from "../../model/recording/frame-files.ts";
 import type { FrameLeaf, RowForm } from "../../model/recording/row-form.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
-import { crc32c } from "../tfds/crc32c.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 /** Frames that came, until their step does. */

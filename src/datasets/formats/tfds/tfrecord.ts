@@ -3,10 +3,10 @@
  *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │   little endian
  */
 import { dataView } from "../../../base/bytes.ts";
+import { crc32c } from "../../../base/crc32c.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { ReadAhead } from "../sources/read-ahead.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { maskedCrc32c } from "./crc32c.ts";
 
 /** Bytes before a record's data. */
 export const HEAD = 12;
@@ -76,6 +76,12 @@ export class TfRecords {
 
 function u32(bytes: Uint8Array, at: number): number {
   return dataView(bytes, at, 4).getUint32(0, true);
+}
+
+/** A checksum as a TFRecord has it: rotated and moved, so that the sum of bytes that contain sums differs from theirs. */
+function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
+  const sum = crc32c(bytes, from, to);
+  return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
 /** Bytes of a record beside its data. */

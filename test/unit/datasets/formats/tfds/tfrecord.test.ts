@@ -1,9 +1,9 @@
 /** TFRecord framing, CRC-32C and reading ahead. */
 import { expect, test } from "vitest";
+import { crc32c } from "../../../../../src/base/crc32c.ts";
 import { bytesFile } from "../../../../../src/datasets/formats/sources/bytes-source.ts";
 import { ReadAhead } from "../../../../../src/datasets/formats/sources/read-ahead.ts";
 import type { SourceFile } from "../../../../../src/datasets/formats/sources/source.ts";
-import { crc32c } from "../../../../../src/datasets/formats/tfds/crc32c.ts";
 import { TfRecords } from "../../../../../src/datasets/formats/tfds/tfrecord.ts";
 import { joined, crc32c as slow, tfRecord } from "../../../../support/tfrecord.ts";
 

@@ -47,9 +47,3 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
 function turned(sum: number, byte: number): number {
   return (sum >>> 8) ^ (TABLES[(sum ^ byte) & 255] as number);
 }
-
-/** As a TFRecord holds it: turned and moved, so that a sum of bytes that hold sums is none of its own. */
-export function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
-  const sum = crc32c(bytes, from, to);
-  return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
-}
