@@ -1,9 +1,9 @@
-/** The programs in README.md and docs/, as they stand there. */
+/** The programs in README.md, CONTRIBUTING.md and docs/, as they stand there. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
 
-const files = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)];
+const files = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)];
 const texts = files.flatMap((path) => (/\.(md|js)$/.test(path) ? [{ path, text: readFileSync(join(root, path), "utf8") }] : []));
 export const pages = texts.filter(({ path }) => path.endsWith(".md"));
 /** Programs that are files. */
