@@ -6,9 +6,16 @@ const shown = (value: unknown): object | undefined => {
   return typeof detached === "function" ? (detached.call(value) as object) : undefined;
 };
 
-expect.addEqualityTesters([
-  function (one, other) {
-    const [a, b] = [shown(one), shown(other)];
-    return a === undefined || b === undefined ? undefined : this.equals(a, b);
-  },
-]);
+// Setup files run once per test file. A worker that registers the tester again for each of its files compares more and more slowly.
+const REGISTERED = Symbol.for("reprise: equality of batches");
+const scope = globalThis as { [REGISTERED]?: true };
+
+if (!scope[REGISTERED]) {
+  scope[REGISTERED] = true;
+  expect.addEqualityTesters([
+    function (one, other) {
+      const [a, b] = [shown(one), shown(other)];
+      return a === undefined || b === undefined ? undefined : this.equals(a, b);
+    },
+  ]);
+}
