@@ -1,25 +1,38 @@
-// The kernels alone: all of test/kernel/*.spec.ts, compiled together with as-pect's own sources, in one instance.
+// The kernels alone: specs of test/kernel, compiled together with as-pect's own sources, in one instance.
 // as-pect's command line would compile every spec by itself and print no cause of a trap, so its TestContext is driven from here.
-import { readFileSync, writeFileSync } from "node:fs";
-import { relative } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, relative } from "node:path";
 import { files, root, step } from "./steps.mjs";
 
 const CONFIG = "test/kernel/as-pect.asconfig.json";
 const MODULE = "dist/kernel-tests.wasm";
+/** Specs that a word has selected: they are compiled each time, in about a second. */
+const SELECTED = "dist/kernel-tests-selected.wasm";
 const SOURCES = [...files("assembly"), ...files("test/kernel"), "asconfig.json", "package-lock.json"];
 
-/** Runs them and prints what fails; how many passed and failed. */
-export async function kernelTests() {
+/**
+ * Runs them and prints what fails; how many passed and failed.
+ * @param words parts of the paths of specs; without any, all specs run
+ */
+export async function kernelTests(words = []) {
   // Not before: this file is read in a clone that has no node_modules yet.
   const { TestContext } = await import("@as-pect/core");
   const { instantiateSync } = await import("@assemblyscript/loader");
+  const all = files("test/kernel", ".spec.ts").map((spec) => relative(root, spec));
+  const specs = words.length === 0 ? all : all.filter((spec) => words.some((word) => spec.includes(word)));
+  const module = words.length === 0 ? MODULE : SELECTED;
+  if (specs.length === 0) {
+    console.error(`no spec of test/kernel has ${words.join(" or ")} in its path. There are ${all.map((spec) => basename(spec, ".spec.ts")).join(", ")}`);
+    return { passed: 0, failed: 1 };
+  }
   try {
-    await step("kernel tests", "dist/.stamp-kernel-tests", SOURCES, compile);
+    if (words.length > 0) await compile(specs, module);
+    else await step("kernel tests", "dist/.stamp-kernel-tests", SOURCES, () => compile(specs, module));
   } catch (error) {
     console.error(error.message);
     return { passed: 0, failed: 1 };
   }
-  const binary = readFileSync(MODULE);
+  const binary = readFileSync(module);
   const report = new Report();
   const context = new TestContext({ fileName: "test/kernel", reporter: report, binary });
   const abort = (_message, file, line, column) => report.stopped(context.getString(file, "?"), line, column);
@@ -30,13 +43,13 @@ export async function kernelTests() {
   return { passed: report.passed, failed: report.failed };
 }
 
-/** The module with all specs in it. Where it does not compile the error has the compiler's messages. */
-async function compile() {
+/** Compiles specs into one module. @throws Error with the compiler's messages, if it does not compile */
+async function compile(specs, module) {
   const { main: asc } = await import("assemblyscript/asc");
-  const specs = files("test/kernel", ".spec.ts").map((spec) => relative(root, spec));
+  mkdirSync("dist", { recursive: true });
   const { error, stderr } = await asc([...specs, "--config", CONFIG, "--target", "kernel"], {
     writeFile(name, contents) {
-      if (name.endsWith(".wasm")) writeFileSync(MODULE, contents);
+      if (name.endsWith(".wasm")) writeFileSync(module, contents);
     },
   });
   if (error) throw new Error(stderr.toString() || error.message);

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { PAGE, PAGE_PACKAGE, page, servePage } from "./page.mjs";
 import { installRuntimes } from "./runtimes.mjs";
-import { bundle, core, declarations, dependencies, operations, programs, root, TARGET_NAMES } from "./steps.mjs";
-import { test } from "./test.mjs";
+import { bundle, core, declarations, dependencies, operations, programs, root } from "./steps.mjs";
+import { test, wordsOf } from "./test.mjs";
+import { buildEverything, buildFor } from "./test-needs.mjs";
 
 const [verb, ...args] = process.argv.slice(2);
 const verbs = {
@@ -25,7 +26,7 @@ const verbs = {
     if (program !== undefined) process.env.REPRISE_REVERB_PYTHON = program;
     await example("reverb");
   },
-  build: built,
+  build: buildEverything,
   async "build:c"() {
     await core(["embedScalar"]);
     const { buildC } = await import("../embed/c/build.mjs");
@@ -38,13 +39,13 @@ const verbs = {
     await madeC();
     run("test/embed/c/run.mjs", args);
   },
-  async test() {
-    await built();
-    process.exitCode = await test(args, "quick");
-  },
-  async "test:all"() {
-    await verbs.build();
-    process.exitCode = await test(args, "all");
+  test: () => tested("quick"),
+  "test:all": () => tested("all"),
+  async "test:kernel"() {
+    const { kernelTests } = await import("./kernel-tests.mjs");
+    const { passed, failed } = await kernelTests(args);
+    console.log(`${passed} passed, ${failed} failed`);
+    process.exitCode = failed === 0 ? 0 : 1;
   },
   async "test:python"() {
     await core(["release", "embed"]);
@@ -213,14 +214,12 @@ async function example(folder) {
   await import(pathToFileURL(process.argv[1]));
 }
 
-/** All that is built. */
-async function built() {
-  await core(TARGET_NAMES);
-  await bundle();
-  await page();
-  await operations();
-  await programs();
-  await declarations();
+/** Builds what the tests need, and runs them. */
+async function tested(size) {
+  const words = wordsOf(args);
+  const builds = words.length === 0 ? await buildEverything() : await buildFor(words);
+  process.exitCode = await test(args, size);
+  if (process.exitCode !== 0 && builds !== undefined) console.log(`Built for these files: ${builds.join(", ")}. "npm run build" builds everything.`);
 }
 
 /** The library for C, with what its tests take. */

@@ -8,13 +8,31 @@ import { root } from "./steps.mjs";
 
 const REPORT = join(root, "dist/vitest.json");
 const SLOWEST = 8;
+/** Seconds that a test file should take in `npm test`. A file above it is reported and does not fail. */
+const BUDGET = 5;
+
+/** The words that stand before all options of vitest's: parts of the paths of test files. */
+export function wordsOf(args) {
+  const own = args.filter((arg) => !OWN.includes(arg));
+  const end = own.findIndex((arg) => arg.startsWith("-"));
+  return end < 0 ? own : own.slice(0, end);
+}
+
+/** Options that are not vitest's, or that may stand before the words. */
+const OWN = ["--rest", "--watch"];
 
 /**
- * @param args of vitest; --rest takes the suites alone of which "quick" tries a part
+ * @param args of vitest; --rest takes the suites alone of which "quick" tries a part, --watch runs tests again when a file changes
  * @param size "quick" or "all": test/support/size.ts reads it
  */
 export async function test(args, size) {
   const start = performance.now();
+  const env = { ...process.env, REPRISE_TESTS: size };
+  if (args.includes("--watch")) {
+    const words = args.filter((arg) => arg !== "--watch");
+    const vitest = ["node_modules/vitest/vitest.mjs", "watch", "--config", "test/vitest.config.ts", ...words];
+    return spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env }).status ?? 1;
+  }
   const rest = args.includes("--rest");
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
   rmSync(REPORT, { force: true });
@@ -29,23 +47,29 @@ export async function test(args, size) {
     `--outputFile=${REPORT}`,
     ...args.filter((arg) => arg !== "--rest"),
   ];
-  const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env: { ...process.env, REPRISE_TESTS: size } });
+  const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env });
   const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] };
   const passed = kernels.passed + report.numPassedTests;
   // A file that could not even be loaded has no tests that fail, and what ran nothing has not passed.
   const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 && passed > 0 ? 0 : 1);
-  console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${slowest(report.testResults)}`);
+  const times = timesOf(report.testResults);
+  console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${listed(times.slice(0, SLOWEST))}`);
+  const over = times.filter(([seconds]) => seconds > BUDGET);
+  if (size === "quick" && over.length > 0) console.log(`OVER THE BUDGET of ${BUDGET} s: ${over.length} of ${times.length} files: ${listed(over)}`);
   if (size === "quick") console.log('QUICK: of what takes long this was a part. "npm run test:all" runs everything.');
   if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests, size));
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
-/** The files that took longest, with their seconds. */
-function slowest(files) {
-  const seconds = files.map(({ name, startTime, endTime }) => [(endTime - startTime) / 1000, relative(join(root, "test"), name)]);
-  const first = seconds.sort(([a], [b]) => b - a).slice(0, SLOWEST);
-  return first.map(([time, name]) => `${name} ${time.toFixed(1)} s`).join(", ");
+/** Files with their seconds, the slowest first. */
+function timesOf(files) {
+  const times = files.map(({ name, startTime, endTime }) => [(endTime - startTime) / 1000, relative(join(root, "test"), name)]);
+  return times.sort(([a], [b]) => b - a);
+}
+
+function listed(times) {
+  return times.map(([seconds, name]) => `${name} ${seconds.toFixed(1)} s`).join(", ");
 }
 
 /** Why tests were left out, and what to do about it. */
