@@ -1,14 +1,27 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take minutes when they run whole: begun last, one of them would keep one worker busy while the others have nothing left. */
+const LONG = /page\/memory|storage\/(moments|open-damage)|rlds\/bounded-memory|package\/consumer|conformance\.test|hostile\/engine/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
-    setupFiles: ["support/batches.ts"],
+    setupFiles: ["support/equality.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongFirst },
     // The sources are loaded once a worker, not once a file.
     isolate: false,
     // What a Replay without a logger says; tests of warnings give one.

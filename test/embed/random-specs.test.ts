@@ -7,7 +7,7 @@ import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
 /** Specs of a test that both sides make a Replay of, and calls of each. */
-const SPECS = 100;
+const SPECS = scaled(100, 4);
 const CALLS = 50;
 /** Calls that append first, and the one before which both go on with snapshots. */
 const APPENDS = 6;
@@ -22,31 +22,36 @@ function playAll(twin: Twin, random: TestRandom): void {
   }
 }
 
+/** Counts over all seeds: those of one test may be few. */
+const all = { made: 0, refused: 0, batches: 0 };
+
 const firsts = Array.from({ length: 10 }, (_, i) => 1000 * i);
 
 test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", seed]), ["embed.scalar", 10_000]])(
   "%s gives the bytes, the counts and the refusals of the public API: a hundred random specs from seed %i on",
   (build, first) => {
-    let [made, refused, batches] = [0, 0, 0];
-    const specs = scaled(SPECS);
-    for (let seed = first; made < specs; seed++) {
+    let made = 0;
+    for (let seed = first; made < SPECS; seed++) {
       const random = new TestRandom(seed);
       const twin = new Twin(random, worldOf(random), build);
       try {
         // What is refused is refused by both, and is no spec that was tried.
         if (twin.begin()) {
           made++;
+          all.made++;
           playAll(twin, random);
         }
       } catch (error) {
         throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
       }
-      refused += twin.refused;
-      batches += twin.batches;
-      expect(seed - first).toBeLessThan(2 * specs + 20);
+      all.refused += twin.refused;
+      all.batches += twin.batches;
+      expect(seed - first).toBeLessThan(2 * SPECS + 20);
     }
-    // What is tried is mostly something.
-    expect(batches).toBeGreaterThan(made * 2);
-    expect(refused).toBeGreaterThan(0);
   },
 );
+
+test("most specs had batches, and some calls were refused", () => {
+  expect(all.batches).toBeGreaterThan(2 * all.made);
+  expect(all.refused).toBeGreaterThan(0);
+});

@@ -52,7 +52,7 @@ async function interrupted(signal: NodeJS.Signals, ...args: string[]) {
 /** A run that was never interrupted. */
 let apart: string[] = [];
 beforeAll(() => {
-  apart = learned();
+  if (whole) apart = learned();
 });
 
 describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, states, terminated, truncated }) => {
@@ -133,7 +133,7 @@ describe("npm start -- --dir", () => {
   const runs = mkdtempSync(join(tmpdir(), "reprise-"));
   afterAll(() => rmSync(runs, { recursive: true, force: true }));
 
-  it("goes on where it was killed, interrupted or out of steps, and learns what it would have learned", { timeout: 120_000 }, async () => {
+  it.runIf(whole)("goes on where it was killed, interrupted or out of steps, and learns what it would have learned", { timeout: 120_000 }, async () => {
     const dir = join(runs, "a");
     const args = [...RUN, "--dir", dir];
     expect(start(...args, "--env-steps", "321").stdout).toMatch(/^CartPole-v1 Not solved: seed 3, step 321/m);
@@ -148,14 +148,13 @@ describe("npm start -- --dir", () => {
     const there = learned("--dir", dir);
     expect(there).toEqual(apart);
     // It is judged every 2,000 steps.
-    if (!whole) return;
     const [mean] = /[\d.]+(?=, mean)/.exec(there.join("\n")) as RegExpExecArray;
     const again = start("--seed", "3", "--target", String(Math.floor(Number(mean))), "--dir", dir);
     expect(again.status).toBe(0);
     expect(again.stdout).toMatch(/^Continued at step 2000 from .*a\nCartPole-v1 Solved: seed 3, step 2000/);
   });
 
-  it("says what is wrong with the directory", () => {
+  it.runIf(whole)("says what is wrong with the directory", () => {
     const dir = join(runs, "b");
     start("--env-steps", "1", "--dir", dir);
     const other = start("--seed", "2", "--dir", dir);

@@ -38,11 +38,12 @@ describe("examples/offline", () => {
     expect(none.after).toBe(none.before);
     const some = result("--updates", "100");
     expect(some.after).toBeLessThan(0.2 * none.before);
+    if (!whole) return;
     expect(result("--updates", "100")).toEqual(some);
-    if (whole) expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
+    expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
   });
 
-  it("says how it comes along", () => {
+  it.runIf(whole)("says how it comes along", () => {
     const { status, stdout } = start("--updates", "501");
     expect(status).toBe(0);
     expect(stdout).toMatch(

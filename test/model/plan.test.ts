@@ -17,7 +17,7 @@ import {
   uniform,
 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
-import { scaled } from "../support/size.ts";
+import { scaled, some } from "../support/size.ts";
 
 const SIZE = 60;
 const EPISODE = 100;
@@ -78,7 +78,7 @@ function fill(random: TestRandom, form: Form, tables: { [name: string]: TableOpt
   return [replay.stats().bytes.used, bytes];
 }
 
-test.each(Array.from({ length: scaled(60, 10) }, (_, i) => i + 1))("random tables, seed %i", (seed) => {
+test.each(Array.from({ length: scaled(60, 4) }, (_, i) => i + 1))("random tables, seed %i", (seed) => {
   const random = new TestRandom(seed);
   const form = forms[random.pick(Object.keys(forms))] as Form;
   const tables = Object.fromEntries(Array.from({ length: 1 + random.below(3) }, (_, i) => [`t${i}`, tableOf(random)]));
@@ -86,13 +86,15 @@ test.each(Array.from({ length: scaled(60, 10) }, (_, i) => i + 1))("random table
   expect(used).toBeLessThanOrEqual(planned);
 });
 
-test.each(removers.flatMap((remover) => Object.keys(forms).map((name) => [remover.kind, name, remover] as const)))(
-  "%s, steps of %s, as much as was planned",
-  (_, name, remover) => {
-    const [used, planned] = fill(new TestRandom(3), forms[name] as Form, { t: { maxSize: 600, remover } }, 5000);
-    expect(used).toBeLessThanOrEqual(planned);
-  },
-);
+test.each(
+  some(
+    removers.flatMap((remover) => Object.keys(forms).map((name) => [remover.kind, name, remover] as const)),
+    5,
+  ),
+)("%s, steps of %s, as much as was planned", (_, name, remover) => {
+  const [used, planned] = fill(new TestRandom(3), forms[name] as Form, { t: { maxSize: 600, remover } }, 5000);
+  expect(used).toBeLessThanOrEqual(planned);
+});
 
 test("without a word about items, transitions of three steps are planned for, and the result says so", () => {
   const options = { spec: { o: shared("f", u8(20, 20), 4), reward: f32() }, tables: { t: { maxSize: 500, remover: uniform() } } };

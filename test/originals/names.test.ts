@@ -4,6 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
 import { kept } from "./count.mjs";
 
 const NAMES: { readonly [module: string]: readonly string[] } = kept().names;
@@ -62,7 +63,7 @@ test.each(Object.entries(PAGES))("every name of %s is in %s, and no other", (its
   }
 });
 
-test("what they name of ours is exported, with its members", () => {
+test.runIf(whole)("what they name of ours is exported, with its members", () => {
   const known = exported();
   const missing = Object.values(PAGES).flatMap((page) =>
     rows(page).flatMap(({ names, ours }) => {

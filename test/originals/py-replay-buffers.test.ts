@@ -2,11 +2,14 @@
 import { expect, test } from "vitest";
 import { type ColumnLike, i32, u8 } from "../../src/index.ts";
 import { fromTransition, PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec, transition } from "../../src/tf-agents/index.ts";
+import { scaled } from "../support/size.ts";
 import { code } from "./support.ts";
 
 const STACK = 4;
 const SIDE = 15;
 const CAPACITY = 32;
+const DRAWS = scaled(200, 30);
+const PAIRS = scaled(10_000, 3000);
 const SPEC = trajectorySpec({ observation: i32(SIDE, SIDE, STACK), action: i32() });
 type Buffer = PyUniformReplayBuffer<typeof SPEC>;
 
@@ -77,7 +80,7 @@ test.each(CLASSES)("a full buffer has the newest items, whole: $name", (one) => 
   let n = 0;
   for (const { observation } of filled(one).asDataset() as Iterable<Element>) {
     mustBeWhole(observation);
-    if (++n === 200) break;
+    if (++n === DRAWS) break;
   }
 });
 
@@ -86,13 +89,13 @@ test("sequences do not cross from the newest item to the oldest, and all others 
   for (let i = 0; i < 5; i++) buffer.addBatch([0] as never);
   for (let i = 0; i < 10; i++) buffer.addBatch([i] as never);
   const counts = new Array<number>(10).fill(0);
-  for (let i = 0; i < 10_000; i++) {
+  for (let i = 0; i < PAIRS; i++) {
     const [first, second] = buffer.getNext({ numSteps: 2, timeStacked: false }).map((item) => numberIn(item)) as [number, number];
     expect(second).toBe(first + 1);
     counts[first] = (counts[first] as number) + 1;
   }
   expect(counts[9]).toBe(0);
-  for (const count of counts.slice(0, 9)) expect(Math.abs(count - 10_000 / 9)).toBeLessThan(150);
+  for (const count of counts.slice(0, 9)) expect(Math.abs(count - PAIRS / 9)).toBeLessThan(150);
 });
 function numberIn(item: unknown): number {
   return typeof item === "number" ? item : ((item as ColumnLike).data[0] as number);
@@ -128,6 +131,6 @@ test.each(CLASSES)("a buffer's items fill another one: $name", (one) => {
   let n = 0;
   for (const { observation } of other.asDataset() as Iterable<Element>) {
     mustBeWhole(observation);
-    if (++n === 200) break;
+    if (++n === DRAWS) break;
   }
 });

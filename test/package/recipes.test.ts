@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
 
 const folder = join(root, "docs", "recipes");
 const names = readdirSync(folder).filter((file) => file.endsWith(".js"));
@@ -58,14 +59,14 @@ test("DQN bootstraps where an episode was truncated", () => {
   expect(numberAfter("right end: ", run("dqn", 3000, ["}, terminated });", "}, terminated: true });"]))).toBeLessThan(8);
 });
 
-test("Rainbow's memory finds the way of a blind cliff walk", () => {
+test.runIf(whole)("Rainbow's memory finds the way of a blind cliff walk", () => {
   const out = run("rainbow", 8000);
   expect(out).toContain("right actions on the greedy path: 8 of 8");
   expect(out).toContain("beta: 1.00");
   expect(Math.abs(numberAfter("at the start: ", out) - 0.95 ** 7)).toBeLessThan(0.05);
 });
 
-test("SAC learns from recorded data before it lives a step, and goes on with live ones", () => {
+test.runIf(whole)("SAC learns from recorded data before it lives a step, and goes on with live ones", () => {
   const out = run("sac", 60);
   expect(out).toContain("warm start: 200 transitions of 40 episodes");
   expect(Math.abs(numberAfter("episodes, gain ", out) + 0.465)).toBeLessThan(0.05);
@@ -75,7 +76,7 @@ test("SAC learns from recorded data before it lives a step, and goes on with liv
   expect(numberAfter("live; gain ", run("sac", 60, ["is_terminal: false", "is_terminal: is_last"]))).toBeGreaterThan(-0.38);
 });
 
-test("R2D2's windows begin with the state that was stored", () => {
+test.runIf(whole)("R2D2's windows begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
   // Episodes of 2 steps and more, of which many are shorter than a window.
   expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
@@ -83,7 +84,7 @@ test("R2D2's windows begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);
 });
 
-test("vector environments give the same values in each autoreset mode", () => {
+test.runIf(whole)("vector environments give the same values in each autoreset mode", () => {
   const lines = run("vector", 60).trimEnd().split("\n");
   expect(lines.map((line) => line.split(":")[0])).toEqual(["nextStep", "sameStep", "disabled"]);
   const truth = Array.from({ length: 7 }, (_, place) => (2 * (1 - 0.5 ** (7 - place))).toFixed(2)).join(" ");
@@ -93,7 +94,7 @@ test("vector environments give the same values in each autoreset mode", () => {
   expect(wrong.map((line) => line.includes(`values ${truth}`))).toEqual([true, false, true]);
 });
 
-test("a recording goes on over sessions that were cut, and the clone plays as its player did", () => {
+test.runIf(whole)("a recording goes on over sessions that were cut, and the clone plays as its player did", () => {
   const out = run("record", 40);
   expect(out).toContain("recorded: 40 episodes, and 2 that were cut");
   expect(numberAfter("reached its goal in ", out)).toBe(100);
@@ -102,7 +103,7 @@ test("a recording goes on over sessions that were cut, and the clone plays as it
   expect(numberAfter("reached its goal in ", nothing)).toBeLessThan(80);
 });
 
-test("actors in workers append while the learner draws: every step is a transition, and none is lost", () => {
+test.runIf(whole)("actors in workers append while the learner draws: every step is a transition, and none is lost", () => {
   const out = run("actors", 1000);
   expect(out).toContain("actors: left, left, left; 1000 + 1000 + 1000 steps, 3000 transitions");
   expect(Math.abs(numberAfter("at the start: ", out) - 0.9 ** 4)).toBeLessThan(0.02);

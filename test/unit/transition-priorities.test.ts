@@ -5,6 +5,7 @@ import { f32, fifo, i32, prioritized, Replay, type Writer } from "../../src/inde
 import { remoteWriter } from "../../src/remote/index.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
+import { some } from "../support/size.ts";
 import { ends } from "./remote/support.ts";
 
 const spec = { observation: f32(), action: i32(), reward: f32() };
@@ -56,7 +57,7 @@ test("what is not made yet keeps its own over later calls, with priorities and w
 });
 
 describe.each(["a snapshot", "a crash", "nothing", "a port"])("with %s in between", (between) => {
-  test.each([1, 2, 3, 4])("any cut into blocks gives the same (seed %i)", async (seed) => {
+  test.each(some([1, 2, 3, 4], 2))("any cut into blocks gives the same (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
     const lanes = random.pick([1, 1, 3]);
     const nStep = 1 + random.below(5);

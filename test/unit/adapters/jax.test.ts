@@ -1,6 +1,7 @@
 import { jit, numpy as np, tree } from "@jax-js/jax";
 import { expect, expectTypeOf, test } from "vitest";
 import { arrays } from "../../../src/adapters/jax.ts";
+import { scaled } from "../../support/size.ts";
 import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
 test("a batch becomes arrays under the same names, with the same numbers", () => {
@@ -71,13 +72,13 @@ test("an empty batch has arrays of no rows", () => {
   tree.dispose(a);
 });
 
-test("10,000 batches leave no array behind, consumed by a compiled function or disposed of", () => {
+test("many batches leave no array behind, consumed by a compiled function or disposed of", () => {
   const { table } = filled();
   const options = { ...OPTIONS, columns: { position: { leaf: "observation.position", at: 0 } } } as const;
   const into = table.batch(2, options);
   const sum = jit((position: np.Array, returns: np.Array) => position.sum().add(returns.sum()));
   const made: np.Array[] = [];
-  for (let i = 0; i < 10_000; i++) {
+  for (let i = 0; i < scaled(10_000); i++) {
     const { steps, nStep } = table.sample(2, { ...options, into });
     const { position, returns } = arrays(np, { position: steps.position, returns: nStep.returns });
     made.push(position, returns);

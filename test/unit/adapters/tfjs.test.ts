@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { tensors } from "../../../src/adapters/tfjs.ts";
+import { scaled } from "../../support/size.ts";
 import { tf } from "../../support/tfjs.mjs";
 import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
@@ -101,11 +102,11 @@ test("of a batch that is shorter than asked for there are count rows", () => {
   }
 });
 
-test("10,000 batches leave no tensor behind, freed by `using`, by tf.dispose, or in tf.tidy", () => {
+test("many batches leave no tensor behind, freed by `using`, by tf.dispose, or in tf.tidy", () => {
   const { table } = filled();
   const into = table.batch(2, OPTIONS);
   const before = tf.memory().numTensors;
-  for (let i = 0; i < 10_000; i++) {
+  for (let i = 0; i < scaled(10_000); i++) {
     table.sample(2, { ...OPTIONS, into });
     if (i % 3 === 0) {
       using t = tensors(tf, into);

@@ -64,7 +64,7 @@ test("of HDF5, by its path alone", async () => {
   expect(await document("inspect", temp("d4rl.parquet"))).toMatchObject({ episodes, steps });
 });
 
-test("to LeRobot and Minari, and back", async () => {
+test.runIf(whole)("to LeRobot and Minari, and back", async () => {
   const [lerobot, minari] = [temp("lerobot"), temp("minari")];
   expect(await document("convert", PIXELS, lerobot, "--format", "lerobot", "--fps", "50", "--robot-type", "pole")).toMatchObject({
     format: "lerobot",

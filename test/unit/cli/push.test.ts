@@ -9,7 +9,7 @@ import { ReadOnlyDirectory } from "../../../src/storage/log/read-only-directory.
 import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import "../../../src/storage/index.ts";
 import { root } from "../../support/core.ts";
-import { scaled, some } from "../../support/size.ts";
+import { scaled, some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -239,7 +239,7 @@ async function readLines(path: string, episodes: number): Promise<string[]> {
   return readFileSync(temp("lines.jsonl"), "utf8").trimEnd().split("\n");
 }
 
-test("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody has it", async () => {
+test.runIf(whole)("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody has it", async () => {
   const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
   const { child, ended } = started("push", `${server.address}/half_cheetah/1.0.0/`, "--dir", temp("interrupted"), "--table", "t");
   await server.held;

@@ -7,6 +7,7 @@ import { BATCH, Clone } from "../../../page/record/clone.ts";
 import { Demonstrations } from "../../../page/record/demonstrations.ts";
 import { Game } from "../../../page/record/game.ts";
 import { CAMERA } from "../../../page/record/picture.ts";
+import { whole } from "../../support/size.ts";
 import { pilot } from "./pilot.ts";
 
 setFlagsFromString("--expose-gc");
@@ -41,7 +42,7 @@ function learn(clone: Clone, store: Demonstrations, share: number): number {
   return error;
 }
 
-it("learns to dock from 40 demonstrations, the same each time", async () => {
+it.runIf(whole)("learns to dock from 40 demonstrations, the same each time", async () => {
   const store = await demonstrated(40);
   const clone = new Clone(1);
   const unseen = Array.from({ length: 20 }, (_, i) => 1000 + i);

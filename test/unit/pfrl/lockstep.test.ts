@@ -264,7 +264,7 @@ describe.each([
   ["transitions", TRANSITIONS],
   ["episodes", EPISODES],
 ] as const)("%s", (name, family) => {
-  const runs = scaled(40, 2);
+  const runs = scaled(40, 1);
   test(`${runs} runs of 200 calls`, { timeout: 300_000 }, () => {
     for (let i = 0; i < runs; i++) {
       const seed = i + Number(process.env.REPRISE_SEED ?? 0);

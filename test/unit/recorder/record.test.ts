@@ -9,6 +9,7 @@ import { f32, text, u8 } from "../../../src/schema/constructors.ts";
 import { memory } from "../../../src/storage/index.ts";
 import { all } from "../../support/columns.ts";
 import { TestRandom } from "../../support/random.ts";
+import { scaled } from "../../support/size.ts";
 import { act, expected, opened, plain, read, SPEC, STORAGES, seen, stepOf, type TwinEpisode } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
@@ -19,7 +20,7 @@ describe.each(STORAGES)("%s in %s", (images, imagesIn) => {
     const dir = memory();
     const twin: TwinEpisode[] = [];
     const random = new TestRandom(7);
-    for (let session = 0; session < 6; session++) {
+    for (let session = 0; session < scaled(6, 3); session++) {
       const recorder = await opened({ dir, images, imagesIn, segmentBytes: 4096 });
       expect(recorder.episodes).toBe(expected(twin).length);
       await act(recorder, twin, random, 60);
@@ -97,7 +98,7 @@ test("a frame's file that cannot be read, or that nobody waits for any more, is 
 test("many thousands of frames beside: they are listed once, whatever is read", async () => {
   const recordedTo = memory();
   const twin = await recorded(recordedTo, 100, { imagesIn: "files" });
-  const others = Array.from({ length: 200_000 }, (_, i) => [`900000-${String(i).padStart(6, "0")}.front.raw`, new Uint8Array(0)] as const);
+  const others = Array.from({ length: scaled(200_000) }, (_, i) => [`900000-${String(i).padStart(6, "0")}.front.raw`, new Uint8Array(0)] as const);
   const dir = memory({ files: [...recordedTo.files(), ...others] });
   let lists = 0;
   const counted = Object.assign(Object.create(dir) as typeof dir, {

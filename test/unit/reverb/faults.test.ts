@@ -10,6 +10,9 @@ import { Between } from "../../support/between.ts";
 import { GrpcServer, type Handler, type ServerCall } from "../../support/grpc-server.ts";
 import { listen as raw } from "../../support/raw-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
+import { abortAfter, useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const spec = { act: i32() };
 const open: { close(): unknown }[] = [];
@@ -66,9 +69,9 @@ describe("a server that is silent", () => {
     const address = await listen(() => {});
     const one = client(address);
     expect(told(await caught(one.insert({ act: 1 }, { t: 1 }, { timeoutMs: 40 })), address)).toMatchObject({ code: "TIMEOUT" });
-    const signal = AbortSignal.timeout(40);
+    const signal = abortAfter(40);
     expect(await caught(one.insert({ act: 1 }, { t: 1 }, { signal }))).toMatchObject({ name: "TimeoutError" });
-    expect(await caught(one.sampler("t").next({ signal: AbortSignal.timeout(40) }))).toMatchObject({ name: "TimeoutError" });
+    expect(await caught(one.sampler("t").next({ signal: abortAfter(40) }))).toMatchObject({ name: "TimeoutError" });
     const writer = one.trajectoryWriter({ numKeepAliveRefs: 1 });
     writer.append({ act: 1 });
     const sent = caught(writer.createItem("t", 1, { a: writer.history.act.slice(-1) }));
@@ -224,7 +227,7 @@ describe("a server that goes away", () => {
     const held = caught(one.serverInfo());
     while (calls.length === 0) await later(1);
     calls[0]?.stream.session?.goaway(0);
-    await later(20);
+    await later(1000);
     expect(Object.keys(await one.serverInfo())).toEqual(["t"]);
     expect(calls[1]?.stream.session).not.toBe(calls[0]?.stream.session);
     one.close();
@@ -330,7 +333,7 @@ describe("a server that is slow or lies", () => {
     const one = client(server.address);
     for (let act = 0; act < 5; act++) await one.insert({ act }, { t: 1 });
     twin.confirm = () => {};
-    expect(told(await caught(one.insert({ act: 5 }, { t: 1 }, { timeoutMs: 50 })), server.address)).toMatchObject({ code: "TIMEOUT" });
+    expect(told(await caught(one.insert({ act: 5 }, { t: 1 }, { timeoutMs: 1000 })), server.address)).toMatchObject({ code: "TIMEOUT" });
     expect(twin.tables.get("t")?.size).toBe(6);
   });
 

@@ -6,6 +6,7 @@ import type { ChunkMessage } from "../../../src/reverb/wire/tensor.ts";
 import { GrpcServer, type ServerCall } from "../../support/grpc-server.ts";
 import { TestRandom } from "../../support/random.ts";
 import { confirmation, ReverbTwin } from "../../support/reverb-twin.ts";
+import { scaled } from "../../support/size.ts";
 
 const TABLES = ["a", "b"];
 
@@ -14,9 +15,10 @@ function chunk(key: bigint, size: number): ChunkMessage {
   return { key, episodeId: 1n, start: 0, end: 0, sparse: false, deltaEncoded: false, tensors, uncompressedSize: size };
 }
 
+const SEEDS = scaled(12, 3);
 let breaks = 0;
 
-it.each(Array.from({ length: 12 }, (_, seed) => [seed]))("nothing is lost and nothing comes twice, seed %i", async (seed) => {
+it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and nothing comes twice, seed %i", async (seed) => {
   const random = new TestRandom(seed);
   const twin = new ReverbTwin(...TABLES);
   let isLast = false;
@@ -122,5 +124,5 @@ it.each(Array.from({ length: 12 }, (_, seed) => [seed]))("nothing is lost and no
 });
 
 it("connections did break", () => {
-  expect(breaks).toBeGreaterThan(12);
+  expect(breaks).toBeGreaterThan(SEEDS);
 });

@@ -17,7 +17,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
   let dir = memory();
   let replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
   for (let session = 0; session < 3; session++) {
-    for (let i = 0; i < scaled(150, 40); i++) {
+    for (let i = 0; i < scaled(150, 20); i++) {
       scene.act(replay, random);
       scene.act(twin, same);
     }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Column, f32, i32, u8 } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 const SPEC = trajectorySpec({ observation: u8(84, 84, 4), action: i32() });
 
@@ -65,7 +66,7 @@ test("a function of a program sees the frames, and so does a dataset that draws 
   for await (const { action, observation } of buffer.asDataset({ prefetch: 3 })) {
     expect((observation as Column<"u8">).data).toEqual(step(Number(action.data[0])).observation);
     buffer.addBatch(step(3 + seen) as never);
-    if (++seen === 20) break;
+    if (++seen === scaled(20, 5)) break;
   }
 });
 

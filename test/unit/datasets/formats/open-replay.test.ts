@@ -34,7 +34,7 @@ import { whole } from "../../../support/size.ts";
 
 /** As assembly/memory/layout.ts has it. */
 const GRANULE_BITS = 12;
-const SEEDS = whole ? 6 : 2;
+const SEEDS = whole ? 6 : 1;
 const GOLDEN = join(root, "test/data/golden");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-open-replay-"));
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));

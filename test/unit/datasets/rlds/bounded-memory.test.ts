@@ -9,7 +9,7 @@ import { scaled } from "../../../support/size.ts";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
-const STEPS = scaled(1_000_000, 30_000);
+const STEPS = scaled(1_000_000, 20_000);
 /** Of a chain, whose steps are made five times over. */
 const FEWER = scaled(200_000);
 /** How often a pass is looked at. */

@@ -1,0 +1,31 @@
+/** What assertions take for equal: batches by what they show, and large arrays by their bytes. */
+import { expect } from "vitest";
+
+/** A batch's columns are not in fields of its own. */
+const shown = (value: unknown): object | undefined => {
+  const { detached } = (value ?? {}) as { readonly detached?: unknown };
+  return typeof detached === "function" ? (detached.call(value) as object) : undefined;
+};
+
+const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView) => new Uint8Array(buffer, byteOffset, byteLength);
+
+/** Arrays of one class with the same bytes are equal. Arrays that differ are left to the usual comparison, which is by element, slow, and names the difference. */
+const haveSameBytes = (one: unknown, other: unknown): true | undefined => {
+  if (!ArrayBuffer.isView(one) || !ArrayBuffer.isView(other) || one.constructor !== other.constructor) return undefined;
+  return Buffer.compare(bytes(one), bytes(other)) === 0 ? true : undefined;
+};
+
+// Setup files run once per test file. A worker that registers the testers again for each of its files compares more and more slowly.
+const REGISTERED = Symbol.for("reprise: testers of equality");
+const scope = globalThis as { [REGISTERED]?: true };
+
+if (!scope[REGISTERED]) {
+  scope[REGISTERED] = true;
+  expect.addEqualityTesters([
+    haveSameBytes,
+    function (one, other) {
+      const [a, b] = [shown(one), shown(other)];
+      return a === undefined || b === undefined ? undefined : this.equals(a, b);
+    },
+  ]);
+}

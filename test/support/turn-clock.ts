@@ -1,0 +1,31 @@
+/**
+ * A clock that counts turns of the event loop: each turn is a millisecond for timers and for `performance.now`. A client and its servers in one process have the same
+ * number of turns on every machine, so their timeouts end alike on a busy one, and hours pass in seconds. Other processes and `AbortSignal.timeout` keep real time.
+ */
+import { afterEach, beforeEach, vi } from "vitest";
+
+/** Every test of the file has such a clock. */
+export function useTurnClock(): void {
+  let isOver = false;
+  const turn = () => {
+    if (isOver) return;
+    vi.advanceTimersByTime(1);
+    setImmediate(turn);
+  };
+  beforeEach(() => {
+    isOver = false;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    setImmediate(turn);
+  });
+  afterEach(() => {
+    isOver = true;
+    vi.useRealTimers();
+  });
+}
+
+/** `AbortSignal.timeout` by this clock. */
+export function abortAfter(ms: number): AbortSignal {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
+  return controller.signal;
+}
