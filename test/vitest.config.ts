@@ -21,6 +21,8 @@ export default defineConfig({
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What was transformed is kept for the next run, by the hash of its source.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
     // The sources are loaded once a worker, not once a file.
     isolate: false,

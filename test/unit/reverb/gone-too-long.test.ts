@@ -5,6 +5,9 @@ import { ReverbClient } from "../../../src/reverb/index.ts";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
+import { useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {

@@ -5,6 +5,9 @@ import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/inde
 import { Between } from "../../support/between.ts";
 import { GrpcServer, type ServerCall } from "../../support/grpc-server.ts";
 import { confirmation, ReverbTwin } from "../../support/reverb-twin.ts";
+import { useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {

@@ -6,6 +6,9 @@ import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/inde
 import { ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
+import { abortAfter, useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const spec = { act: i32() };
 const open: { close(): unknown }[] = [];
@@ -92,9 +95,9 @@ it("a time limit, a signal, and close end the wait; nothing goes on behind", asy
     code: "TIMEOUT",
     message: expect.stringMatching(/ECONNREFUSED.*tried again/),
   });
-  expect((await ended(one.insert({ act: 1 }, { t: 1 }, { signal: AbortSignal.timeout(50) }))).error).toMatchObject({ name: "TimeoutError" });
+  expect((await ended(one.insert({ act: 1 }, { t: 1 }, { signal: abortAfter(50) }))).error).toMatchObject({ name: "TimeoutError" });
   const sampler = one.sampler("t");
-  expect((await ended(sampler.next({ signal: AbortSignal.timeout(50) }))).error).toMatchObject({ name: "TimeoutError" });
+  expect((await ended(sampler.next({ signal: abortAfter(50) }))).error).toMatchObject({ name: "TimeoutError" });
   const next = ended(sampler.next());
   await later(20);
   sampler.close();
