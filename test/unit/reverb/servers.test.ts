@@ -4,6 +4,9 @@ import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
+import { useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {

@@ -7,6 +7,9 @@ import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
 import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
 import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
+import { useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {

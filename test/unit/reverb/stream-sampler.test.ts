@@ -6,6 +6,9 @@ import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
 import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
 import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
+import { abortAfter, useTurnClock } from "../../support/turn-clock.ts";
+
+useTurnClock();
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -235,7 +238,7 @@ describe("ends", () => {
   it("a signal, or close, while the table is still asked for", async () => {
     const server = await serve();
     const never = (wait: WaitOptions) => within(new Promise<undefined>(() => {}), "a table", wait);
-    await expect(samplerOf(server.grpc.address, { signature: never }).next({ signal: AbortSignal.timeout(10) })).rejects.toMatchObject({
+    await expect(samplerOf(server.grpc.address, { signature: never }).next({ signal: abortAfter(10) })).rejects.toMatchObject({
       name: "TimeoutError",
     });
     const sampler = samplerOf(server.grpc.address, { signature: () => settled(10) as Promise<undefined> });
