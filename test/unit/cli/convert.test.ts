@@ -95,7 +95,9 @@ test("a recording without a task is LeRobot's by the instruction of its steps", 
   await recorder.close();
   await document("convert", dir, temp("instructed-lerobot"), "--format", "lerobot");
   const tasks: string[] = [];
-  for await (const { steps } of await openRlds(temp("instructed-lerobot"))) tasks.push(...Array.from(steps, ({ task }) => task));
+  const reader = await openRlds(temp("instructed-lerobot"));
+  for await (const { steps } of reader) tasks.push(...Array.from(steps, ({ task }) => task));
+  await reader.close();
   expect(tasks).toEqual(["pick the cube", "pick the cube", "pick the cube", "tidy up", "tidy up", "tidy up"]);
 });
 

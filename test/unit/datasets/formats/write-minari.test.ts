@@ -169,10 +169,9 @@ describe("of the real minari", () => {
 
   it("a Parquet dataset is read as its HDF5 is", async () => {
     const options = { infos: true };
-    const [parquet, hdf5] = [
-      await all(await openMinari(join(DATA, "minari/table/walk-v0"), options)),
-      await all(await openMinari(join(DATA, "minari/walk/nested-v0"), options)),
-    ];
+    const readers = [await openMinari(join(DATA, "minari/table/walk-v0"), options), await openMinari(join(DATA, "minari/walk/nested-v0"), options)] as const;
+    const [parquet, hdf5] = [await all(readers[0]), await all(readers[1])];
+    for (const reader of readers) await reader.close();
     // Minari's Parquet has its single numbers among infos as lists of one.
     const numbers = (value: unknown): unknown => {
       if (typeof value === "bigint") return Number(value);
