@@ -95,7 +95,7 @@ test("sequences do not cross from the newest item to the oldest, and all others 
     counts[first] = (counts[first] as number) + 1;
   }
   expect(counts[9]).toBe(0);
-  for (const count of counts.slice(0, 9)) expect(Math.abs(count - PAIRS / 9)).toBeLessThan(150);
+  for (const count of counts.slice(0, 9)) expect(Math.abs(count - PAIRS / 9)).toBeLessThan(scaled(150, 80));
 });
 function numberIn(item: unknown): number {
   return typeof item === "number" ? item : ((item as ColumnLike).data[0] as number);
