@@ -1,14 +1,14 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
 
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
-import { printsAs, showAll, Word } from "../base/prints.ts";
-import type { Texts } from "../schema/arrays.ts";
+import { printsAs, Word } from "../base/prints.ts";
 import { Column, type ColumnLike, copied, isColumn, type NestedArray } from "../schema/column.ts";
 import { columnNamed, type Selection, type Shown, stepIndices } from "../schema/columns.ts";
 import { dtypeOf } from "../schema/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "../schema/leaf.ts";
-import { zip } from "../schema/nest.ts";
+import { setPart, valueAt, zip } from "../schema/nest.ts";
 import type { IsAny, LeafAt } from "../schema/spec.ts";
+import { type BatchLayout, type Field, type Lease, nestedValues } from "./layout.ts";
 
 /** The column of a leaf. `Lead` are the dimensions before those of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
@@ -131,25 +131,13 @@ type Methods = "toArray" | "detached" | "release" | typeof Symbol.dispose;
 /** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
 export type Into = Omit<Batch<unknown, ArrayBufferLike>, Methods>;
 
-/** What fills a batch that was lent. */
-export interface Lender {
-  cameBack(): void;
-}
-
 type Fields = Omit<Batch<unknown>, Methods>;
 
-/** What batches of a kind have alike: their columns, and where their arrays are. */
-export interface Form {
-  /** Items at most. */
-  readonly n: number;
+/** Of a layout of items: which steps of which leaves it shows. */
+export interface ItemLayout extends BatchLayout {
   readonly selections: readonly Selection[];
-  /** Steps of a whole window. */
-  readonly width: number;
-  /** Whether they are nested as the spec; else they stand under their names. */
+  /** Whether they are nested as the spec; else they are under their names. */
   readonly isWhole: boolean;
-  nest(values: readonly unknown[]): unknown;
-  columnsOf(slab: ArrayBuffer, texts: Texts): Column[];
-  numbersOf(slab: ArrayBuffer, name: "lengths" | "info" | "nStep" | "mask"): unknown;
 }
 
 /** One item of a batch: its columns without padding, or single values, in the order of the batch. */
@@ -157,175 +145,133 @@ export interface BatchItem {
   /** Whether they are nested as the spec. */
   readonly isWhole: boolean;
   readonly names: readonly string[];
+  readonly selections: readonly Selection[];
   readonly columns: readonly unknown[];
 }
 
-/** For buffers: an item of a batch that Reprise made. */
-export let itemOf: (batch: unknown, i: number) => BatchItem;
+/** What batches in memory of their own have alike: their columns are their own properties, and a lease on that memory. */
+abstract class LeasedBatch {
+  count: number;
+  readonly #lease: Lease;
 
-/** For fillers: what a batch that Reprise made is made of. */
-export let slabOf: (batch: DrawnBatch) => Slab;
-/** Says whose a batch is when it is released, which happens once. */
-export let lendOut: (batch: DrawnBatch, lender: Lender) => void;
-/** Whether a batch was lent and released: its memory may be that of another one. */
-export let isReleased: (batch: unknown) => boolean;
-/** Of items that are alike: which steps each shows. */
-export let layoutsOf: (batch: DrawnBatch) => readonly Shown[] | undefined;
-export let layOut: (batch: DrawnBatch, layouts: readonly Shown[] | undefined) => void;
-
-/** The memory of a batch, its slab. The arrays are views on it, made when they are asked for. */
-export class Slab {
-  readonly form: Form;
-  readonly slab: ArrayBuffer;
-  readonly texts: Texts;
-  #columns: readonly Column[] | undefined;
-  #steps: unknown;
-  #lengths: Fields["lengths"] | undefined;
-  #info: Fields["info"] | undefined;
-  #nStep: Fields["nStep"];
-  #mask: Fields["mask"];
-
-  constructor(form: Form, slab: ArrayBuffer, texts: Texts) {
-    this.form = form;
-    this.slab = slab;
-    this.texts = texts;
+  constructor(lease: Lease) {
+    this.count = 0;
+    this.#lease = lease;
+    const { layout, columns } = lease;
+    // By index: every new batch comes here.
+    for (let c = 0; c < columns.length; c++) {
+      const { name } = layout.columns[c] as BatchLayout["columns"][number];
+      if (name === "__proto__") setPart(this, name, columns[c]);
+      else (this as object as { [name: string]: unknown })[name] = columns[c];
+    }
   }
 
-  get columns(): readonly Column[] {
-    this.#columns ??= this.form.columnsOf(this.slab, this.texts);
-    return this.#columns;
-  }
-
-  get steps(): unknown {
-    this.#steps ??= this.form.nest(this.columns);
-    return this.#steps;
-  }
-
-  get lengths(): Fields["lengths"] {
-    this.#lengths ??= this.form.numbersOf(this.slab, "lengths") as Fields["lengths"];
-    return this.#lengths;
-  }
-
-  get info(): Fields["info"] {
-    this.#info ??= this.form.numbersOf(this.slab, "info") as Fields["info"];
-    return this.#info;
-  }
-
-  get nStep(): Fields["nStep"] {
-    this.#nStep ??= this.form.numbersOf(this.slab, "nStep") as Fields["nStep"];
-    return this.#nStep;
-  }
-
-  get mask(): Fields["mask"] {
-    this.#mask ??= this.form.numbersOf(this.slab, "mask") as Fields["mask"];
-    return this.#mask;
-  }
-}
-
-/** A batch in memory of its own. Memory that comes back is lent to a new batch each time: so the release of one ends its own lease, and no other. */
-export class DrawnBatch implements Batch<unknown> {
-  count = 0;
-  blocked: Blocked | undefined = undefined;
-  /** A field, so that `structuredClone`, which does not see the others, refuses the batch. */
-  readonly detached: () => Fields = detached;
-  readonly #of: Slab;
-  #layouts: readonly Shown[] | undefined;
-  /** Whom it goes back to, once. */
-  #lender: Lender | undefined;
-  #isReleased = false;
-
-  static {
-    itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
-    slabOf = (batch) => batch.#of;
-    lendOut = (batch, lender) => {
-      batch.#lender = lender;
-    };
-    isReleased = (batch) => typeof batch === "object" && batch !== null && #of in batch && batch.#isReleased;
-    layoutsOf = (batch) => batch.#layouts;
-    layOut = (batch, layouts) => {
-      batch.#layouts = layouts;
-    };
-    showAll(this, ["steps", "lengths", "info", "nStep", "mask"]);
-  }
-
-  constructor(of: Slab) {
-    this.#of = of;
-  }
-
-  get steps(): unknown {
-    return this.#of.steps;
-  }
-
-  get lengths(): Fields["lengths"] {
-    return this.#of.lengths;
-  }
-
-  get info(): Fields["info"] {
-    return this.#of.info;
-  }
-
-  get nStep(): Fields["nStep"] {
-    return this.#of.nStep;
-  }
-
-  get mask(): Fields["mask"] {
-    return this.#of.mask;
+  /** Of a batch that Reprise made; undefined for anything else. */
+  static leaseOf(batch: unknown): Lease | undefined {
+    return typeof batch === "object" && batch !== null && #lease in batch ? (batch as LeasedBatch).#lease : undefined;
   }
 
   release(): void {
-    const lender = this.#lender;
-    if (lender === undefined) return;
-    this.#lender = undefined;
-    this.#isReleased = true;
-    lender.cameBack();
+    const lease = this.#lease;
+    const { owner } = lease;
+    if (owner === undefined) return;
+    lease.owner = undefined;
+    lease.isReleased = true;
+    owner.back();
   }
 
   [Symbol.dispose](): void {
     this.release();
   }
 
-  toArray(): ItemOf<unknown>[] {
-    return Array.from({ length: this.count }, (_, i) => {
-      const values = this.#itemOf(i).columns.map((value) => (isColumn(value) ? (value as Column).toArray() : value));
-      return this.#of.form.nest(values) as ItemOf<unknown>;
-    });
-  }
-
-  #itemOf(i: number): BatchItem {
-    const { columns, form } = this.#of;
-    const { selections, width, isWhole } = form;
-    const length = this.lengths[i] as number;
-    const values = columns.map((column, c) => {
-      const value = column.at(i);
-      if (!isColumn(value)) return value;
-      const joint = selections[c] as Selection;
-      const selection = this.#layouts === undefined ? joint : columnNamed(this.#layouts[i] as Shown, joint.keys);
-      // Lists, and what is counted from the end, have padding where it was asked for.
-      const isRun = selection.steps === undefined && selection.start >= 0;
-      const steps = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
-      const { data, shape } = value as Column;
-      const [n = 0, ...rest] = shape;
-      if (steps === undefined || steps >= n || selection.squeezed) return value;
-      return new Column(data.slice(0, (data.length / n) * steps) as Column["data"], [steps, ...rest]);
-    });
-    return { isWhole, names: selections.map(({ keys }) => keys.join(".")), columns: values };
+  detached(): object {
+    return copied({ ...this });
   }
 }
 
-function detached(this: DrawnBatch): Fields {
-  const { count, blocked, steps, lengths, info, nStep, mask } = this;
-  return copied({ count, steps, lengths, info, ...(nStep && { nStep }), ...(mask && { mask }), blocked });
+/** The lease of a batch that Reprise made; undefined for anything else. */
+export function leaseOf(batch: unknown): Lease | undefined {
+  return LeasedBatch.leaseOf(batch);
 }
 
-printsAs<DrawnBatch>(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, mask }) => ({
-  count,
-  ...(blocked && { blocked }),
-  steps: zip([steps], isColumn, ([column]) => brief(column as Column)),
-  lengths: count === 0 ? new Word("none") : new Word(rangeOf(lengths.subarray(0, count))),
-  info: new Word(Object.keys(info).join(", ")),
-  ...(nStep && { nStep: new Word(Object.keys(nStep).join(", ")) }),
-  ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] }) }),
-}));
+/** A batch of items. */
+export class DrawnBatch extends LeasedBatch {
+  blocked: Blocked | undefined;
+
+  constructor(lease: Lease) {
+    super(lease);
+    this.blocked = undefined;
+  }
+
+  toArray(): unknown[] {
+    const nest = (leaseOf(this) as Lease).layout.columns[0]?.nest;
+    const plain = (value: unknown) => (isColumn(value) ? (value as Column).toArray() : value);
+    return Array.from({ length: this.count }, (_, i) => nestedValues(nest, itemOf(this, i).columns.map(plain)));
+  }
+
+  static {
+    printsAs<DrawnBatch>(this, "Batch", (batch) => {
+      const { count, blocked, steps, lengths, info, nStep, mask } = batch as unknown as Fields;
+      return {
+        count,
+        ...(blocked && { blocked }),
+        steps: zip([steps], isColumn, ([column]) => brief(column as Column)),
+        lengths: count === 0 ? new Word("none") : new Word(rangeOf(lengths.subarray(0, count))),
+        info: new Word(Object.keys(info).join(", ")),
+        ...(nStep && { nStep: new Word(Object.keys(nStep).join(", ")) }),
+        ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] }) }),
+      };
+    });
+  }
+}
+
+/** A batch of transitions. */
+export class DrawnTransitions extends LeasedBatch {
+  toArray(): object[] {
+    const { keys, parts } = partsOf(this);
+    const rowOf = (i: number) => (columns: readonly unknown[]) => {
+      const value = (columns[0] as Column).at(i);
+      return isColumn(value) ? (value as Column).toArray() : value;
+    };
+    return Array.from({ length: this.count }, (_, i) => ({ ...(zip([parts], isColumn, rowOf(i)) as object), keys: keys[i] }));
+  }
+
+  static {
+    printsAs<DrawnTransitions>(this, "TransitionBatch", (batch) => {
+      const { keys, parts } = partsOf(batch);
+      const briefly = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
+      return { count: batch.count, ...briefly, keys: brief({ data: keys, shape: [keys.length] }) };
+    });
+  }
+}
+
+/** The columns of a batch of transitions, without the bare array of keys. */
+function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readonly parts: object } {
+  const { layout, columns } = leaseOf(batch) as Lease;
+  const { keys, ...parts } = Object.fromEntries(layout.columns.map(({ name }, c) => [name, columns[c]]));
+  return { keys: keys as Float64Array, parts };
+}
+
+/** For buffers: an item of a batch that Reprise made. */
+export function itemOf(batch: unknown, i: number): BatchItem {
+  const { layout, columns, shown } = leaseOf(batch) as Lease;
+  const { selections, width, isWhole, fields } = layout as ItemLayout;
+  const [steps, lengths] = columns as [unknown, Uint32Array];
+  const length = lengths[i] as number;
+  const values = selections.map((joint, c) => {
+    const value = (valueAt(steps, (fields[c] as Field).keys.slice(1)) as Column).at(i);
+    if (!isColumn(value)) return value;
+    const selection = shown === undefined ? joint : columnNamed(shown[i] as Shown, joint.keys);
+    // Lists, and what is counted from the end, have padding where it was asked for.
+    const isRun = selection.steps === undefined && selection.start >= 0;
+    const count = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
+    const { data, shape } = value as Column;
+    const [n = 0, ...rest] = shape;
+    if (count === undefined || count >= n || selection.squeezed) return value;
+    return new Column(data.slice(0, (data.length / n) * count) as Column["data"], [count, ...rest]);
+  });
+  return { isWhole, names: selections.map(({ keys }) => keys.join(".")), selections, columns: values };
+}
 
 /** A column in a word: `f32 [32, 1, 4]`. */
 export function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): Word {

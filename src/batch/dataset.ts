@@ -2,10 +2,9 @@
 
 import { codeOf, flag, integer, mustBe } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
-import type { SampleOptions } from "./asked.ts";
-import type { AwaitedBatch } from "./awaited-batch.ts";
-import type { Draws } from "./draws.ts";
-import { type Dataset, type ElementSource, elementsOf } from "./elements.ts";
+import { type Dataset, type ElementSource, elementsOf } from "./iterate.ts";
+import type { SampleOptions } from "./options.ts";
+import type { AwaitedBatch, Draws } from "./waiting.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
   readonly batchSize: number;
@@ -45,7 +44,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
         return batch;
       },
       passed(batch) {
-        if (aheads.delete(batch)) draws.source.passed(batch);
+        if (aheads.delete(batch)) draws.sampler.passed(batch);
       },
       done: (batch) => {
         if (lends) batch.release?.();

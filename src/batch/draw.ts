@@ -1,10 +1,12 @@
 /** A draw: which items, streams or rows a call picked, and what there is to tell of them. It lives in scratch memory, until the next call that takes some. */
 
-import { DISTINCT, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "../base/abi.ts";
+import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "../base/abi.ts";
+import { ReplayError } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreStream } from "../memory/stream.ts";
 import type { StreamSet } from "../memory/streams.ts";
-import type { NStep } from "./n-step.ts";
+import type { Blocked } from "./batch.ts";
+import type { NStep } from "./options.ts";
 
 export class Draw {
   /** DRAW in linear memory. */
@@ -15,6 +17,10 @@ export class Draw {
   /** Bytes of a draw of the number of entries that was last asked for. */
   #bytes = 0;
   #n = -1;
+  /** What `prepare` made room for last, and where. */
+  #before = -1;
+  #rows = 0;
+  #base = 0;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -24,12 +30,17 @@ export class Draw {
   prepare(bytes: number, n: number, rows: number): number {
     const { core } = this.#engine;
     const { x } = core;
-    if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
-    this.#n = n;
-    const base = core.scratch(bytes + this.#bytes + 12 * rows, this);
-    this.handle = base + bytes;
+    // What nobody else has taken since is still there.
+    if (core.owner !== this || n !== this.#n || bytes !== this.#before || rows > this.#rows) {
+      if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
+      this.#n = n;
+      this.#base = core.scratch(bytes + this.#bytes + 12 * rows, this);
+      this.#before = bytes;
+      this.#rows = rows;
+    }
+    this.handle = this.#base + bytes;
     x.draw_init(this.handle, n, rows);
-    return base;
+    return this.#base;
   }
 
   /** Where a column is; or the rows, in the place behind the last. */
@@ -61,6 +72,11 @@ export class Draw {
   /** What came of it: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT. */
   result(which: number): number {
     return this.#engine.core.x.draw_result(this.handle, which);
+  }
+
+  /** Why it has fewer items than were asked for. */
+  blocked(): Blocked {
+    return { by: BLOCKED_BY[this.result(BLOCKED)] as Blocked["by"], have: this.result(HAVE), need: this.result(NEED) };
   }
 
   /** n different items of a table, or as many as can be drawn; how many. */
@@ -153,4 +169,23 @@ export class Draw {
   narrow(column: number): void {
     this.#engine.core.x.draw_narrow(this.handle, column);
   }
+}
+
+/** By what a batch is blocked, by DRAW's number for it. */
+export const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
+
+export function differentColumns(): ReplayError {
+  return new ReplayError(
+    "SPEC_MISMATCH",
+    "items of this draw have different columns, and nothing was drawn: pass the option columns, or sample fewer items at a time",
+  );
+}
+
+const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";
+const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
+
+/** Why the core refused a draw. */
+export function refusedDraw({ core }: Engine, code: number): ReplayError {
+  if (code === E_UNLIKE) return differentColumns();
+  return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
 }

@@ -1,8 +1,8 @@
 /** What an inspector looks at in one table: a sample of its items, their ages, its episodes; one item; what a draw would give. O(sample) each. */
 import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
-import { MOST, Probe, type Seen } from "../batch/probe.ts";
-import { BLOCKED_BY } from "../batch/sample.ts";
+import { BLOCKED_BY } from "../batch/draw.ts";
+import { MOST, Probe, type Seen } from "../batch/inspect-table.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { engineOf, type Replay } from "../replay/replay.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";

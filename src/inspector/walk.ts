@@ -1,5 +1,5 @@
 /** A walk through the items of a table in the order of age, some at a time: the newest as they come, and stretches of what was there before. */
-import { MOST_ROWS, Probe } from "../batch/probe.ts";
+import { MOST_ROWS, Probe } from "../batch/inspect-table.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { EpisodeLog, type Rows } from "./episodes.ts";
 import type { Episode } from "./survey.ts";

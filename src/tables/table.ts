@@ -7,14 +7,15 @@ import { MAX_LENGTH } from "../base/limits.ts";
 import { printsAs, Word } from "../base/prints.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { warnOfIgnored } from "../base/warnings.ts";
-import { amongOf, checkDraw, type SampleOptions } from "../batch/asked.ts";
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "../batch/batch.ts";
 import { type DatasetOptions, datasetOf } from "../batch/dataset.ts";
-import { Draws } from "../batch/draws.ts";
-import type { Dataset } from "../batch/elements.ts";
-import { Reader } from "../batch/sample.ts";
-import type { NextName, TransitionOptions } from "../batch/transitions/batch.ts";
-import { Transitions } from "../batch/transitions/view.ts";
+import { ItemView } from "../batch/item-view.ts";
+import type { Dataset } from "../batch/iterate.ts";
+import { amongOf, OPTIONS, type SampleOptions } from "../batch/options.ts";
+import { Sampler } from "../batch/sampler.ts";
+import type { NextName, TransitionOptions } from "../batch/transition-batch.ts";
+import { Transitions } from "../batch/transitions.ts";
+import { Draws } from "../batch/waiting.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreTable } from "../memory/table.ts";
 import type { ColumnSet } from "../schema/columns.ts";
@@ -78,10 +79,20 @@ const SOME = 2;
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
+/** The draws of each table, for buffers over it, and how its priorities change. */
+const internals = new WeakMap<Table, { readonly draws: Draws<Batch>; update(keys: Numbers, priorities: Numbers): number }>();
+
 /** For the package's own modules: the draws of a table. */
-export let drawsOf: (table: Table) => Draws<Batch>;
+export function drawsOf(table: Table): Draws<Batch> {
+  return internalsOf(table).draws;
+}
+
 /** `updatePriorities` as Reverb has it: priorities may be data of the program, of a table that makes no use of them. */
-export let mutate: (table: Table, keys: Numbers, priorities: Numbers) => number;
+export function mutate(table: Table, keys: Numbers, priorities: Numbers): number {
+  return internalsOf(table).update(keys, priorities);
+}
+
+const internalsOf = (table: Table) => internals.get(table) as NonNullable<ReturnType<typeof internals.get>>;
 
 /** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
 // biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
@@ -92,12 +103,11 @@ export class Table<S = any, R = any> {
   readonly handle: number;
   readonly #engine: Engine;
   readonly #table: CoreTable;
-  readonly #reader: Reader;
+  readonly #sampler: Sampler<Batch>;
+  readonly #view: ItemView;
   readonly #draws: Draws<Batch>;
 
   static {
-    drawsOf = (table) => table.#draws;
-    mutate = (table, keys, priorities) => table.#update(keys, priorities);
     printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
   }
 
@@ -109,21 +119,11 @@ export class Table<S = any, R = any> {
     this.options = options;
     this.handle = table.handle;
     this.#table = table;
-    const reader = new Reader(engine, table, name, options.sampler);
-    this.#reader = reader;
-    this.#draws = new Draws<Batch>(engine, table, name, options, {
-      check: (how) => {
-        reader.check(how);
-        checkDraw(name, options.sampler, how);
-      },
-      sample: (n, how, ahead) => this.#sample(n, how, ahead) as Batch,
-      passed: ({ count, info: { keys, timesSampled } }) => this.#begin().count(keys, count, timesSampled),
-      part: (n, of) => {
-        engine.begin();
-        return reader.part(n, of);
-      },
-      join: (parts, how, short) => reader.join(parts, how, short),
-    });
+    let view: ItemView | undefined;
+    this.#sampler = new Sampler<Batch>({ engine, core: table, name, limits: options }, OPTIONS, (sampler) => (view = new ItemView(sampler)));
+    this.#view = view as unknown as ItemView;
+    this.#draws = new Draws(this.#sampler);
+    internals.set(this, { draws: this.#draws, update: (keys, priorities) => this.#update(keys, priorities) });
   }
 
   /** The form of a step, as the Replay was given it. */
@@ -144,7 +144,9 @@ export class Table<S = any, R = any> {
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
-    return this.#sample(n, options) as BatchOf<S, O>;
+    const batch = this.#sampler.sample(n, options as SampleOptions | undefined);
+    if (this.#sampler.drawn === 0) this.#nothing();
+    return batch as BatchOf<S, O>;
   }
 
   /**
@@ -166,7 +168,7 @@ export class Table<S = any, R = any> {
   /** New arrays for n items of `length` steps each, to pass as `into`. */
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
-    return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, O>;
+    return this.#view.batch(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
@@ -176,7 +178,8 @@ export class Table<S = any, R = any> {
    * name of a column of the view, or a rule that makes items of a single step
    */
   transitions<const O extends TransitionOptions<NextName<S, R>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
-    return new Transitions(this.#engine, this.#open(), this, options);
+    this.#open();
+    return new Transitions(this.#sampler.table, options);
   }
 
   /**
@@ -267,13 +270,6 @@ export class Table<S = any, R = any> {
   #begin(): CoreTable {
     this.#engine.begin();
     return this.#table;
-  }
-
-  #sample(n: number, options: SampleOptions | undefined, ahead = false): Batch<unknown> {
-    this.#engine.begin();
-    const batch = this.#reader.sample(n, options, undefined, ahead);
-    if (this.#reader.drawn === 0) this.#nothing();
-    return batch;
   }
 
   /** After a draw that gave nothing: warns where no item will ever come. */

@@ -2,9 +2,9 @@
 
 import { LEVEL } from "../base/abi.ts";
 import { integer } from "../base/error.ts";
-import type { Batch } from "../batch/batch.ts";
-import { Filler } from "../batch/filler.ts";
-import { Supply } from "../batch/returned.ts";
+import { gather } from "../batch/gather.ts";
+import { type ItemBuffer, itemBuffer } from "../batch/item-view.ts";
+import { BatchPool } from "../batch/pool.ts";
 import type { Engine } from "../memory/engine.ts";
 import { StreamSet, type StreamSetOptions } from "../memory/streams.ts";
 import type { Column } from "../schema/column.ts";
@@ -29,7 +29,7 @@ export class Windows {
   readonly #whole: readonly Selection[];
   readonly #single: readonly Selection[];
   /** Those whose batches were given away. */
-  readonly #supply = new Supply<Batch<unknown>, Filler>();
+  readonly #pool = new BatchPool();
 
   constructor(engine: Engine, options: StreamSetOptions) {
     this.streams = new StreamSet(engine, options);
@@ -42,25 +42,25 @@ export class Windows {
   draw(n: number, width: number, form: FrameForm, weigh: number = LEVEL): Drawn | undefined {
     // Asked first: what no stream can give needs no room.
     if (this.streams.total(width, weigh) === 0) return undefined;
-    const filler = this.#filler(n, width, form);
-    const draw = filler.prepare();
+    const buffer = this.#buffer(n, width, form);
+    const draw = buffer.prepare();
     draw.windows(this.streams, n, width, weigh);
     const streams = draw.slots(n).slice();
     const starts = draw.starts(n).slice();
-    filler.fill(n);
-    const { info, steps } = this.#given(filler);
+    gather(buffer, n);
+    const { info, steps } = this.#given(buffer);
     return { streams, starts, probabilities: info.probabilities, items: this.#nested(steps, width, form) };
   }
 
   /** A stream by its weight, without steps; undefined where none has any. */
   drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.streams.total(0, weigh) === 0) return undefined;
-    const filler = new Filler(this.#engine, 1, 0, [], false, 0);
-    const draw = filler.prepare();
+    const buffer = itemBuffer(this.#engine, { n: 1, width: 0, selections: [], isWhole: false, holds: 0 });
+    const draw = buffer.prepare();
     draw.windows(this.streams, 1, 0, weigh);
     const [stream = 0] = draw.slots(1);
-    filler.fill(1);
-    return { stream, probability: filler.batch.info.probabilities[0] as number };
+    gather(buffer, 1);
+    return { stream, probability: buffer.batch.info.probabilities[0] as number };
   }
 
   /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
@@ -68,14 +68,15 @@ export class Windows {
     const n = streams.length;
     // Taken as unsigned it would be the longest there is.
     integer("width", width, 0);
-    return this.#readInto(this.#filler(n, width, form), streams, starts, width);
+    return this.#readInto(this.#buffer(n, width, form), streams, starts, width);
   }
 
   /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
   steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
     const n = places.length;
-    const filler = new Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
-    const steps = this.#readInto(filler, new Uint32Array(n), places, 1);
+    const selections = [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }];
+    const buffer = itemBuffer(this.#engine, { n, width: 1, selections, isWhole: false, holds: 0 });
+    const steps = this.#readInto(buffer, new Uint32Array(n), places, 1);
     return (steps as { readonly 0: Column })[0].data;
   }
 
@@ -85,24 +86,22 @@ export class Windows {
   }
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
-  #filler(n: number, width: number, form: FrameForm): Filler {
+  #buffer(n: number, width: number, form: FrameForm): ItemBuffer {
     if (form !== "apart") {
       const selections = form === "single" ? this.#single : this.#whole;
-      return this.#supply.next(
-        false,
-        (one) => one.fits(n, width, selections, 0),
-        () => new Filler(this.#engine, n, width, selections, true, 0),
-      );
+      const spare = this.#pool.take(false, n, width, selections, 0) as ItemBuffer | undefined;
+      return spare ?? itemBuffer(this.#engine, { n, width, selections, isWhole: true, holds: 0 });
     }
     const leaves = this.#whole.length;
     const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
-    return new Filler(this.#engine, n, width, steps, false, 0);
+    return itemBuffer(this.#engine, { n, width, selections: steps, isWhole: false, holds: 0 });
   }
 
   /** Its batch. It may make the next one that is alike. */
-  #given(filler: Filler): Batch<unknown> {
-    const mayCome = filler.selections === this.#whole || filler.selections === this.#single;
-    return mayCome ? this.#supply.give(filler) : filler.given();
+  #given(buffer: ItemBuffer): ItemBuffer["batch"] {
+    const { shown } = buffer.layout;
+    const mayCome = shown === this.#whole || shown === this.#single;
+    return (mayCome ? this.#pool.give(buffer) : buffer.give()) as ItemBuffer["batch"];
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */
@@ -114,9 +113,9 @@ export class Windows {
     return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
   }
 
-  #readInto(filler: Filler, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
-    filler.prepare().nameWindows(this.streams, streams, starts, width);
-    filler.fill(streams.length);
-    return this.#given(filler).steps;
+  #readInto(buffer: ItemBuffer, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
+    buffer.prepare().nameWindows(this.streams, streams, starts, width);
+    gather(buffer, streams.length);
+    return this.#given(buffer).steps;
   }
 }

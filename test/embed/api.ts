@@ -1,8 +1,8 @@
 /** Calls on the public TypeScript API, with results as the façade has them. */
 
 import { COUNTERS } from "../../src/base/abi.ts";
-import { checkNormalize } from "../../src/batch/asked.ts";
-import type { AnyTransitions } from "../../src/batch/transitions/filler.ts";
+import { checkNormalize } from "../../src/batch/options.ts";
+import type { AnyTransitions } from "../../src/batch/transition-batch.ts";
 import { type Batch, Replay } from "../../src/index.ts";
 import type { Table } from "../../src/tables/table.ts";
 import type { Writer } from "../../src/tables/writer.ts";

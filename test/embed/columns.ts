@@ -1,6 +1,6 @@
 /** The columns of a batch on both sides, and where they differ. */
 
-import type { AnyTransitions } from "../../src/batch/transitions/filler.ts";
+import type { AnyTransitions } from "../../src/batch/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
 import { type ColumnLike, isColumn } from "../../src/schema/column.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";

@@ -4,7 +4,9 @@ import { CROSS, FROM_START } from "../../base/abi.ts";
 import { atCaller } from "../../base/caller.ts";
 import { mustBe } from "../../base/error.ts";
 import type { Draw } from "../../batch/draw.ts";
-import { Filler, WEIGHTS } from "../../batch/filler.ts";
+import { gather } from "../../batch/gather.ts";
+import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
+import { WEIGHTS } from "../../batch/layout.ts";
 import type { GrowingTable } from "../../memory/growing-table.ts";
 import { Column } from "../../schema/column.ts";
 import type { Selection } from "../../schema/columns.ts";
@@ -45,7 +47,7 @@ export class Filling {
   /** To be filled with picks; void after the next call that is not `fill`. */
   readonly draw: Draw;
   readonly #steps: Steps;
-  readonly #filler: Filler;
+  readonly #buffer: ItemBuffer;
   readonly #lists: List[] = [];
   /** Which extras each step has, as bits; and its columns. */
   #present: Column | undefined;
@@ -57,11 +59,11 @@ export class Filling {
     const { engine, form } = steps;
     const { leaves } = engine.layout;
     const selections = leaves.map((leaf) => selectionOf(leaf, width, shown));
-    const filler = new Filler(engine, n, width, selections, false, weighted ? WEIGHTS : 0);
-    this.#filler = filler;
-    this.draw = filler.draw;
-    const { lengths, info } = filler.batch;
-    const made = filler.batch.steps as { readonly [index: string]: Column };
+    const buffer = itemBuffer(engine, { n, width, selections, isWhole: false, holds: weighted ? WEIGHTS : 0 });
+    this.#buffer = buffer;
+    this.draw = buffer.draw;
+    const { lengths, info } = buffer.batch;
+    const made = buffer.batch.steps as { readonly [index: string]: Column };
     const column = (path: string): Column => made[leaves.findIndex((leaf) => leaf.path === path)] as Column;
     const list = (path: string) => (slot: number) => {
       const values: unknown[] = [];
@@ -99,7 +101,7 @@ export class Filling {
 
   /** Makes the draw. What could find no room does so here. */
   prepare(): this {
-    this.#filler.prepare();
+    this.#buffer.prepare();
     return this;
   }
 
@@ -117,7 +119,7 @@ export class Filling {
 
   /** Reads the rows that the draw names. */
   gather(): AnyBatch {
-    this.#filler.fill(this.n);
+    gather(this.#buffer, this.n);
     if (this.#lists.length > 0) this.#fillLists();
     if (this.#present !== undefined) this.#fillPresent(this.#present.data as Uint32Array);
     this.#steps.engine.changed();

@@ -1,7 +1,7 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
 
 import { finite, ReplayError } from "../../base/error.ts";
-import type { Filler } from "../../batch/filler.ts";
+import type { ItemBuffer } from "../../batch/item-view.ts";
 import { drawable, MAX_PRIORITY } from "../../memory/priorities.ts";
 import { type AnyBatch, type Listed, listed, withoutItems } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkEnvId, checkTransition, type Transition } from "../transition.ts";
@@ -148,7 +148,7 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   }
 
   /** Reads the episodes that were picked; a batch is as long as the longest of them. */
-  #read(made: MadeEpisodes, picks: Filler, n: number, { form, maxLength = Number.POSITIVE_INFINITY }: AskedEpisodes): AnyBatch | Listed<Transition[]> {
+  #read(made: MadeEpisodes, picks: ItemBuffer, n: number, { form, maxLength = Number.POSITIVE_INFINITY }: AskedEpisodes): AnyBatch | Listed<Transition[]> {
     const { items, lists, steps } = made;
     const { draw } = picks;
     const slots = draw.slots(n).slice();

@@ -1,6 +1,7 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
 
-import { Filler } from "../../batch/filler.ts";
+import { gather } from "../../batch/gather.ts";
+import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
 import type { GrowingTable } from "../../memory/growing-table.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Selection } from "../../schema/columns.ts";
@@ -14,7 +15,7 @@ export class Lists {
   readonly #steps: Steps;
   readonly #selections: readonly Selection[];
   readonly #chunk: number;
-  #filler: Filler | undefined;
+  #buffer: ItemBuffer | undefined;
 
   constructor(steps: Steps) {
     this.#steps = steps;
@@ -47,12 +48,12 @@ export class Lists {
 
   #read(rows: Uint32Array, into: Transition[]): void {
     const { engine, form } = this.#steps;
-    this.#filler ??= new Filler(engine, this.#chunk, 1, this.#selections, false, 0);
-    const filler = this.#filler;
-    filler.prepare().nameRows(rows);
-    filler.fill(rows.length);
+    this.#buffer ??= itemBuffer(engine, { n: this.#chunk, width: 1, selections: this.#selections, isWhole: false, holds: 0 });
+    const buffer = this.#buffer;
+    buffer.prepare().nameRows(rows);
+    gather(buffer, rows.length);
     const columns = new Map<string, Numbered>();
-    const made = filler.batch.steps as { readonly [index: string]: Column };
+    const made = buffer.batch.steps as { readonly [index: string]: Column };
     for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbered);
     for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, engine.beside.get(rows[i] as number)?.map(cloneObject)));
   }

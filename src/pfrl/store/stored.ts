@@ -3,7 +3,9 @@
 import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Draw } from "../../batch/draw.ts";
-import { Filler, WEIGHTS } from "../../batch/filler.ts";
+import { gather } from "../../batch/gather.ts";
+import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
+import { WEIGHTS } from "../../batch/layout.ts";
 import { GrowingTable } from "../../memory/growing-table.ts";
 import { reentered } from "../../memory/reentry.ts";
 import { Replay } from "../../replay/replay.ts";
@@ -242,10 +244,10 @@ export abstract class Stored<M extends Made = Made> {
   }
 
   /** A draw without columns, but with room for one row an item: for who reads steps one by one. */
-  protected picks({ steps }: M, n: number, weighted: boolean): Filler {
-    const filler = new Filler(steps.engine, n, 1, [], false, weighted ? WEIGHTS : 0);
-    filler.prepare();
-    return filler;
+  protected picks({ steps }: M, n: number, weighted: boolean): ItemBuffer {
+    const picks = itemBuffer(steps.engine, { n, width: 1, selections: [], isWhole: false, holds: weighted ? WEIGHTS : 0 });
+    picks.prepare();
+    return picks;
   }
 
   /** A sample of nothing, where no spec is known. @throws ReplayError EMPTY: there can be no batch */
@@ -269,10 +271,10 @@ export abstract class Stored<M extends Made = Made> {
 
 /** What there is to tell of the n items of a draw, in arrays of its own. */
 export function infoOf(
-  picks: Filler,
+  picks: ItemBuffer,
   n: number,
 ): { readonly keys: Float64Array<ArrayBuffer>; readonly probabilities: Float64Array<ArrayBuffer>; readonly weights?: Float64Array<ArrayBuffer> } {
-  picks.fill(n);
+  gather(picks, n);
   return picks.batch.info;
 }
 

@@ -2,7 +2,7 @@
 
 import { codeOf, mustBe } from "../../base/error.ts";
 import type { Waiters } from "../../base/wait.ts";
-import type { ElementSource } from "../../batch/elements.ts";
+import type { ElementSource } from "../../batch/iterate.ts";
 import { lengthOf } from "../nest.ts";
 
 /** The elements of a generator. */

@@ -3,7 +3,7 @@
 import { pointAtCallersOf } from "../../base/caller.ts";
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import { Column } from "../../schema/column.ts";
 import { u32 } from "../../schema/constructors.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../../schema/dtype.ts";

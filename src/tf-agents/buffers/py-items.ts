@@ -3,7 +3,7 @@ import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { mapColumns } from "../nest.ts";

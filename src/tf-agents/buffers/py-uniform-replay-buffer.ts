@@ -2,7 +2,7 @@
 
 import { pointAtCallersOf } from "../../base/caller.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
 import { type PyBufferOptions, PyItems } from "./py-items.ts";

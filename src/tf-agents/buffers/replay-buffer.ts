@@ -3,7 +3,7 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 

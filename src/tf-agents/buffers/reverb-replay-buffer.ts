@@ -5,7 +5,7 @@ import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../base
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { type WaitOptions, within } from "../../base/wait.ts";
 import type { Batch, BatchInfo, StepsOf } from "../../batch/batch.ts";
-import { type Dataset, type ElementSource, elementsOf } from "../../batch/elements.ts";
+import { type Dataset, type ElementSource, elementsOf } from "../../batch/iterate.ts";
 import type { Replay } from "../../replay/replay.ts";
 import { Column } from "../../schema/column.ts";
 import { pack } from "../../schema/nest.ts";

@@ -4,7 +4,7 @@ import { finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch/batch.ts";
-import { type Draws, unusedPrefetch } from "../../batch/draws.ts";
+import { type Draws, unusedPrefetch } from "../../batch/waiting.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
 import { dtypeOf } from "../../schema/dtype.ts";
 import { type BoundedText, leafText } from "../../schema/leaf.ts";
@@ -142,11 +142,11 @@ class TableAtHand implements BufferTable {
       all: () => {
         if (table.size === 0) return NOTHING;
         const ahead = draws.mayBeAhead;
-        return items(draws.source.sample(table.size, { ...WHOLE, replacement: false }, ahead), ahead);
+        return items(draws.sampler.sample(table.size, { ...WHOLE, replacement: false }, ahead), ahead);
       },
       count: (keys, times) => {
-        draws.engine.begin();
-        draws.core.count(keys, keys.length, times);
+        draws.table.engine.begin();
+        draws.table.core.count(keys, keys.length, times);
       },
       close: () => {},
     };

@@ -3,7 +3,7 @@
 import { pointAtCallersOf } from "../../base/caller.ts";
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { type Episodes, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
 import type { ItemsOf } from "./frames.ts";

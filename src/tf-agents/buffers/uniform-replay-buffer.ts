@@ -4,7 +4,7 @@ import { pointAtCallersOf } from "../../base/caller.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { StepsOf } from "../../batch/batch.ts";
-import { type Dataset, elementsOf } from "../../batch/elements.ts";
+import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import type { Engine } from "../../memory/engine.ts";
 import { engineOf, Replay } from "../../replay/replay.ts";
 import { Column } from "../../schema/column.ts";

@@ -3,7 +3,7 @@
 import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
-import { type ElementSource, elementsOf } from "../../batch/elements.ts";
+import { type ElementSource, elementsOf } from "../../batch/iterate.ts";
 import { Column, type ColumnLike } from "../../schema/column.ts";
 import { map, type Nest } from "../../schema/nest.ts";
 import { stack } from "../nest.ts";

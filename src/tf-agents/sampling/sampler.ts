@@ -1,8 +1,8 @@
 /** Draws items of a table one after the other, as the rate limiter lets them. Reverb's `Sampler`. */
 
 import type { WaitOptions } from "../../base/wait.ts";
-import { type Batch, type DrawnBatch, itemOf, slabOf } from "../../batch/batch.ts";
-import type { Draws } from "../../batch/draws.ts";
+import { type Batch, itemOf } from "../../batch/batch.ts";
+import type { Draws } from "../../batch/waiting.ts";
 import { Column, isColumn } from "../../schema/column.ts";
 import { blank, type RowLeaf } from "../../schema/leaf.ts";
 import { drawsOf, type Table } from "../../tables/table.ts";
@@ -58,8 +58,8 @@ function itemIn(batch: Batch): DrawnItem {
     priority: priorities[0] as number,
     timesSampled: timesSampled[0] as number,
   };
-  const { selections } = slabOf(batch as DrawnBatch).form;
-  const columns = itemOf(batch, 0).columns.map((value, i): DrawnColumn => {
+  const { selections, columns: values } = itemOf(batch, 0);
+  const columns = values.map((value, i): DrawnColumn => {
     const { leaf, squeezed } = selections[i] as (typeof selections)[number];
     return { dtype: leaf.leaf.dtype, column: isColumn(value) ? (value as Column) : scalar(leaf.leaf, value), isSqueezed: squeezed };
   });

@@ -3,7 +3,7 @@ import { pointAtCallersOf } from "../../base/caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { checkSignal, type WaitOptions } from "../../base/wait.ts";
-import { type Dataset, elementsOf } from "../../batch/elements.ts";
+import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import { RemoteWriter } from "../../remote/writer.ts";
 import { engineOf, Replay, type ReplayOptions } from "../../replay/replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../schema/spec.ts";

@@ -1,6 +1,6 @@
 /** Options that are kept from call to call: what is as it was is not checked again, and what has changed counts. */
 import { expect, test } from "vitest";
-import type { SampleOptions } from "../../../src/batch/asked.ts";
+import type { SampleOptions } from "../../../src/batch/options.ts";
 import { type Batch, f32, i32, Replay } from "../../../src/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";

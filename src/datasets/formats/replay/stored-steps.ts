@@ -1,7 +1,8 @@
 /** The steps of an episode out of the rows that hold them. */
 
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../../../base/abi.ts";
-import { Filler } from "../../../batch/filler.ts";
+import { gather } from "../../../batch/gather.ts";
+import { type ItemBuffer, itemBuffer } from "../../../batch/item-view.ts";
 import type { Piece } from "../../../batch/stored-episodes.ts";
 import type { Engine } from "../../../memory/engine.ts";
 import type { Column } from "../../../schema/column.ts";
@@ -40,7 +41,7 @@ export class StoredSteps {
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
-  #filler: Filler | undefined;
+  #buffer: ItemBuffer | undefined;
 
   /** @param history where rows are the steps of a journal that keeps everything, by their places in it */
   constructor(engine: Engine, form: StoredForm, maxBytes: number, history?: Pick<JournalHistory, "columns">) {
@@ -91,13 +92,13 @@ export class StoredSteps {
   #gathered(rows: Uint32Array): ColumnData[] {
     const { leaves } = this.#engine.layout;
     const columns = leaves.map(({ leaf, size }) => blank(leaf, size * rows.length));
-    this.#filler ??= new Filler(this.#engine, this.#chunk, 1, leaves.map(everyValue), false, 0);
-    const filler = this.#filler;
-    const made = filler.batch.steps as { readonly [index: string]: Column };
+    this.#buffer ??= itemBuffer(this.#engine, { n: this.#chunk, width: 1, selections: leaves.map(everyValue), isWhole: false, holds: 0 });
+    const buffer = this.#buffer;
+    const made = buffer.batch.steps as { readonly [index: string]: Column };
     for (let from = 0; from < rows.length; from += this.#chunk) {
       const part = rows.subarray(from, from + this.#chunk);
-      filler.prepare().nameRows(part);
-      filler.fill(part.length);
+      buffer.prepare().nameRows(part);
+      gather(buffer, part.length);
       for (const { index, size } of leaves) {
         const { data } = made[index] as unknown as { readonly data: ArrayLike<never> };
         const column = columns[index] as unknown as never[];

@@ -1,11 +1,11 @@
 /** What a view of transitions shows: which leaves, at which end of a transition, under which names. */
-import { BOOTSTRAP } from "../../base/abi.ts";
-import { mustBe, oneFrom, ReplayError, show } from "../../base/error.ts";
-import type { Engine } from "../../memory/engine.ts";
-import type { PlacedLeaf } from "../../schema/layout.ts";
-import { isLeaf, type RowLeaf } from "../../schema/leaf.ts";
-import { leaves, type Nest, valueAt } from "../../schema/nest.ts";
-import type { Spec } from "../../schema/spec.ts";
+import { BOOTSTRAP } from "../base/abi.ts";
+import { mustBe, oneFrom, ReplayError, show } from "../base/error.ts";
+import type { Engine } from "../memory/engine.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { isLeaf, type RowLeaf } from "../schema/leaf.ts";
+import { leaves, type Nest, valueAt } from "../schema/nest.ts";
+import type { Spec } from "../schema/spec.ts";
 
 /** A leaf or a subtree of the batch. */
 export interface Part {
@@ -17,7 +17,7 @@ export interface Part {
   readonly at: readonly number[];
 }
 
-export interface TransitionForm {
+export interface TransitionSchema {
   /** First those of the first step, then those of the bootstrap. */
   readonly parts: readonly Part[];
   readonly reward: PlacedLeaf;
@@ -35,7 +35,7 @@ const OWN = "count, observation, nextObservation, action, returns, discounts, st
  * @param next names of the batch's parts that are shown at the bootstrap as well
  * @throws ReplayError NOT_FOUND for a role without a leaf, or a name in `next` that there is not · SPEC_MISMATCH for a leaf that has the name of a column of the view
  */
-export function formOf({ spec, layout, roles }: Engine, next: readonly string[]): TransitionForm {
+export function schemaOf({ spec, layout, roles }: Engine, next: readonly string[]): TransitionSchema {
   const reward = roles.number("reward", "transitions()");
   const [discount, terminated] = [roles.optional("discount"), roles.optional("terminated")];
   const partOf = (name: string, nest: Spec, keys: readonly string[], at = FIRST): Part => {

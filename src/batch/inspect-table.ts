@@ -24,7 +24,8 @@ import type { Selection } from "../schema/columns.ts";
 import type { AnyArray } from "../schema/dtype.ts";
 import { goesStraight, type PlacedLeaf } from "../schema/layout.ts";
 import { Draw } from "./draw.ts";
-import { Filler } from "./filler.ts";
+import { gather } from "./gather.ts";
+import { type ItemBuffer, itemBuffer } from "./item-view.ts";
 
 /** Items that are looked at together: what is told of them has room in scratch. */
 export const MOST = 256;
@@ -66,7 +67,7 @@ export class Probe {
   readonly #table: number;
   readonly #draw: Draw;
   /** Of rows and a number of each, by how many items and steps. */
-  readonly #fillers = new Map<string, Filler>();
+  readonly #buffers = new Map<string, ItemBuffer>();
 
   /** @param table its handle */
   constructor(engine: Engine, table: number) {
@@ -184,24 +185,24 @@ export class Probe {
   /** The rows of items in slots, `together` at most: `width` steps each from `from` on; and the values of a leaf that is one number, always the same leaf. */
   rows(slots: Uint32Array, from: number, width: number, number: PlacedLeaf | undefined): SeenRows {
     const n = slots.length;
-    const filler = number === undefined ? undefined : this.#filler(n, width, number);
-    const draw = filler === undefined ? this.#draw : filler.prepare();
-    if (filler === undefined) draw.prepare(0, n, n * width);
+    const buffer = number === undefined ? undefined : this.#buffer(n, width, number);
+    const draw = buffer === undefined ? this.#draw : buffer.prepare();
+    if (buffer === undefined) draw.prepare(0, n, n * width);
     draw.nameItems(this.#table, slots, new Uint32Array(n).fill(from));
     draw.runs(this.#table, n, width, FROM_START + CROSS);
     const rows = draw.rows(n * width).slice();
-    filler?.fill(n);
-    return { width, rows, values: filler && (valuesIn(filler) as ArrayLike<number | bigint>) };
+    if (buffer !== undefined) gather(buffer, n);
+    return { width, rows, values: buffer && (valuesIn(buffer) as ArrayLike<number | bigint>) };
   }
 
   /** A leaf's values in steps of one item, `stepsTogether` at most: a new array, or a list of text. */
   steps(slot: number, from: number, width: number, leaf: PlacedLeaf): AnyArray | string[] {
-    const filler = new Filler(this.#engine, 1, width, [everyStep(leaf)], false, 0);
-    const draw = filler.prepare();
+    const buffer = this.#made(1, width, leaf);
+    const draw = buffer.prepare();
     draw.nameItems(this.#table, [slot], [from]);
     draw.runs(this.#table, 1, width, FROM_START + CROSS);
-    filler.fill(1);
-    return valuesIn(filler) as AnyArray | string[];
+    gather(buffer, 1);
+    return valuesIn(buffer) as AnyArray | string[];
   }
 
   /** The number of a row's episode, and how that ends with it (`Engine.endOf`). */
@@ -217,19 +218,23 @@ export class Probe {
     return this.#engine.isLive(row);
   }
 
-  #filler(n: number, width: number, leaf: PlacedLeaf): Filler {
+  #buffer(n: number, width: number, leaf: PlacedLeaf): ItemBuffer {
     const key = `${n} ${width}`;
-    let filler = this.#fillers.get(key);
-    if (filler === undefined) {
+    let buffer = this.#buffers.get(key);
+    if (buffer === undefined) {
       // Chunks are mostly of one size.
-      if (this.#fillers.size > 8) this.#fillers.clear();
-      filler = new Filler(this.#engine, n, width, [everyStep(leaf)], false, 0);
-      this.#fillers.set(key, filler);
+      if (this.#buffers.size > 8) this.#buffers.clear();
+      buffer = this.#made(n, width, leaf);
+      this.#buffers.set(key, buffer);
     }
-    return filler;
+    return buffer;
+  }
+
+  #made(n: number, width: number, leaf: PlacedLeaf): ItemBuffer {
+    return itemBuffer(this.#engine, { n, width, selections: [everyStep(leaf)], isWhole: false, holds: 0 });
   }
 }
 
 const everyStep = (leaf: PlacedLeaf): Selection => ({ keys: ["one"], leaf, start: 0, step: 1, squeezed: false });
 
-const valuesIn = (filler: Filler): unknown => (filler.batch.steps as { readonly one: { readonly data: unknown } }).one.data;
+const valuesIn = ({ batch }: ItemBuffer): unknown => (batch.steps as { readonly one: { readonly data: unknown } }).one.data;

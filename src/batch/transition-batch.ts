@@ -1,12 +1,12 @@
 /** What a view of transitions is asked, and what it gives. */
 
-import type { Column } from "../../schema/column.ts";
-import type { RowLeaf } from "../../schema/leaf.ts";
-import type { IsAny } from "../../schema/spec.ts";
-import type { TransitionRole } from "../../schema/transition-roles.ts";
-import type { SampleOptions } from "../asked.ts";
-import type { ItemOf, StepsOf } from "../batch.ts";
-import type { DatasetOptions } from "../dataset.ts";
+import type { Column } from "../schema/column.ts";
+import type { RowLeaf } from "../schema/leaf.ts";
+import type { IsAny } from "../schema/spec.ts";
+import type { TransitionRole } from "../schema/transition-roles.ts";
+import type { ItemOf, StepsOf } from "./batch.ts";
+import type { DatasetOptions } from "./dataset.ts";
+import type { SampleOptions } from "./options.ts";
 
 export interface TransitionOptions<Name extends string = string> {
   /** The discount a step, in [0, 1]. */
@@ -27,6 +27,14 @@ export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "repl
 export interface TransitionDatasetOptions
   extends SampleTransitions,
     Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch"> {}
+
+/** A batch of any view. */
+export interface AnyTransitions {
+  count: number;
+  release(): void;
+  readonly keys: Float64Array;
+  readonly [name: string]: unknown;
+}
 
 /** Where a role's leaves are: what `new Replay` was told, or the role's own name. */
 type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;

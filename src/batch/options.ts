@@ -1,14 +1,14 @@
-/** What draws are asked for: the options of `sample`, and what they come to once they have been checked. */
+/** Options of draws: of `sample`, of a view of transitions, of datasets and waits; and what they come to once they are checked. */
 
-import { DISTINCT, STRATIFIED } from "../base/abi.ts";
+import { DISTINCT, NONE, OWN, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
-import type { Engine } from "../memory/engine.ts";
+import { leafAt } from "../schema/columns.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { isText } from "../schema/leaf.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { Into } from "./batch.ts";
-import { MASK, RETURNS, WEIGHTS } from "./filler.ts";
-import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
-import { checkRecycle, type Recycle } from "./returned.ts";
+import { MASK, RETURNS, WEIGHTS } from "./layout.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
@@ -47,9 +47,21 @@ export interface SampleOptions<Path extends string = string, C = object> {
 export const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 export const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
+export type Recycle = boolean | "detach";
+
+/** The options of a view of transitions. */
+export const VIEW_OPTIONS = "into, recycle, replacement, among, stratified, normalize, beta";
+const NO_OPTIONS: SampleOptions = {};
+
+/** The table that draws are made from, as far as their options depend on it. */
+interface OptionsTable {
+  readonly name: string;
+  readonly sampler: Selector;
+  readonly leaves: readonly PlacedLeaf[];
+}
 
 /** The options of one call after the other: what is as it was in the call before is not checked again. */
-export class Asked {
+export class ParsedOptions {
   n = 0;
   /** As long as the call lasts. */
   into: Into | undefined;
@@ -64,13 +76,16 @@ export class Asked {
   /** Which part of a longer item, and what divides the weights, as the core has them. */
   from = 0;
   divisor = 0;
-  /** WEIGHTS, RETURNS, MASK: what the batch must hold beside the rest. */
+  /** WEIGHTS, RETURNS, MASK: what the batch must hold in addition to its leaves. */
   holds = 0;
-  /** Where there are weights. In an array: a fraction in a field would be allocated. */
+  /** If there are weights. In an array: a fraction in a field would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
-  readonly #engine: Engine;
-  readonly #table: string;
-  readonly #sampler: Selector;
+  /** Whether they are those of the call before, but for the value of beta and the batch in `into`; never with `nStep`. */
+  isSame = false;
+  /** Whether a call without options passed last. */
+  isPlain = false;
+  readonly #table: OptionsTable;
+  readonly #keys: string;
   /** Whether those of the last call passed. */
   #passed = false;
   #replacement = true;
@@ -81,18 +96,19 @@ export class Asked {
   #hasBeta = false;
   #hasInto = false;
 
-  constructor(engine: Engine, table: string, sampler: Selector) {
-    this.#engine = engine;
+  /** @param keys the options that there are */
+  constructor(table: OptionsTable, keys: string) {
     this.#table = table;
-    this.#sampler = sampler;
+    this.#keys = keys;
   }
 
-  /** Takes the options of a call; whether they are those of the call before, but for the value of beta, the batch in `into`, and never with `nStep`. @throws TypeError, RangeError, ReplayError */
-  read(n: number, options: SampleOptions): boolean {
+  /** Takes the options of a call. @throws TypeError, RangeError, ReplayError */
+  read(n: number, options: SampleOptions = NO_OPTIONS): this {
     const passed = this.#passed;
     this.#passed = false;
+    this.isPlain = false;
     // Each is read once: it may be a getter.
-    const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, OPTIONS);
+    const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, this.#keys);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
       // Tested here because passing a fraction as an argument would allocate it.
@@ -103,7 +119,7 @@ export class Asked {
     const hasInto = into !== undefined;
     const oldest = among === undefined ? 0 : among;
     this.into = into;
-    const isSame =
+    this.isSame =
       passed &&
       nStep === undefined &&
       this.nStep === undefined &&
@@ -121,7 +137,8 @@ export class Asked {
       normalize === this.#normalize &&
       mask === this.#mask &&
       hasBeta === this.#hasBeta;
-    if (!isSame) {
+    if (!this.isSame) {
+      const { name, sampler, leaves } = this.#table;
       this.n = integer("n", n, 1, MAX_LENGTH);
       this.among = amongOf(among);
       if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
@@ -129,8 +146,8 @@ export class Asked {
       this.flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
       this.from = oneOf("offset", OFFSETS, offset);
       this.divisor = oneOf("normalize", NORMALIZE, normalize);
-      checkNormalize(this.#table, this.#sampler, normalize);
-      this.nStep = nStep === undefined ? undefined : nStepOf(nStep, this.#engine.layout.leaves);
+      checkNormalize(name, sampler, normalize);
+      this.nStep = nStep === undefined ? undefined : nStepOf(nStep, leaves);
       this.holds = holdsOf(hasBeta, nStep, mask);
       this.recycle = checkRecycle(recycle, into);
       this.length = length;
@@ -145,7 +162,16 @@ export class Asked {
       this.#hasInto = hasInto;
     }
     this.#passed = true;
-    return isSame;
+    this.isPlain = options === NO_OPTIONS;
+    return this;
+  }
+
+  /** Checks options that are not drawn with yet. @throws TypeError, RangeError, ReplayError for options that no draw takes, whatever there is to draw */
+  check(options: SampleOptions): ParsedOptions {
+    const parsed = new ParsedOptions(this.#table, this.#keys).read(1, options);
+    if (parsed.into !== undefined && (typeof parsed.into !== "object" || parsed.into === null))
+      throw mustBe(TypeError, "into", "a batch to refill", parsed.into);
+    return parsed;
   }
 }
 
@@ -155,25 +181,65 @@ export function amongOf(among: unknown): number {
   return among === undefined ? 0 : integer("among", among, 1, 0xffffffff);
 }
 
-/** What a batch must hold, as bits. Not beta itself: a fraction that is handed on would be allocated. */
+/** What a batch must hold, as bits. Not beta itself: a fraction that is passed on would be allocated. */
 export function holdsOf(weighted: boolean, nStep: object | undefined, mask = false): number {
   return (weighted ? WEIGHTS : 0) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
 }
 
-/** @throws TypeError, RangeError, ReplayError for options that no draw of a table takes, whatever there is to draw */
-export function checkDraw(table: string, sampler: Selector, options: SampleOptions): void {
-  const { into, beta, among, replacement = true, stratified = false, normalize = "batch" } = options;
-  if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
-  amongOf(among);
-  if (beta !== undefined) finite("beta", beta);
-  flag("replacement", replacement);
-  flag("stratified", stratified);
-  oneOf("normalize", NORMALIZE, normalize);
-  checkNormalize(table, sampler, normalize);
+/** @throws TypeError */
+function checkRecycle(recycle: unknown, into: unknown): Recycle {
+  if (typeof recycle !== "boolean" && recycle !== "detach") throw mustBe(TypeError, "recycle", 'a boolean, or "detach"', recycle);
+  if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "left out beside into, which you refill yourself", recycle);
+  return recycle;
 }
 
-/** @throws ReplayError UNSUPPORTED where the table cannot tell the largest weight that it could give */
+/** @throws ReplayError UNSUPPORTED if the table cannot tell the largest weight that it could give */
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || !SELECTOR_KINDS[sampler.kind].takesMin || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
+}
+
+/** The options of an n-step return (Sutton and Barto, 2018, section 7.1). */
+export interface NStepOptions<Path extends string = string> {
+  /** Number of rewards in a full return. */
+  readonly n: number;
+  readonly gamma: number;
+  /** The path of the reward leaf. */
+  readonly reward: Path;
+  /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Set at most one of the two. */
+  readonly discount?: Path;
+  readonly terminal?: Path;
+  /** Where the observation after a step is: in the following step (default), or in a leaf of the step itself. */
+  readonly nextState?: "following" | "own";
+}
+
+/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
+export interface NStep {
+  readonly reward: number;
+  readonly discount: number;
+  readonly terminated: number;
+  readonly n: number;
+  readonly gamma: number;
+  readonly flags: number;
+}
+
+function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
+  const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
+  if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
+  const leaf = (role: string, path: string | undefined) => {
+    const found = leafAt(`nStep.${role}`, leaves, path);
+    if (found.size === 1 && found.leaf.shared === undefined && !isText(found.leaf)) return found.index;
+    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf with one number per step, and not shared", path);
+  };
+  const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
+  if (factor?.leaf.dtype === "bool")
+    throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
+  return {
+    reward: leaf("reward", reward),
+    discount: discount === undefined ? NONE : leaf("discount", discount),
+    terminated: terminal === undefined ? NONE : leaf("terminal", terminal),
+    n: integer("nStep.n", n, 1, MAX_LENGTH),
+    gamma: finite("nStep.gamma", gamma),
+    flags: oneOf("nStep.nextState", { following: 0, own: OWN }, nextState),
+  };
 }

@@ -1,0 +1,405 @@
+/** The memory of one batch as it is filled: its own, that of a batch to refill, or arrays of the caller. What of it is in scratch is copied from there. */
+
+import { OUTPUT_BYTES } from "../base/abi.ts";
+import { mustBe } from "../base/error.ts";
+import { kindOf, ownView, typedLength } from "../base/typed.ts";
+import type { Engine } from "../memory/engine.ts";
+import { Column } from "../schema/column.ts";
+import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
+import { up } from "../schema/layout.ts";
+import { valueAt } from "../schema/nest.ts";
+import { leaseOf } from "./batch.ts";
+import { Draw } from "./draw.ts";
+import { type BatchLayout, type Field, Lease, NO_TEXTS, nestedValues, type Output, type Texts } from "./layout.ts";
+
+/** A batch, as draws write to it. */
+export interface Filled {
+  count: number;
+  blocked?: unknown;
+}
+
+/** A view of ours on an array of the caller's, and on what is copied there. */
+interface Copy {
+  readonly field: Field;
+  readonly target: AnyArray;
+  from: AnyArray;
+}
+
+/** A view on scratch, and where it goes in memory. */
+interface Piece {
+  readonly from: Uint8Array;
+  readonly to: number;
+}
+
+/** Where buffers go when their batches are released. */
+interface Home {
+  back(buffer: BatchBuffer): void;
+}
+
+export class BatchBuffer {
+  readonly engine: Engine;
+  readonly layout: BatchLayout;
+  /** What it is filled from, since the last `prepare`. */
+  readonly draw: Draw;
+  /** Where it goes when its batch is released. */
+  home: Home | undefined = undefined;
+  /** What the core reads: the outputs, and the lists of steps. Whether it is in scratch already, as long as no other draw is. */
+  plan: Uint32Array = new Uint32Array(0);
+  isPlanned = false;
+  /** Where the plan is in scratch. */
+  base = 0;
+  /** Where items have columns of their own steps: the lists of each output, item by item. */
+  lists: readonly Int32Array[] | undefined;
+  texts: Texts = NO_TEXTS;
+  /** The lease of its batch; undefined if that is not one of ours. */
+  lease: Lease | undefined;
+  /** Whether its batch was made elsewhere, so that its arrays may be longer. */
+  readonly isRefilled: boolean;
+  #batch: object | undefined;
+  /** The memory of new arrays; without it arrays of the caller are filled. */
+  #memory: Uint8Array<ArrayBuffer> | undefined;
+  /** Views on scratch: all that is copied to memory, or in pieces if the draw was made for another buffer. */
+  #pieces: readonly Piece[] = [];
+  readonly #copies: Copy[] = [];
+  /** Of arrays of the caller's: the bytes of those that are not copied from scratch, by the numbers of the fields. */
+  readonly #direct: (Uint8Array | undefined)[] = [];
+  #generation = -1;
+
+  /**
+   * @param into the batch to refill; without it a new one is made
+   * @throws ReplayError SPEC_MISMATCH if it has no array for something, or too small a one
+   */
+  constructor(engine: Engine, layout: BatchLayout, into?: object) {
+    this.engine = engine;
+    this.layout = layout;
+    this.draw = new Draw(engine);
+    this.isRefilled = into !== undefined;
+    if (into === undefined) this.renew();
+    else this.#refill(into);
+  }
+
+  /** The batch that is filled. */
+  get batch(): Filled {
+    return this.#batch as Filled;
+  }
+
+  /** Whether it fills this batch. */
+  fills(batch: object | undefined): boolean {
+    return this.#batch === batch;
+  }
+
+  /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
+  renew(): this {
+    const { layout } = this;
+    const memory = newMemory(layout.bytes);
+    const texts = layout.newTexts();
+    this.#memory = memory;
+    this.texts = texts;
+    this.lease = new Lease(layout, memory.buffer, texts, columnsIn(layout, memory.buffer, texts));
+    this.#batch = new layout.batch(this.lease);
+    return this;
+  }
+
+  /** Lends its batch: memory that came back becomes a new batch, so that whoever still holds the one before cannot release it. */
+  lend(home: Home): this {
+    this.home = home;
+    let lease = this.lease as Lease;
+    if (lease.isReleased) {
+      lease = new Lease(lease.layout, lease.memory, lease.texts, lease.columns);
+      this.lease = lease;
+      this.#batch = new this.layout.batch(lease);
+    }
+    lease.owner = this;
+    return this;
+  }
+
+  /** Its batch was released. */
+  back(): void {
+    this.home?.back(this);
+  }
+
+  /** Gives the batch away, and keeps nothing of it. */
+  give(): object {
+    const batch = this.#batch as object;
+    this.#batch = undefined;
+    this.lease = undefined;
+    this.#leave();
+    return batch;
+  }
+
+  /** Makes all arrays on its memory empty. */
+  detach(): void {
+    const memory = this.#memory;
+    if (memory !== undefined && memory.length > 0) structuredClone(memory.buffer, { transfer: [memory.buffer] });
+    this.#leave();
+  }
+
+  /** Whether a batch that came back can be filled again: its memory was not transferred, and nothing of it is frozen. */
+  get canRefill(): boolean {
+    const isThere = this.#memory !== undefined && this.#memory.length > 0 && Object.isExtensible(this.#batch);
+    return isThere && !this.texts.some((text) => text !== undefined && Object.isFrozen(text));
+  }
+
+  /** The array of a field. */
+  array(field: number): AnyArray | string[] {
+    const { type, each, keys, shape } = this.layout.fields[field] as Field;
+    if (type === undefined) return this.texts[field] as string[];
+    if (this.#memory === undefined) return valueAt(this.#batch, shape === undefined ? keys : [...keys, "data"]) as AnyArray;
+    return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
+  }
+
+  /** The bytes that an array behind the values is in, and where it begins there. */
+  bytesOf(field: number): Uint8Array {
+    return this.#memory ?? (this.#direct[field] as Uint8Array);
+  }
+
+  startOf(field: number): number {
+    return this.#memory === undefined ? 0 : (this.layout.starts[field] as number);
+  }
+
+  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH */
+  prepare(): Draw {
+    const { draw, layout } = this;
+    const { core } = this.engine;
+    this.check();
+    if (core.owner !== draw) this.isPlanned = false;
+    this.base = draw.prepare(layout.scratch, layout.n, layout.rows);
+    if (this.#generation !== core.generation) this.#see(true);
+    this.#generation = core.generation;
+    return draw;
+  }
+
+  /** Takes over the draw of a buffer for more items, or longer windows. */
+  takeOver(other: BatchBuffer): void {
+    this.base = other.base;
+    this.draw.handle = other.draw.handle;
+    this.#see(false);
+    other.isPlanned = false;
+    // The next draw is its own again.
+    this.#generation = -1;
+  }
+
+  /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
+  check(): void {
+    const { n, isBlockable, fields } = this.layout;
+    if (this.#memory?.length === 0) throw transferred();
+    for (let i = 0; i < this.#copies.length; i++) {
+      const { field, target } = this.#copies[i] as Copy;
+      if (target.length !== n * field.each) throw gone(field, n);
+    }
+    for (let i = 0; i < this.#direct.length; i++) {
+      const view = this.#direct[i];
+      if (view !== undefined && view.length === 0 && n * (fields[i] as Field).each > 0) throw gone(fields[i] as Field, n);
+    }
+    for (let i = 0; i < this.texts.length; i++) {
+      const target = this.texts[i];
+      if (target !== undefined && Object.isFrozen(target)) throw mustBe("SPEC_MISMATCH", (fields[i] as Field).path, "an array that is not frozen", target);
+    }
+    const batch = this.#batch as Filled;
+    const { count, blocked } = batch;
+    if (this.lease?.isReleased) throw released();
+    // A write that fails tells of a frozen batch, and costs less than to ask.
+    try {
+      batch.count = count;
+      if (isBlockable) batch.blocked = blocked;
+    } catch {
+      mustBeWritable(batch, isBlockable);
+    }
+  }
+
+  /** Copies what is in scratch, of so many items. */
+  copyOut(count: number): void {
+    const memory = this.#memory;
+    const copies = this.#copies;
+    const { n } = this.layout;
+    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    if (memory !== undefined && count < n) this.#copySome(memory, count);
+    else if (memory !== undefined) for (let i = 0; i < this.#pieces.length; i++) memory.set((this.#pieces[i] as Piece).from, (this.#pieces[i] as Piece).to);
+    for (let i = 0; i < copies.length; i++) {
+      const { target, from, field } = copies[i] as Copy;
+      // The same class on both sides: a plain copy of memory.
+      (target as Float64Array).set((count === n ? from : from.subarray(0, count * field.each)) as Float64Array);
+    }
+  }
+
+  /** Where in scratch lists of items that differ come, text behind them, what stops, and the values. */
+  get listsAt(): number {
+    return this.base + this.layout.head;
+  }
+
+  textAt({ steps }: Output): number {
+    return this.listsAt + up(4 * steps.length * this.layout.n, 16);
+  }
+
+  stopAt({ stop }: Output): number {
+    return this.listsAt + this.layout.temporary + stop;
+  }
+
+  get #valuesAt(): number {
+    return this.listsAt + this.layout.temporary + this.layout.stops;
+  }
+
+  #refill(into: object): void {
+    mustBeWritable(into, this.layout.isBlockable);
+    const lease = leaseOf(into);
+    if (lease?.isReleased) throw released();
+    this.#batch = into;
+    this.lease = lease;
+    if (lease === undefined || !this.layout.isAlike(lease.layout)) {
+      this.#borrow(into);
+      return;
+    }
+    if (lease.memory.byteLength === 0) throw transferred();
+    this.#memory = new Uint8Array(lease.memory);
+    this.texts = lease.texts;
+  }
+
+  /** Fills arrays of the caller's from now on. @throws ReplayError SPEC_MISMATCH if one is too small, or of another kind */
+  #borrow(into: object): void {
+    const { n, fields } = this.layout;
+    const texts: (string[] | undefined)[] = [];
+    for (const [i, field] of fields.entries()) {
+      const { keys, path, type, each, source, shape } = field;
+      const array = valueAt(into, shape === undefined ? keys : [...keys, "data"]);
+      if (type === undefined) {
+        if (!Array.isArray(array)) throw mustBe("SPEC_MISMATCH", path, "an array", array);
+        texts[i] = array;
+        continue;
+      }
+      if (kindOf(array) !== type.name || typedLength(array as AnyArray) < n * each)
+        throw mustBe("SPEC_MISMATCH", path, `a ${type.name} of at least ${n * each} elements`, array);
+      if (source === "direct") this.#direct[i] = ownView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
+      else this.#copies.push({ field, target: ownView(array as AnyArray, type, n * each), from: NOTHING });
+    }
+    this.texts = texts;
+  }
+
+  /** Lets go of the batch's memory. */
+  #leave(): void {
+    this.#memory = undefined;
+    this.texts = NO_TEXTS;
+  }
+
+  /** Makes the views on scratch anew, and the plan. @param isOwn whether the draw was made for this buffer: its columns are as in memory */
+  #see(isOwn: boolean): void {
+    const { u8 } = this.engine.core;
+    const { n, fields, starts, copied, values } = this.layout;
+    const from = this.#valuesAt;
+    for (const copy of this.#copies) copy.from = new (copy.field.type as ArrayClass)(u8.buffer, this.#sourceOf(copy.field), n * copy.field.each);
+    const pieces = [{ from: u8.subarray(from, from + (isOwn ? copied : values)), to: 0 }];
+    for (const [i, field] of fields.entries()) {
+      if (isOwn || field.source !== "draw") continue;
+      const at = this.#sourceOf(field);
+      pieces.push({ from: u8.subarray(at, at + n * (field.type as ArrayClass).BYTES_PER_ELEMENT), to: starts[i] as number });
+    }
+    this.#pieces = pieces;
+    this.plan = this.#planned();
+    this.isPlanned = false;
+  }
+
+  /** OUTPUT for each, and the lists of steps. */
+  #planned(): Uint32Array {
+    const { outputs, straight, texts, head, runs, fields } = this.layout;
+    const all = [...outputs, ...straight, ...texts];
+    const plan = new Uint32Array((head - runs) / 4);
+    const lists = (OUTPUT_BYTES / 4) * all.length;
+    for (const [i, output] of all.entries()) {
+      const { leaf, steps, list, field } = output;
+      const { type, source, at } = fields[field] as Field;
+      const to = type === undefined ? this.textAt(output) : source === "direct" ? this.stopAt(output) : this.#valuesAt + at;
+      plan.set([leaf.index, this.base + 4 * (lists + list), steps.length, 0, to], (OUTPUT_BYTES / 4) * i);
+      plan.set(steps, lists + list);
+    }
+    return plan;
+  }
+
+  /** Where in scratch an array is copied from. */
+  #sourceOf({ source, at }: Field): number {
+    return source === "draw" ? this.draw.address(at) : this.#valuesAt + at;
+  }
+
+  /** The first items only: what is behind them stays. */
+  #copySome(memory: Uint8Array, count: number): void {
+    const { u8 } = this.engine.core;
+    const { fields, starts } = this.layout;
+    for (const [i, field] of fields.entries()) {
+      if (field.type === undefined || field.source === "direct") continue;
+      const from = this.#sourceOf(field);
+      memory.set(u8.subarray(from, from + count * field.each * field.type.BYTES_PER_ELEMENT), starts[i] as number);
+    }
+  }
+}
+
+/** The columns of a batch: views on its memory, nested. */
+function columnsIn({ n, columns, fields, starts }: BatchLayout, memory: ArrayBuffer, texts: Texts): unknown[] {
+  const made: unknown[] = [];
+  // By index, and in one function: every new batch comes here.
+  for (let c = 0; c < columns.length; c++) {
+    const { fields: numbers, nest } = columns[c] as BatchLayout["columns"][number];
+    const values: unknown[] = [];
+    for (let k = 0; k < numbers.length; k++) {
+      const i = numbers[k] as number;
+      const { type, each, shape } = fields[i] as Field;
+      const data = type === undefined ? texts[i] : new type(memory, starts[i] as number, n * each);
+      values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));
+    }
+    made.push(nestedValues(nest, values));
+  }
+  return made;
+}
+
+/** What a draw writes to a batch in addition to its arrays must be known to go in before anything is drawn. @throws ReplayError SPEC_MISMATCH */
+function mustBeWritable(into: object, isBlockable: boolean): void {
+  if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
+  for (const name of isBlockable ? ["count", "blocked"] : ["count"])
+    if (!Reflect.set(into, name, (into as { readonly [name: string]: unknown })[name]))
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, "there to be written, in a batch that is not frozen", into);
+}
+
+/** The error for a batch to refill that has been given back. */
+function released(): Error {
+  const rule =
+    "a batch that was not released, because another draw may have its memory (sample without recycle, or with table.batch(n, …), for a batch to keep)";
+  return mustBe("SPEC_MISMATCH", "into", rule, "one that was released");
+}
+
+function transferred(): Error {
+  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
+}
+
+function gone({ path, each }: Field, n: number): Error {
+  return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, "one whose memory was transferred, or has shrunk");
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** glibc takes larger memory from the system, page by page, and gives it back at once; until it has seen a larger one come back. */
+const PAGED = 1 << 17;
+/** The largest that it learns from is 32 MiB, with what is around it. */
+const LESSON = (1 << 25) - (1 << 14);
+let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
+/** Offsets in a batch are u32. */
+const MAX_BYTES = 2 ** 32;
+
+/** The memory of a new batch. @throws ReplayError OUT_OF_MEMORY */
+function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
+  if (bytes >= PAGED && !hasLearned) teach();
+  try {
+    if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
+  } catch {}
+  const remedy = "ask for fewer items, or fewer or shorter windows of them";
+  throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array, and fewer than 4 GiB (${remedy})`, bytes);
+}
+
+/**
+ * Node's memory comes from glibc on most systems. A large array that is let go of teaches it to keep what comes back: new batches are then made up to three times as fast.
+ * The pages of that array are never touched.
+ */
+function teach(): void {
+  hasLearned = true;
+  try {
+    new ArrayBuffer(LESSON);
+  } catch {
+    // There is room for less: then so there is for the batch, or not.
+  }
+}

@@ -1,0 +1,81 @@
+/** Computes what the core does not: the mask, the ends of batches that are not full, weights of a batch that came in parts, and such a batch itself. */
+
+import { LENGTH } from "../base/abi.ts";
+import type { AnyArray } from "../schema/dtype.ts";
+import type { BatchBuffer } from "./buffer.ts";
+import { type BatchLayout, type Field, WEIGHTS } from "./layout.ts";
+
+/** Writes 1 for each step of the drawn items, and 0 for padding. */
+export function fillMask(buffer: BatchBuffer, count: number): void {
+  const { width, fields } = buffer.layout;
+  const field = fieldAt(buffer.layout, "mask");
+  if (fields[field] === undefined) return;
+  const { core } = buffer.engine;
+  const mask = buffer.bytesOf(field);
+  const lengths = buffer.draw.address(LENGTH) / 4;
+  for (let i = 0, to = buffer.startOf(field); i < count; i++) for (let t = 0; t < width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
+}
+
+/** Sets keys behind the last item to 0, no item's: whoever updates by all of them would reach items of an earlier draw. */
+export function clearKeys(buffer: BatchBuffer, count: number): void {
+  const { batch, lease } = buffer;
+  const keys = lease?.columns[lease.columns.length - 1] ?? (batch as unknown as { readonly keys: unknown }).keys;
+  (keys as Float64Array).fill(0, count);
+}
+
+/** A part of a batch: its buffer, and how many items it has. */
+interface Part {
+  readonly buffer: BatchBuffer;
+  readonly count: number;
+}
+
+/**
+ * Copies the arrays of parts one after the other into a batch. An item that has fewer elements in its part than in the whole is padded.
+ * @param divide whether the weights are divided by the largest of them
+ */
+export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boolean): void {
+  const { fields, holds } = whole.layout;
+  for (const [i, { path, each }] of fields.entries()) {
+    const to = { data: whole.array(i), each };
+    let at = 0;
+    for (const { buffer, count } of parts) {
+      const field = buffer.layout.fields.findIndex((one) => one.path === path);
+      copyRows(to, { data: buffer.array(field), each: (buffer.layout.fields[field] as Field).each }, at, count);
+      at += count;
+    }
+    if (divide && holds & WEIGHTS && isWeights(fields[i] as Field)) normalize(to.data as AnyArray, at);
+  }
+}
+
+interface Rows {
+  readonly data: AnyArray | readonly string[];
+  /** Elements per item. */
+  readonly each: number;
+}
+
+function copyRows(to: Rows, from: Rows, at: number, count: number): void {
+  // Items that are as wide in both are copied together.
+  const [runs, each] = to.each === from.each ? [1, count * from.each] : [count, Math.min(to.each, from.each)];
+  for (let k = 0; k < runs; k++) {
+    const [target, source] = [(at + k) * to.each, k * from.each];
+    if (Array.isArray(from.data)) for (let i = 0; i < each; i++) (to.data as string[])[target + i] = from.data[source + i] as string;
+    else (to.data as Float64Array).set((from.data as Float64Array).subarray(source, source + each), target);
+    if (to.each <= from.each) continue;
+    if (Array.isArray(to.data)) to.data.fill("", target + each, target + to.each);
+    else (to.data as Float64Array).fill(0, target + each, target + to.each);
+  }
+}
+
+/** Divides the first n weights by the largest of them. */
+function normalize(weights: AnyArray, n: number): void {
+  let largest = 0;
+  for (let i = 0; i < n; i++) largest = Math.max(largest, weights[i] as number);
+  for (let i = 0; i < n; i++) weights[i] = (weights[i] as number) / largest;
+}
+
+/** The number of a column that is one array. */
+function fieldAt({ columns }: BatchLayout, name: string): number {
+  return columns.find((column) => column.name === name)?.fields[0] ?? -1;
+}
+
+const isWeights = ({ source, keys }: Field): boolean => source === "draw" && keys.at(-1) === "weights";

@@ -1,0 +1,76 @@
+/** Copies what was drawn into a batch: what is worked out once, in its layout and its buffer, lets the next draw into the same arrays allocate nothing. */
+
+import { OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS, RUN_BYTES } from "../base/abi.ts";
+import { STRAIGHT_BYTES } from "../schema/layout.ts";
+import type { BoundedText } from "../schema/leaf.ts";
+import { readTexts } from "../schema/text.ts";
+import type { BatchBuffer } from "./buffer.ts";
+import { mayStop, type Output } from "./layout.ts";
+
+/** Gathers the leaves of so many items, and copies them out with the numbers of the draw. O(bytes) */
+export function gather(buffer: BatchBuffer, count: number): void {
+  const { engine, lists, base } = buffer;
+  const { core, pool } = engine;
+  const { outputs, straight, texts, stops } = buffer.layout;
+  const draw = buffer.draw.handle;
+  if (!buffer.isPlanned || core.owner !== buffer.draw) core.u32.set(buffer.plan, base >>> 2);
+  buffer.isPlanned = lists === undefined && core.owner === buffer.draw;
+  // By index: before V8 has optimized it, `of` leaves an object per turn.
+  if (lists === undefined) core.x.gather(draw, pool, base, outputs.length);
+  else for (let i = 0; i < outputs.length; i++) core.x.gather(draw, pool, outputAt(buffer, i, outputs[i] as Output), 1);
+  const together = lists === undefined && stops === 0 ? straight.length : 1;
+  for (let i = 0; i < straight.length; i += together) copyStraight(buffer, i, together, count);
+  for (let i = 0; i < texts.length; i++) {
+    const output = texts[i] as Output;
+    const { leaf, steps, field } = output;
+    core.x.gather(draw, pool, outputAt(buffer, outputs.length + straight.length + i, output), 1);
+    readTexts(core.u8, buffer.textAt(output), (leaf.leaf as BoundedText).maxBytes, buffer.texts[field] as string[], count * steps.length * leaf.size);
+  }
+  buffer.copyOut(count);
+  buffer.batch.count = count;
+}
+
+/** The address of an OUTPUT by its place in the plan; where items differ, with its own lists. */
+function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, { index, steps }: Output): number {
+  const address = base + OUTPUT_BYTES * place;
+  if (lists !== undefined) {
+    const { i32 } = engine.core;
+    i32.set(lists[index] as Int32Array, listsAt >>> 2);
+    i32[(address >>> 2) + OUTPUT_STEPS] = listsAt;
+    i32[(address >>> 2) + OUTPUT_EACH] = steps.length;
+  }
+  return address;
+}
+
+/** Copies so many outputs, from the `first` on, from where they are, run by run. */
+function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
+  const { core, pool } = buffer.engine;
+  const { straight, outputs, runs: runBytes } = buffer.layout;
+  const one = straight[first] as Output;
+  outputAt(buffer, outputs.length + first, one);
+  const runsAt = buffer.listsAt - runBytes;
+  const address = buffer.base + OUTPUT_BYTES * (outputs.length + first);
+  const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, runsAt);
+  // If few are neighbours, a copy of each by the host would cost more than the stop.
+  if (mayStop(one.leaf) && runs * STRAIGHT_BYTES > count * one.steps.length * one.leaf.bytes) {
+    copyStopping(buffer, address, one, count);
+    return;
+  }
+  const { u8, u32 } = core;
+  const end = (runsAt + RUN_BYTES * runs) / 4;
+  for (let i = runsAt / 4; i < end; i += RUN_BYTES / 4) {
+    const from = u32[i] as number;
+    const length = u32[i + 1] as number;
+    const { field } = straight[first + (u32[i + 2] as number)] as Output;
+    const to = buffer.startOf(field) + (u32[i + 3] as number);
+    if (from === 0) buffer.bytesOf(field).fill(0, to, to + length);
+    else buffer.bytesOf(field).set(u8.subarray(from, from + length), to);
+  }
+}
+
+function copyStopping(buffer: BatchBuffer, address: number, output: Output, count: number): void {
+  const { core, pool } = buffer.engine;
+  core.x.gather(buffer.draw.handle, pool, address, 1);
+  const from = buffer.stopAt(output);
+  buffer.bytesOf(output.field).set(core.u8.subarray(from, from + count * output.steps.length * output.leaf.bytes), buffer.startOf(output.field));
+}

@@ -1,0 +1,273 @@
+/**
+ * Says which columns the batches of a kind have, which arrays those are made of, and where each array is in the one piece of memory of such a batch. Nothing here is of a
+ * Replay: a batch that is kept keeps its layout, and no more.
+ *
+ * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
+ * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ values of the leaves │ DRAW │ the draw's columns …
+ */
+
+import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES } from "../base/abi.ts";
+import type { Shown } from "../schema/columns.ts";
+import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
+import { goesStraight, mayGoStraight, type PlacedLeaf, STRAIGHT_BYTES, up } from "../schema/layout.ts";
+import { setPart } from "../schema/nest.ts";
+
+/** What a batch may have in addition to its leaves and the numbers of its items; as bits. */
+export const WEIGHTS = 1;
+export const RETURNS = 2;
+export const MASK = 4;
+
+/** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
+export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers);
+
+interface ArrayPlace {
+  /** Its path below the column. */
+  readonly keys: readonly string[];
+  /** Its shape behind the dimension of items; undefined for a bare array, which is not a `Column`. */
+  readonly shape?: readonly number[];
+}
+interface LeafValues {
+  readonly leaf: PlacedLeaf;
+  readonly steps: readonly number[];
+  /** As many steps as there may ever be of them, if that is more. */
+  readonly longest?: number;
+}
+interface DrawnNumbers {
+  readonly drawn: number;
+  readonly type: ArrayClass;
+}
+interface OwnNumbers {
+  readonly each: number;
+  readonly type: ArrayClass;
+}
+
+/** One column of a batch, under its name. */
+export interface ColumnSpec {
+  readonly name: string;
+  readonly arrays: readonly ArraySpec[];
+  /** How the arrays nest: under these names, or as a function says; undefined for one array alone. */
+  readonly nest?: readonly string[] | ((values: readonly unknown[]) => unknown);
+}
+
+/** An array of a batch, as it is in memory. */
+export interface Field {
+  /** Its path in a batch, and what messages call it. */
+  readonly keys: readonly string[];
+  readonly path: string;
+  /** Undefined for text, which is in a plain array. */
+  readonly type: ArrayClass | undefined;
+  /** Elements per item. */
+  readonly each: number;
+  readonly shape: readonly number[] | undefined;
+  /** Among the values, a column of the draw by its number, or behind both, where nothing comes from scratch. */
+  readonly source: "values" | "draw" | "direct";
+  readonly at: number;
+}
+
+/** What the core reads of one array of leaves. */
+export interface Output {
+  readonly leaf: PlacedLeaf;
+  readonly steps: readonly number[];
+  /** Where its list of steps is, in numbers from the first list on. */
+  readonly list: number;
+  /** The number of its lists, where items differ. */
+  readonly index: number;
+  /** The number of its array. */
+  readonly field: number;
+  /** Of one that is copied from where it is: where it stops, among the stops, if few values are neighbours. */
+  readonly stop: number;
+}
+
+/** The columns of a batch in its order: numbers of their arrays. */
+export interface NestedFields {
+  readonly name: string;
+  readonly fields: readonly number[];
+  readonly nest: ColumnSpec["nest"];
+}
+
+export interface LayoutOptions {
+  /** Items at most. */
+  readonly n: number;
+  /** Steps of a whole window. */
+  readonly width: number;
+  /** What is shown of items: layouts of the same object have the same columns, but for what they hold. */
+  readonly shown: object;
+  /** WEIGHTS, RETURNS, MASK where batches have them. */
+  readonly holds: number;
+  /** Makes a batch. */
+  readonly batch: new (
+    lease: Lease,
+  ) => object;
+  /** Whether batches say why they are shorter than asked for. */
+  readonly isBlockable: boolean;
+  readonly columns: readonly ColumnSpec[];
+}
+
+export class BatchLayout {
+  readonly n: number;
+  readonly width: number;
+  readonly shown: object;
+  readonly holds: number;
+  readonly batch: LayoutOptions["batch"];
+  readonly isBlockable: boolean;
+  readonly fields: Field[] = [];
+  readonly columns: readonly NestedFields[];
+  /** Of leaves among the values, which the core gathers; of those that are copied from where they are; of text. Their OUTPUTs are in this order. */
+  readonly outputs: Output[] = [];
+  readonly straight: Output[] = [];
+  readonly texts: Output[] = [];
+  /** Where each array begins in memory. */
+  readonly starts: readonly number[];
+  /** Rows of a draw at most. */
+  rows: number;
+  /** Bytes of the values; of what is copied from scratch; of all. */
+  values = 0;
+  readonly copied: number;
+  readonly bytes: number;
+  /** In scratch: bytes of the plan with the runs, of the runs, of what is there for the moment (lists of items that differ, text), of what may have to stop; all with the values. */
+  head = 0;
+  runs = 0;
+  temporary = 0;
+  stops = 0;
+  readonly scratch: number;
+  /** Numbers of all lists of steps. */
+  #steps = 0;
+  /** Columns of the draw that are copied, and bytes behind them. */
+  #drawn = 0;
+  #direct = 0;
+
+  constructor({ n, width, shown, holds, batch, isBlockable, columns }: LayoutOptions) {
+    this.n = n;
+    this.width = width;
+    this.shown = shown;
+    this.holds = holds;
+    this.batch = batch;
+    this.isBlockable = isBlockable;
+    this.rows = n * width;
+    this.columns = columns.map(({ name, arrays, nest }) => ({ name, nest, fields: arrays.map((array) => this.#add(name, array)) }));
+    this.copied = this.#drawn === 0 ? this.values : this.#drawnAt(this.#drawn);
+    this.bytes = this.copied + this.#direct;
+    this.starts = this.fields.map(({ source, at }) => (source === "values" ? at : source === "draw" ? this.#drawnAt(at) : this.copied + at));
+    this.scratch = this.head + this.temporary + this.stops + this.values;
+  }
+
+  /** Whether it has room for so many items and steps of the same columns, and no more. */
+  fits(n: number, width: number, shown: object, holds: number): boolean {
+    return this.n === n && this.width === width && this.shown === shown && this.holds === holds;
+  }
+
+  /** Whether the arrays of its batches are where those of another layout are. */
+  isAlike(other: BatchLayout): boolean {
+    const isSame = (one: Field, two: Field | undefined) =>
+      two !== undefined && one.path === two.path && one.type === two.type && one.each === two.each && one.shape?.join() === two.shape?.join();
+    if (this.n !== other.n || this.batch !== other.batch || this.fields.length !== other.fields.length) return false;
+    return this.fields.every((field, i) => isSame(field, other.fields[i]) && this.starts[i] === other.starts[i]);
+  }
+
+  /** Arrays for texts, by the numbers of the fields. */
+  newTexts(): Texts {
+    if (this.texts.length === 0) return NO_TEXTS;
+    return this.fields.map(({ type, each }) => (type === undefined ? new Array<string>(this.n * each).fill("") : undefined));
+  }
+
+  /** One more array; its number. */
+  #add(name: string, array: ArraySpec): number {
+    const { n } = this;
+    const keys = [name, ...array.keys];
+    const shape = array.shape && [n, ...array.shape];
+    const named = { keys, path: `into.${keys.join(".")}${shape === undefined ? "" : ".data"}`, shape };
+    if ("leaf" in array) return this.#addLeaf(named, array);
+    if ("drawn" in array) {
+      this.#drawn = Math.max(this.#drawn, array.drawn + 1);
+      return this.fields.push({ ...named, type: array.type, each: 1, source: "draw", at: array.drawn }) - 1;
+    }
+    return this.#place(named, array.type, array.each, true, n * array.each * array.type.BYTES_PER_ELEMENT);
+  }
+
+  /**
+   * The values of a leaf. A layout for fewer items or shorter windows takes over a draw in the scratch of this one: none of the sizes may then be larger, whichever way its
+   * values go.
+   */
+  #addLeaf(named: Pick<Field, "keys" | "path" | "shape">, { leaf, steps, longest = steps.length }: LeafValues): number {
+    const { n } = this;
+    const { dtype } = leaf.leaf;
+    const isText = dtype === "string";
+    const isStraight = goesStraight(leaf, steps);
+    const outputs = isStraight ? this.straight : isText ? this.texts : this.outputs;
+    const before = outputs.at(-1);
+    // Columns of the same steps are selected once.
+    const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
+    const index = this.outputs.length + this.straight.length + this.texts.length;
+    const bytes = up(longest * n * leaf.bytes, 16);
+    const field = this.#place(named, isText ? undefined : (DTYPES[dtype].array as ArrayClass), steps.length * leaf.size, isStraight, bytes);
+    outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
+    this.#steps += longest;
+    this.rows = Math.max(this.rows, n * longest);
+    // Text comes behind its lists.
+    this.temporary = Math.max(this.temporary, up(4 * longest * n, 16) + (isText ? bytes : 0));
+    if (mayGoStraight(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
+    if (isStraight && mayStop(leaf)) this.stops += bytes;
+    this.head = up(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.runs;
+    return field;
+  }
+
+  /** One more array in memory of its own. @param isDirect whether nothing of it comes from scratch @param bytes room for it */
+  #place(named: Pick<Field, "keys" | "path" | "shape">, type: ArrayClass | undefined, each: number, isDirect: boolean, bytes: number): number {
+    const source = isDirect || type === undefined ? "direct" : "values";
+    const at = type === undefined ? 0 : isDirect ? this.#direct : this.values;
+    if (type !== undefined && isDirect) this.#direct += up(bytes, 16);
+    else if (type !== undefined) this.values += bytes;
+    return this.fields.push({ ...named, type, each, source, at }) - 1;
+  }
+
+  #drawnAt(column: number): number {
+    return this.values + DRAW_BYTES + column * up(8 * this.n, 16);
+  }
+}
+
+/** The plain arrays of a batch's texts, by the numbers of its fields. */
+export type Texts = readonly (string[] | undefined)[];
+
+export const NO_TEXTS: Texts = [];
+
+/** Whether a leaf that goes straight may be too short for that, where few values are neighbours. */
+export function mayStop({ frameBytes }: PlacedLeaf): boolean {
+  return frameBytes < STRAIGHT_BYTES;
+}
+
+/** The values of a column's arrays, nested as its layout says. */
+export function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
+  if (nest === undefined) return values[0];
+  if (typeof nest === "function") return nest(values);
+  const node: { [name: string]: unknown } = {};
+  for (let k = 0; k < nest.length; k++) {
+    const name = nest[k] as string;
+    if (name === "__proto__") setPart(node, name, values[k]);
+    else node[name] = values[k];
+  }
+  return node;
+}
+
+/** A batch's hold on its memory. Memory that comes back has a new lease each time: so the release of a batch ends its own, and no other. */
+export class Lease {
+  readonly layout: BatchLayout;
+  readonly memory: ArrayBuffer;
+  readonly texts: Texts;
+  /** The columns, in the order of the layout. */
+  readonly columns: readonly unknown[];
+  /** Which steps each item shows, if they differ. */
+  shown: readonly Shown[] | undefined;
+  /** Whom it goes back to, once. */
+  owner: { back(): void } | undefined;
+  isReleased: boolean;
+
+  constructor(layout: BatchLayout, memory: ArrayBuffer, texts: Texts, columns: readonly unknown[]) {
+    this.layout = layout;
+    this.memory = memory;
+    this.texts = texts;
+    this.columns = columns;
+    this.shown = undefined;
+    this.owner = undefined;
+    this.isReleased = false;
+  }
+}

@@ -1,0 +1,68 @@
+/** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
+
+import { pointAtCallersOf } from "../base/caller.ts";
+import { onlyKeys } from "../base/error.ts";
+import { printsAs, Word } from "../base/prints.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import { type DatasetOptions, datasetOf } from "./dataset.ts";
+import type { Dataset } from "./iterate.ts";
+import { type SampleOptions, VIEW_OPTIONS } from "./options.ts";
+import { type SampledTable, Sampler } from "./sampler.ts";
+import type { AnyTransitions, SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./transition-batch.ts";
+import { TransitionView } from "./transition-view.ts";
+import { Draws } from "./waiting.ts";
+
+/** Makes an unknown option a type error. */
+type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
+
+// biome-ignore lint/suspicious/noExplicitAny: without type arguments it is a view of any table
+export class Transitions<S = any, R = any, O = any> {
+  readonly #view: TransitionView;
+  readonly #draws: Draws<AnyTransitions>;
+
+  static {
+    printsAs<Transitions>(this, "Transitions", (view) => {
+      const { gamma, n, columns } = view.#view;
+      return { table: view.#draws.table.name, gamma, ...(n !== undefined && { n }), parts: new Word(columns.join(", ")) };
+    });
+  }
+
+  /** `table.transitions` makes views. */
+  constructor(table: SampledTable, options: TransitionOptions) {
+    pointAtCallersOf(new.target);
+    let view: TransitionView | undefined;
+    const sampler = new Sampler<AnyTransitions>(table, VIEW_OPTIONS, (of) => (view = new TransitionView(of, options)));
+    this.#view = view as unknown as TransitionView;
+    this.#draws = new Draws(sampler);
+  }
+
+  /**
+   * Draws n items and copies their transitions into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps + bytes)
+   * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
+   * differ, SPEC_MISMATCH for items of a single step or that begin with the last step of an episode, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
+   */
+  sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
+    return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as TransitionBatch<S, R, O, P>;
+  }
+
+  /** n transitions, each drawn as soon as the rate limiter allows it, as `sampleWhenReady` of a table does. */
+  sampleWhenReady<const P extends SampleTransitions & WaitOptions>(
+    n: number,
+    options?: P & Only<P, SampleTransitions & WaitOptions>,
+  ): Promise<TransitionBatch<S, R, O, P>> {
+    return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<unknown> as Promise<TransitionBatch<S, R, O, P>>;
+  }
+
+  /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
+  dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): Dataset<TransitionBatch<S, R, O, P>> {
+    this.#draws.table.engine.open();
+    return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<TransitionBatch<S, R, O, P>>;
+  }
+
+  /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
+  batch<const P extends Pick<SampleTransitions, "beta">>(n: number, options?: P & Only<P, Pick<SampleTransitions, "beta">>): TransitionBatch<S, R, O, P> {
+    this.#draws.table.engine.open();
+    const { beta } = onlyKeys("batch", (options ?? {}) as SampleTransitions, "beta");
+    return this.#view.batch(n, beta !== undefined) as unknown as TransitionBatch<S, R, O, P>;
+  }
+}
