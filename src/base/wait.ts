@@ -19,11 +19,17 @@ interface Waiter {
 }
 
 export class Waiters {
+  /** Those who wait. */
+  readonly waiting: ReadonlySet<unknown>;
   readonly #waiting = new Set<Waiter>();
   /** Those who wait for draws of the same table, in the order of their calls: only the first one tries. */
   readonly #lines = new Map<object, Set<Waiter>>();
   #waking = false;
   #again = false;
+
+  constructor() {
+    this.waiting = this.#waiting;
+  }
 
   /** Retries all waiting calls in their order, and again if one of them may have helped another. */
   wake(): void {

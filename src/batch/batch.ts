@@ -8,7 +8,7 @@ import { dtypeOf } from "../schema/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "../schema/leaf.ts";
 import { setPart, valueAt, zip } from "../schema/nest.ts";
 import type { IsAny, LeafAt } from "../schema/spec.ts";
-import { type BatchLayout, type Field, type Lease, nestedValues } from "./layout.ts";
+import type { BatchLayout, ColumnSpec, Field, Lease } from "./layout.ts";
 
 /** The column of a leaf. `Lead` are the dimensions before those of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
@@ -152,12 +152,14 @@ export interface BatchItem {
 /** What batches in memory of their own have alike: their columns are their own properties, and a lease on that memory. */
 abstract class LeasedBatch {
   count: number;
+  declare blocked?: Blocked | undefined;
   readonly #lease: Lease;
 
   constructor(lease: Lease) {
-    this.count = 0;
-    this.#lease = lease;
     const { layout, columns } = lease;
+    this.count = 0;
+    if (layout.isBlockable) this.blocked = undefined;
+    this.#lease = lease;
     // By index: every new batch comes here.
     for (let c = 0; c < columns.length; c++) {
       const { name } = layout.columns[c] as BatchLayout["columns"][number];
@@ -190,19 +192,10 @@ abstract class LeasedBatch {
 }
 
 /** The lease of a batch that Reprise made; undefined for anything else. */
-export function leaseOf(batch: unknown): Lease | undefined {
-  return LeasedBatch.leaseOf(batch);
-}
+export const { leaseOf } = LeasedBatch;
 
 /** A batch of items. */
 export class DrawnBatch extends LeasedBatch {
-  blocked: Blocked | undefined;
-
-  constructor(lease: Lease) {
-    super(lease);
-    this.blocked = undefined;
-  }
-
   toArray(): unknown[] {
     const nest = (leaseOf(this) as Lease).layout.columns[0]?.nest;
     const plain = (value: unknown) => (isColumn(value) ? (value as Column).toArray() : value);
@@ -250,6 +243,24 @@ function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readon
   const { layout, columns } = leaseOf(batch) as Lease;
   const { keys, ...parts } = Object.fromEntries(layout.columns.map(({ name }, c) => [name, columns[c]]));
   return { keys: keys as Float64Array, parts };
+}
+
+/** The values of a column's arrays, nested as its layout says. */
+export function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
+  if (nest === undefined) return values[0];
+  if (typeof nest === "function") return nest(values);
+  const node: { [name: string]: unknown } = {};
+  for (let k = 0; k < nest.length; k++) {
+    const name = nest[k] as string;
+    if (name === "__proto__") setPart(node, name, values[k]);
+    else node[name] = values[k];
+  }
+  return node;
+}
+
+/** Whether the columns of a batch are nested as the spec. */
+export function isWhole(batch: unknown): boolean {
+  return ((leaseOf(batch) as Lease).layout as ItemLayout).isWhole;
 }
 
 /** For buffers: an item of a batch that Reprise made. */

@@ -8,9 +8,9 @@ import { Column } from "../schema/column.ts";
 import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
 import { up } from "../schema/layout.ts";
 import { valueAt } from "../schema/nest.ts";
-import { leaseOf } from "./batch.ts";
+import { leaseOf, nestedValues } from "./batch.ts";
 import { Draw } from "./draw.ts";
-import { type BatchLayout, type Field, Lease, NO_TEXTS, nestedValues, type Output, type Texts } from "./layout.ts";
+import { type BatchLayout, type Field, type Lease, NO_TEXTS, type Output, type Texts } from "./layout.ts";
 
 /** A batch, as draws write to it. */
 export interface Filled {
@@ -55,7 +55,10 @@ export class BatchBuffer {
   lease: Lease | undefined;
   /** Whether its batch was made elsewhere, so that its arrays may be longer. */
   readonly isRefilled: boolean;
-  #batch: object | undefined;
+  /** The batch that is filled. */
+  batch!: Filled;
+  /** Whether nobody has seen its batch since it was made or came back: there is nothing to check. */
+  isFresh = false;
   /** The memory of new arrays; without it arrays of the caller are filled. */
   #memory: Uint8Array<ArrayBuffer> | undefined;
   /** Views on scratch: all that is copied to memory, or in pieces if the draw was made for another buffer. */
@@ -78,25 +81,17 @@ export class BatchBuffer {
     else this.#refill(into);
   }
 
-  /** The batch that is filled. */
-  get batch(): Filled {
-    return this.#batch as Filled;
-  }
-
-  /** Whether it fills this batch. */
-  fills(batch: object | undefined): boolean {
-    return this.#batch === batch;
-  }
-
-  /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
+  /** Continues with a new batch. @throws ReplayError OUT_OF_MEMORY */
   renew(): this {
     const { layout } = this;
-    const memory = newMemory(layout.bytes);
-    const texts = layout.newTexts();
-    this.#memory = memory;
+    const bytes = layout.bytes < PAGED ? new Uint8Array(new ArrayBuffer(layout.bytes)) : newMemory(layout.bytes);
+    const texts = layout.texts.length === 0 ? NO_TEXTS : layout.newTexts();
+    const memory = bytes.buffer;
+    const columns = columnsIn(layout, memory, texts);
+    this.#memory = bytes;
     this.texts = texts;
-    this.lease = new Lease(layout, memory.buffer, texts, columnsIn(layout, memory.buffer, texts));
-    this.#batch = new layout.batch(this.lease);
+    this.lease = { layout, memory, texts, columns, shown: undefined, owner: undefined, isReleased: false };
+    this.batch = new layout.batch(this.lease) as Filled;
     return this;
   }
 
@@ -105,9 +100,9 @@ export class BatchBuffer {
     this.home = home;
     let lease = this.lease as Lease;
     if (lease.isReleased) {
-      lease = new Lease(lease.layout, lease.memory, lease.texts, lease.columns);
+      lease = { ...lease, shown: undefined, isReleased: false };
       this.lease = lease;
-      this.#batch = new this.layout.batch(lease);
+      this.batch = new this.layout.batch(lease) as Filled;
     }
     lease.owner = this;
     return this;
@@ -120,10 +115,11 @@ export class BatchBuffer {
 
   /** Gives the batch away, and keeps nothing of it. */
   give(): object {
-    const batch = this.#batch as object;
-    this.#batch = undefined;
+    const { batch } = this;
+    this.batch = NO_BATCH;
     this.lease = undefined;
-    this.#leave();
+    this.#memory = undefined;
+    this.texts = NO_TEXTS;
     return batch;
   }
 
@@ -131,12 +127,13 @@ export class BatchBuffer {
   detach(): void {
     const memory = this.#memory;
     if (memory !== undefined && memory.length > 0) structuredClone(memory.buffer, { transfer: [memory.buffer] });
-    this.#leave();
+    this.#memory = undefined;
+    this.texts = NO_TEXTS;
   }
 
   /** Whether a batch that came back can be filled again: its memory was not transferred, and nothing of it is frozen. */
   get canRefill(): boolean {
-    const isThere = this.#memory !== undefined && this.#memory.length > 0 && Object.isExtensible(this.#batch);
+    const isThere = this.#memory !== undefined && this.#memory.length > 0 && Object.isExtensible(this.batch);
     return isThere && !this.texts.some((text) => text !== undefined && Object.isFrozen(text));
   }
 
@@ -144,7 +141,7 @@ export class BatchBuffer {
   array(field: number): AnyArray | string[] {
     const { type, each, keys, shape } = this.layout.fields[field] as Field;
     if (type === undefined) return this.texts[field] as string[];
-    if (this.#memory === undefined) return valueAt(this.#batch, shape === undefined ? keys : [...keys, "data"]) as AnyArray;
+    if (this.#memory === undefined) return valueAt(this.batch, shape === undefined ? keys : [...keys, "data"]) as AnyArray;
     return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
   }
 
@@ -161,7 +158,8 @@ export class BatchBuffer {
   prepare(): Draw {
     const { draw, layout } = this;
     const { core } = this.engine;
-    this.check();
+    if (this.isFresh) this.isFresh = false;
+    else this.check();
     if (core.owner !== draw) this.isPlanned = false;
     this.base = draw.prepare(layout.scratch, layout.n, layout.rows);
     if (this.#generation !== core.generation) this.#see(true);
@@ -195,7 +193,7 @@ export class BatchBuffer {
       const target = this.texts[i];
       if (target !== undefined && Object.isFrozen(target)) throw mustBe("SPEC_MISMATCH", (fields[i] as Field).path, "an array that is not frozen", target);
     }
-    const batch = this.#batch as Filled;
+    const { batch } = this;
     const { count, blocked } = batch;
     if (this.lease?.isReleased) throw released();
     // A write that fails tells of a frozen batch, and costs less than to ask.
@@ -243,7 +241,7 @@ export class BatchBuffer {
     mustBeWritable(into, this.layout.isBlockable);
     const lease = leaseOf(into);
     if (lease?.isReleased) throw released();
-    this.#batch = into;
+    this.batch = into as Filled;
     this.lease = lease;
     if (lease === undefined || !this.layout.isAlike(lease.layout)) {
       this.#borrow(into);
@@ -272,12 +270,6 @@ export class BatchBuffer {
       else this.#copies.push({ field, target: ownView(array as AnyArray, type, n * each), from: NOTHING });
     }
     this.texts = texts;
-  }
-
-  /** Lets go of the batch's memory. */
-  #leave(): void {
-    this.#memory = undefined;
-    this.texts = NO_TEXTS;
   }
 
   /** Makes the views on scratch anew, and the plan. @param isOwn whether the draw was made for this buffer: its columns are as in memory */
@@ -343,7 +335,7 @@ function columnsIn({ n, columns, fields, starts }: BatchLayout, memory: ArrayBuf
       const data = type === undefined ? texts[i] : new type(memory, starts[i] as number, n * each);
       values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));
     }
-    made.push(nestedValues(nest, values));
+    made.push(nest === undefined ? values[0] : nestedValues(nest, values));
   }
   return made;
 }
@@ -372,6 +364,8 @@ function gone({ path, each }: Field, n: number): Error {
 }
 
 const NOTHING = new Uint8Array(0);
+/** In the place of a batch that was given away. */
+const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
 /** glibc takes larger memory from the system, page by page, and gives it back at once; until it has seen a larger one come back. */
 const PAGED = 1 << 17;
@@ -381,9 +375,9 @@ let hasLearned = (globalThis as { readonly process?: { readonly release?: { read
 /** Offsets in a batch are u32. */
 const MAX_BYTES = 2 ** 32;
 
-/** The memory of a new batch. @throws ReplayError OUT_OF_MEMORY */
+/** The memory of a large batch. @throws ReplayError OUT_OF_MEMORY */
 function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
-  if (bytes >= PAGED && !hasLearned) teach();
+  if (!hasLearned) teach();
   try {
     if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
   } catch {}

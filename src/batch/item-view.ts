@@ -24,7 +24,6 @@ import {
 import { packer, valueAt } from "../schema/nest.ts";
 import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, leaseOf, N_STEP } from "./batch.ts";
 import { BatchBuffer } from "./buffer.ts";
-import { fillMask } from "./derive.ts";
 import { type Draw, differentColumns } from "./draw.ts";
 import { type ArraySpec, BatchLayout, type ColumnSpec, MASK, RETURNS, WEIGHTS } from "./layout.ts";
 import { holdsOf, type NStep, OPTIONS, type SampleOptions } from "./options.ts";
@@ -101,6 +100,7 @@ export class ItemView implements BatchView {
   flags = 0;
   width = 0;
   from = 0;
+  nStep: NStep | undefined = undefined;
   readonly nStepTable = 0;
   readonly #sampler: Sampler;
   readonly #table: SampledTable;
@@ -121,18 +121,16 @@ export class ItemView implements BatchView {
     this.#whole = wholeOf(sampler.table.engine.layout.leaves);
   }
 
-  get nStep(): NStep | undefined {
-    return this.#sampler.options.nStep;
-  }
-
   /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError; then nothing is drawn */
   choose(part: PartOf | undefined): BatchBuffer {
     const { options } = this.#sampler;
     const { engine, core } = this.#table;
     this.from = options.from + (options.cross ? CROSS : 0);
-    const selections = this.#selected(options.columns, engine.core.x.table_counter(core.handle, LAYOUT));
+    this.nStep = options.nStep;
+    const id = options.columns === undefined ? engine.core.x.table_counter(core.handle, LAYOUT) : 0;
+    const selections = id === 0 && options.columns === undefined ? this.#whole : this.#selected(options.columns, id);
     const known = options.isSame && part === undefined && this.#chosen === selections ? this.#buffer : undefined;
-    return known?.fills(options.into) ? known : this.#choose(selections, part);
+    return known !== undefined && known.batch === (options.into as object) ? known : this.#choose(selections, part);
   }
 
   #choose(selections: readonly Selection[] | undefined, part: PartOf | undefined): BatchBuffer {
@@ -163,7 +161,7 @@ export class ItemView implements BatchView {
     if (part !== undefined) this.#checkPart(part, holds, kept);
     const isNew = into === undefined && part === undefined;
     const buffer = isNew ? this.#fresh(n, width, kept) : this.#refilled(into, n, width, kept, holds, part !== undefined);
-    const isLong = layoutIn(buffer).least > 1 || nStep !== undefined;
+    const isLong = (buffer.layout as Items).least > 1 || nStep !== undefined;
     if (isLong) this.#checkLength(buffer, !isFree ? width : part === undefined ? x.table_counter(core.handle, LONGEST) : MAX_LENGTH, part);
     this.#chosen = selections;
     this.#first = first;
@@ -178,7 +176,7 @@ export class ItemView implements BatchView {
     const shown = this.#mixed ? this.#shown(draw.slots(count)) : undefined;
     let narrow = buffer;
     if (into === undefined) {
-      const { selections, n, width: prepared } = layoutIn(buffer);
+      const { selections, n, width: prepared } = buffer.layout as Items;
       const width = length ?? draw.result(DRAW_LONGEST);
       const chosen = shown === undefined ? selections : jointOf(shown[0] ?? (this.#first as ColumnLayout), new Set(shown), width, selections);
       if (count !== n || width < prepared || chosen !== selections) {
@@ -193,10 +191,6 @@ export class ItemView implements BatchView {
     narrow.lists = shown && stepLists(layoutIn(narrow).selections, shown, narrow.layout.width);
     if (narrow.lease !== undefined) narrow.lease.shown = shown;
     return narrow;
-  }
-
-  end(buffer: BatchBuffer, count: number, draw: Draw | undefined): void {
-    if (draw !== undefined && buffer.layout.holds & MASK) fillMask(buffer, count);
   }
 
   check({ columns }: SampleOptions): void {
@@ -246,6 +240,7 @@ export class ItemView implements BatchView {
     const { pool, options } = this.#sampler;
     const { recycle, holds } = options;
     const buffer = pool.take(recycle, n, width, selections, holds) ?? this.#made(n, width, selections, holds);
+    buffer.isFresh = true;
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 
@@ -256,7 +251,8 @@ export class ItemView implements BatchView {
     const known = into && buffers.get(into);
     if (known !== undefined) {
       const { layout } = known;
-      if (layout.fits(n, width, selections, layout.holds) && (layout.holds | MASK) === (holds | MASK) && layout.holds >= holds) return known;
+      if (layout.n === n && layout.width === width && layout.shown === selections && (layout.holds | MASK) === (holds | MASK) && layout.holds >= holds)
+        return known;
     }
     const size = this.#layoutOf(into)?.n ?? n;
     if (size < n) throw new ReplayError("SPEC_MISMATCH", `into must be a batch of at least ${n} items, as table.batch(${n}, …) makes it, got one of ${size}`);

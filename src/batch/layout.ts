@@ -10,7 +10,6 @@ import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES } from "../base/abi.ts";
 import type { Shown } from "../schema/columns.ts";
 import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
 import { goesStraight, mayGoStraight, type PlacedLeaf, STRAIGHT_BYTES, up } from "../schema/layout.ts";
-import { setPart } from "../schema/nest.ts";
 
 /** What a batch may have in addition to its leaves and the numbers of its items; as bits. */
 export const WEIGHTS = 1;
@@ -151,11 +150,6 @@ export class BatchLayout {
     this.scratch = this.head + this.temporary + this.stops + this.values;
   }
 
-  /** Whether it has room for so many items and steps of the same columns, and no more. */
-  fits(n: number, width: number, shown: object, holds: number): boolean {
-    return this.n === n && this.width === width && this.shown === shown && this.holds === holds;
-  }
-
   /** Whether the arrays of its batches are where those of another layout are. */
   isAlike(other: BatchLayout): boolean {
     const isSame = (one: Field, two: Field | undefined) =>
@@ -166,7 +160,6 @@ export class BatchLayout {
 
   /** Arrays for texts, by the numbers of the fields. */
   newTexts(): Texts {
-    if (this.texts.length === 0) return NO_TEXTS;
     return this.fields.map(({ type, each }) => (type === undefined ? new Array<string>(this.n * each).fill("") : undefined));
   }
 
@@ -235,21 +228,8 @@ export function mayStop({ frameBytes }: PlacedLeaf): boolean {
   return frameBytes < STRAIGHT_BYTES;
 }
 
-/** The values of a column's arrays, nested as its layout says. */
-export function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
-  if (nest === undefined) return values[0];
-  if (typeof nest === "function") return nest(values);
-  const node: { [name: string]: unknown } = {};
-  for (let k = 0; k < nest.length; k++) {
-    const name = nest[k] as string;
-    if (name === "__proto__") setPart(node, name, values[k]);
-    else node[name] = values[k];
-  }
-  return node;
-}
-
 /** A batch's hold on its memory. Memory that comes back has a new lease each time: so the release of a batch ends its own, and no other. */
-export class Lease {
+export interface Lease {
   readonly layout: BatchLayout;
   readonly memory: ArrayBuffer;
   readonly texts: Texts;
@@ -260,14 +240,4 @@ export class Lease {
   /** Whom it goes back to, once. */
   owner: { back(): void } | undefined;
   isReleased: boolean;
-
-  constructor(layout: BatchLayout, memory: ArrayBuffer, texts: Texts, columns: readonly unknown[]) {
-    this.layout = layout;
-    this.memory = memory;
-    this.texts = texts;
-    this.columns = columns;
-    this.shown = undefined;
-    this.owner = undefined;
-    this.isReleased = false;
-  }
 }

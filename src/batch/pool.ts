@@ -23,7 +23,9 @@ export class BatchPool {
     const idle = recycle ? this.#returned : this.#spare;
     for (let i = idle.length - 1; i >= 0; i--) {
       const buffer = idle[i] as BatchBuffer;
-      if (!buffer.layout.fits(n, width, shown, holds) || (recycle && !buffer.canRefill)) continue;
+      const { layout } = buffer;
+      const fits = layout.n === n && layout.width === width && layout.shown === shown && layout.holds === holds;
+      if (!fits || (recycle && !buffer.canRefill)) continue;
       if (i === idle.length - 1) idle.pop();
       else idle.splice(i, 1);
       return recycle ? buffer : buffer.renew();
@@ -32,24 +34,22 @@ export class BatchPool {
   }
 
   /** Lends the batch of a buffer as its call said. */
-  lend(buffer: BatchBuffer, recycle: Recycle): BatchBuffer {
-    return recycle === false ? buffer : buffer.lend(recycle === true ? this : DETACHING);
+  lend(buffer: BatchBuffer, recycle: true | "detach"): BatchBuffer {
+    return buffer.lend(recycle === true ? this : DETACHING);
   }
 
   /** Gives the batch of a buffer away. */
   give(buffer: BatchBuffer): object {
     const batch = buffer.give();
-    keep(this.#spare, buffer, MAX_SPARE);
+    this.#spare.push(buffer);
+    if (this.#spare.length > MAX_SPARE) this.#spare.shift();
     return batch;
   }
 
   /** A batch that was lent is released. If its memory was transferred, or something of it is frozen, it is for the garbage collector. */
   back(buffer: BatchBuffer): void {
-    if (buffer.canRefill) keep(this.#returned, buffer, MAX_RETURNED);
+    if (!buffer.canRefill) return;
+    this.#returned.push(buffer);
+    if (this.#returned.length > MAX_RETURNED) this.#returned.shift();
   }
-}
-
-function keep(idle: BatchBuffer[], buffer: BatchBuffer, max: number): void {
-  idle.push(buffer);
-  if (idle.length > max) idle.shift();
 }

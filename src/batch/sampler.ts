@@ -12,10 +12,10 @@ import type { RateLimiter } from "../schema/rate-limiter.ts";
 import type { Selector } from "../schema/selector.ts";
 import type { Into } from "./batch.ts";
 import type { BatchBuffer, Filled } from "./buffer.ts";
-import { concat } from "./derive.ts";
+import { concat, fillMask } from "./derive.ts";
 import { Draw, refusedDraw } from "./draw.ts";
 import { gather } from "./gather.ts";
-import { WEIGHTS } from "./layout.ts";
+import { MASK, WEIGHTS } from "./layout.ts";
 import { NORMALIZE, type NStep, ParsedOptions, type SampleOptions } from "./options.ts";
 import { BatchPool } from "./pool.ts";
 
@@ -59,8 +59,8 @@ export interface BatchView {
   narrow(buffer: BatchBuffer, draw: Draw, count: number, part: PartOf | undefined): BatchBuffer;
   /** Changes numbers of the draw before they are gathered. */
   derive?(buffer: BatchBuffer, draw: Draw): void;
-  /** Writes what is not copied from scratch, once everything is gathered. @param draw undefined if the batch was put together from parts */
-  end(buffer: BatchBuffer, count: number, draw: Draw | undefined): void;
+  /** Ends a batch that is complete but for what is behind its last item. */
+  end?(buffer: BatchBuffer, count: number): void;
   /** @throws for options that no draw takes, in addition to those of every view */
   check(options: SampleOptions): void;
   /** What a batch that was drawn ahead counts by. @param batch as it was drawn */
@@ -122,7 +122,8 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       lost = nStep !== undefined && draw.nStep(nStep, view.nStepTable) > 0;
       view.derive?.(buffer, draw);
       gather(buffer, count);
-      view.end(buffer, count, draw);
+      if (buffer.layout.holds & MASK) fillMask(buffer, count);
+      view.end?.(buffer, count);
       isNew = options.into === undefined && part === undefined && options.recycle === false;
       const { batch, layout } = buffer;
       if (layout.isBlockable) batch.blocked = count === n ? undefined : draw.blocked();
@@ -173,7 +174,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     const batch: Filled = whole.batch;
     batch.count = count;
     if (whole.layout.isBlockable) batch.blocked = short ? this.#blocked() : undefined;
-    this.#view.end(whole, count, undefined);
+    this.#view.end?.(whole, count);
     return batch as object as B;
   }
 

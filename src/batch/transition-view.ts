@@ -185,6 +185,7 @@ export class TransitionView implements BatchView {
     const schema = this.#schema;
     const buffer =
       pool.take(recycle, n, width, schema, holds) ?? new BatchBuffer(this.#table.engine, new TransitionLayout(schema, n, width, this.#float, holds));
+    buffer.isFresh = true;
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 

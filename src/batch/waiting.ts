@@ -31,21 +31,21 @@ export class Draws<B extends { readonly count: number }> {
   }
 
   /** A batch of n as long as nobody has it: only the random state has changed. Undefined where it is not there now. */
-  ahead(n: number, options: SampleOptions): B | undefined {
+  ahead(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
   }
 
   /** Of n draws how many pass now, whichever items they give. */
-  sure(n: number, { replacement, among = 0 }: SampleOptions): number {
-    return this.table.core.sure(n, replacement === false ? DISTINCT : 0, among);
+  sure(n: number, options?: SampleOptions): number {
+    return this.table.core.sure(n, options?.replacement === false ? DISTINCT : 0, options?.among ?? 0);
   }
 
   /**
    * A batch of n at once; undefined where it is not there now, but can come.
    * @throws RangeError where it never can · ReplayError RATE_LIMITED where it cannot before others have drawn
    */
-  atOnce(n: number, options: SampleOptions): B | undefined {
+  atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
     this.#check(n, options, true);
     const sure = this.sure(n, options);
@@ -76,12 +76,12 @@ export class Draws<B extends { readonly count: number }> {
   }
 
   /** As many as pass, n at most and at least one, in the order of those who wait. */
-  some(n: number, options: SampleOptions, wait: WaitOptions): B | Promise<B> {
-    this.#check(1, options, false);
+  some(n: number, wait: WaitOptions): B | Promise<B> {
+    this.#check(1, undefined, false);
     const attempt = () => {
       this.table.engine.open();
-      const sure = this.sure(n, options);
-      return sure > 0 ? this.sampler.sample(sure, options) : undefined;
+      const sure = this.sure(n);
+      return sure > 0 ? this.sampler.sample(sure, undefined) : undefined;
     };
     return this.table.engine.waiters.until(attempt, () => `sample from table ${show(this.table.name)}`, wait, this.table.core);
   }
@@ -98,12 +98,13 @@ export class Draws<B extends { readonly count: number }> {
   }
 
   /** @throws RangeError where n draws can never pass: all at once, or one after the other */
-  #check(n: number, { replacement, among }: SampleOptions, atOnce: boolean): void {
+  #check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     // Items that may leave before the rest is smaller than minSize.
     const spare = Math.min(maxSize, maxSteps) - minSize + 1;
-    const items = replacement === false ? (maxTimesSampled === 1 ? spare : Math.min(maxSize, among || maxSize)) : spare * maxTimesSampled;
+    const isDistinct = options?.replacement === false;
+    const items = isDistinct ? (maxTimesSampled === 1 ? spare : Math.min(maxSize, options.among || maxSize)) : spare * maxTimesSampled;
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
     const how = atOnce ? " at once" : "";

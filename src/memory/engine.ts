@@ -96,8 +96,12 @@ export class Engine {
 
   /** As does this in its place, where the call may change something. */
   begin(): void {
+    if (this.barred || this.refusal !== undefined) this.#refuse();
+  }
+
+  #refuse(): never {
     this.open();
-    if (this.refusal !== undefined) throw this.refusal();
+    throw (this.refusal as () => Error)();
   }
 
   dispose(): void {
@@ -206,8 +210,9 @@ export class Engine {
   /** After calls that may have taken memory, or let items in. */
   changed(): void {
     this.changes++;
-    this.core.look();
-    this.waiters.wake();
+    // Asked here: nearly always memory has not grown, and nobody waits.
+    if (this.core.u8.length === 0) this.core.refresh();
+    if (this.waiters.waiting.size > 0) this.waiters.wake();
     this.journal?.();
   }
 

@@ -34,8 +34,10 @@ export class Deal<Of> {
   /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
   get missing(): number {
     const each = (this.#rows ?? 1) / this.#hands.length;
+    let missing = 0;
     // How many windows an item will have is not known before it is there.
-    return this.#hands.reduce((sum, { length }) => sum + (length >= each ? 0 : this.#numSteps === undefined ? each - length : 1), 0);
+    for (const { length } of this.#hands) if (length < each) missing += this.#numSteps === undefined ? each - length : 1;
+    return missing;
   }
 
   /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */

@@ -284,8 +284,8 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   /** The same of all items of a batch, [count, steps, …]. */
   #batchOf({ count, steps, lengths, info }: Batch): AnyElement<S> {
-    for (const length of lengths) this.#checked(length);
     const length = this.#length as number;
+    for (const found of lengths) if (found !== length) this.#checked(found);
     const each = (values: ArrayLike<number>) => {
       const data = new Float64Array(count * length);
       for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);

@@ -3,7 +3,7 @@
 import { finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
-import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch/batch.ts";
+import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
 import { type Draws, unusedPrefetch } from "../../batch/waiting.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
 import { dtypeOf } from "../../schema/dtype.ts";
@@ -84,9 +84,6 @@ export function bufferTable(client: SampleClient, name: string, dataSpec: Spec):
   return new TableAtHand(client, table, leaves);
 }
 
-/** An item is shown whole, also where it spans episodes. */
-const WHOLE = { cross: true };
-
 class TableAtHand implements BufferTable {
   readonly #client: SampleClient;
   readonly #table: Table;
@@ -126,23 +123,23 @@ class TableAtHand implements BufferTable {
     const items = (batch: Batch, isAhead = false): Items => ({
       count: batch.count,
       isAhead,
-      ...(itemOf(batch, 0).isWhole && { whole: batch as Batch<StepsOf<never>> }),
+      ...(isWhole(batch) && { whole: batch as Batch<StepsOf<never>> }),
       item: (i) => this.#item(batch, i),
     });
     return {
       most: (prefetch) => draws.most(prefetch),
       atOnce: (n, ahead = false) => {
-        const batch = ahead ? draws.ahead(n, WHOLE) : draws.atOnce(n, WHOLE);
+        const batch = ahead ? draws.ahead(n) : draws.atOnce(n);
         return batch && items(batch, ahead);
       },
       some: (n, signal) => {
-        const batch = draws.some(n, WHOLE, { signal, timeoutMs } as WaitOptions);
+        const batch = draws.some(n, { signal, timeoutMs } as WaitOptions);
         return batch instanceof Promise ? batch.then((one) => items(one)) : items(batch);
       },
       all: () => {
         if (table.size === 0) return NOTHING;
         const ahead = draws.mayBeAhead;
-        return items(draws.sampler.sample(table.size, { ...WHOLE, replacement: false }, ahead), ahead);
+        return items(draws.sampler.sample(table.size, { replacement: false }, ahead), ahead);
       },
       count: (keys, times) => {
         draws.table.engine.begin();

@@ -9,9 +9,6 @@ import { drawsOf, type Table } from "../../tables/table.ts";
 import type { DrawnColumn, DrawnItem } from "./sample.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "./sampler-options.ts";
 
-/** An item is shown whole, also where it spans episodes. */
-const WHOLE = { cross: true };
-
 /** Of a table in this process. */
 export class TableSampler implements Sampler {
   readonly #draws: Draws<Batch>;
@@ -27,14 +24,14 @@ export class TableSampler implements Sampler {
 
   next({ signal }: Pick<WaitOptions, "signal"> = {}): DrawnItem | undefined | Promise<DrawnItem | undefined> {
     if (this.#left === 0) return undefined;
-    const drawn = this.#draws.some(1, WHOLE, { signal, timeoutMs: this.#timeoutMs } as WaitOptions);
+    const drawn = this.#draws.some(1, { signal, timeoutMs: this.#timeoutMs } as WaitOptions);
     return drawn instanceof Promise ? drawn.then((batch) => this.#given(batch)) : this.#given(drawn);
   }
 
   /** The same without waiting: undefined also where the rate limiter lets none pass now. @throws ReplayError RATE_LIMITED where it never will before others have drawn */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;
-    const batch = this.#draws.atOnce(1, WHOLE);
+    const batch = this.#draws.atOnce(1);
     return batch === undefined ? undefined : this.#given(batch);
   }
 
