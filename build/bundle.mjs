@@ -127,11 +127,18 @@ function removeOld() {
   for (const file of readdirSync("dist")) if (/\.js(\.map)?$/.test(file) && !file.endsWith("-bytes.js")) rmSync(`dist/${file}`);
 }
 
-/** The core's bytes are no source, and not in a source map once more. */
+/** A map of its own that has nothing keeps the core's bytes out of a bundle's source map, where they would be once more. */
+const NO_MAP =
+  '//# sourceMappingURL=data:application/json,{"version":3,"sources":["../src/memory/core.wasm"],"sourcesContent":["WebAssembly"],"mappings":"AAAA"}';
+
+/** The core's bytes are no source. */
 const bytes = {
   name: "WebAssembly as text",
   setup(build) {
-    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => ({ contents: textOf(path.replace("-bytes.js", ".wasm")), loader: "text" }));
+    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => {
+      const contents = `export default ${JSON.stringify(textOf(path.replace("-bytes.js", ".wasm")))};\n${NO_MAP}\n`;
+      return { contents, loader: "js" };
+    });
   },
 };
 
