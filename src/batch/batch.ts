@@ -149,23 +149,19 @@ export interface BatchItem {
   readonly columns: readonly unknown[];
 }
 
-/** What batches in memory of their own have alike: their columns are their own properties, and a lease on that memory. */
+/** What batches in memory of their own have alike: a lease on that memory, on which their columns are views, made when they are asked for. */
 abstract class LeasedBatch {
   count: number;
+  /** A field, so that `structuredClone`, which does not see the columns, refuses the batch. */
+  readonly detached: () => object;
   declare blocked?: Blocked | undefined;
   readonly #lease: Lease;
 
   constructor(lease: Lease) {
-    const { layout, columns } = lease;
     this.count = 0;
-    if (layout.isBlockable) this.blocked = undefined;
+    this.detached = detached;
+    if (lease.layout.isBlockable) this.blocked = undefined;
     this.#lease = lease;
-    // By index: every new batch comes here.
-    for (let c = 0; c < columns.length; c++) {
-      const { name } = layout.columns[c] as BatchLayout["columns"][number];
-      if (name === "__proto__") setPart(this, name, columns[c]);
-      else (this as object as { [name: string]: unknown })[name] = columns[c];
-    }
   }
 
   /** Of a batch that Reprise made; undefined for anything else. */
@@ -186,8 +182,54 @@ abstract class LeasedBatch {
     this.release();
   }
 
-  detached(): object {
-    return copied({ ...this });
+  /** What JSON has of a batch. */
+  toJSON(): object {
+    return { count: this.count, ...columnsOf(this), ...(this.blocked && { blocked: this.blocked }) };
+  }
+}
+
+function detached(this: LeasedBatch): object {
+  const { count, blocked } = this;
+  return copied({ count, ...columnsOf(this), ...("blocked" in this && { blocked }) });
+}
+
+/** The columns of a batch under their names. */
+function columnsOf(batch: LeasedBatch): { readonly [name: string]: unknown } {
+  const lease = leaseOf(batch);
+  // A copy that was made by spreading has none.
+  if (lease === undefined) return {};
+  return Object.fromEntries(lease.layout.columns.map(({ name }, c) => [name, columnOf(lease, c)]));
+}
+
+/** A column of a batch: views on its memory, nested. */
+export function columnOf({ layout, memory, texts, columns }: Lease, c: number): unknown {
+  if (columns[c] !== undefined) return columns[c];
+  const { n, fields, starts } = layout;
+  const { fields: numbers, nest } = layout.columns[c] as BatchLayout["columns"][number];
+  const values: unknown[] = [];
+  // By index: every batch that is looked at comes here.
+  for (let k = 0; k < numbers.length; k++) {
+    const i = numbers[k] as number;
+    const { type, each, shape } = fields[i] as Field;
+    // Where the memory was transferred, there is nothing to see.
+    const array = type && (memory.byteLength === 0 ? new type(0) : new type(memory, starts[i] as number, n * each));
+    const data = array ?? texts[i];
+    values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));
+  }
+  columns[c] = nestedValues(nest, values);
+  return columns[c];
+}
+
+/** Makes columns of these names seen by assertions and `for … in`, as fields are. */
+function defineColumns({ prototype }: { readonly prototype: LeasedBatch }, names: readonly string[]): void {
+  for (const name of names) {
+    const get = function (this: LeasedBatch) {
+      const lease = leaseOf(this) as Lease;
+      const { columns } = lease.layout;
+      for (let c = 0; c < columns.length; c++) if ((columns[c] as { readonly name: string }).name === name) return lease.columns[c] ?? columnOf(lease, c);
+      return undefined;
+    };
+    Object.defineProperty(prototype, name, { enumerable: true, get });
   }
 }
 
@@ -203,6 +245,7 @@ export class DrawnBatch extends LeasedBatch {
   }
 
   static {
+    defineColumns(this, ["steps", "lengths", "info", "nStep", "mask"]);
     printsAs<DrawnBatch>(this, "Batch", (batch) => {
       const { count, blocked, steps, lengths, info, nStep, mask } = batch as unknown as Fields;
       return {
@@ -240,8 +283,7 @@ export class DrawnTransitions extends LeasedBatch {
 
 /** The columns of a batch of transitions, without the bare array of keys. */
 function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readonly parts: object } {
-  const { layout, columns } = leaseOf(batch) as Lease;
-  const { keys, ...parts } = Object.fromEntries(layout.columns.map(({ name }, c) => [name, columns[c]]));
+  const { keys, ...parts } = columnsOf(batch);
   return { keys: keys as Float64Array, parts };
 }
 
@@ -263,11 +305,19 @@ export function isWhole(batch: unknown): boolean {
   return ((leaseOf(batch) as Lease).layout as ItemLayout).isWhole;
 }
 
+/** A class of batches of transitions with columns of these names. */
+export function transitionsClass(names: readonly string[]): typeof DrawnTransitions {
+  const { TransitionBatch } = { TransitionBatch: class extends DrawnTransitions {} };
+  defineColumns(TransitionBatch, names);
+  return TransitionBatch;
+}
+
 /** For buffers: an item of a batch that Reprise made. */
 export function itemOf(batch: unknown, i: number): BatchItem {
-  const { layout, columns, shown } = leaseOf(batch) as Lease;
-  const { selections, width, isWhole, fields } = layout as ItemLayout;
-  const [steps, lengths] = columns as [unknown, Uint32Array];
+  const lease = leaseOf(batch) as Lease;
+  const { shown } = lease;
+  const { selections, width, isWhole, fields } = lease.layout as ItemLayout;
+  const [steps, lengths] = [columnOf(lease, 0), columnOf(lease, 1) as Uint32Array];
   const length = lengths[i] as number;
   const values = selections.map((joint, c) => {
     const value = (valueAt(steps, (fields[c] as Field).keys.slice(1)) as Column).at(i);

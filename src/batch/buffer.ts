@@ -4,11 +4,10 @@ import { OUTPUT_BYTES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { kindOf, ownView, typedLength } from "../base/typed.ts";
 import type { Engine } from "../memory/engine.ts";
-import { Column } from "../schema/column.ts";
 import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
 import { up } from "../schema/layout.ts";
 import { valueAt } from "../schema/nest.ts";
-import { leaseOf, nestedValues } from "./batch.ts";
+import { leaseOf } from "./batch.ts";
 import { Draw } from "./draw.ts";
 import { type BatchLayout, type Field, type Lease, NO_TEXTS, type Output, type Texts } from "./layout.ts";
 
@@ -87,10 +86,9 @@ export class BatchBuffer {
     const bytes = layout.bytes < PAGED ? new Uint8Array(new ArrayBuffer(layout.bytes)) : newMemory(layout.bytes);
     const texts = layout.texts.length === 0 ? NO_TEXTS : layout.newTexts();
     const memory = bytes.buffer;
-    const columns = columnsIn(layout, memory, texts);
     this.#memory = bytes;
     this.texts = texts;
-    this.lease = { layout, memory, texts, columns, shown: undefined, owner: undefined, isReleased: false };
+    this.lease = { layout, memory, texts, columns: [], shown: undefined, owner: undefined, isReleased: false };
     this.batch = new layout.batch(this.lease) as Filled;
     return this;
   }
@@ -100,7 +98,8 @@ export class BatchBuffer {
     this.home = home;
     let lease = this.lease as Lease;
     if (lease.isReleased) {
-      lease = { ...lease, shown: undefined, isReleased: false };
+      const { layout, memory, texts, columns } = lease;
+      lease = { layout, memory, texts, columns, shown: undefined, owner: undefined, isReleased: false };
       this.lease = lease;
       this.batch = new this.layout.batch(lease) as Filled;
     }
@@ -320,24 +319,6 @@ export class BatchBuffer {
       memory.set(u8.subarray(from, from + count * field.each * field.type.BYTES_PER_ELEMENT), starts[i] as number);
     }
   }
-}
-
-/** The columns of a batch: views on its memory, nested. */
-function columnsIn({ n, columns, fields, starts }: BatchLayout, memory: ArrayBuffer, texts: Texts): unknown[] {
-  const made = new Array<unknown>(columns.length);
-  // By index, and in one function: every new batch comes here.
-  for (let c = 0; c < columns.length; c++) {
-    const { fields: numbers, nest } = columns[c] as BatchLayout["columns"][number];
-    const values = new Array<unknown>(numbers.length);
-    for (let k = 0; k < numbers.length; k++) {
-      const i = numbers[k] as number;
-      const { type, each, shape } = fields[i] as Field;
-      const data = type === undefined ? texts[i] : new type(memory, starts[i] as number, n * each);
-      values[k] = shape === undefined ? data : new Column(data as Column["data"], shape.slice());
-    }
-    made[c] = nest === undefined ? values[0] : typeof nest === "function" ? nest(values) : nestedValues(nest, values);
-  }
-  return made;
 }
 
 /** What a draw writes to a batch in addition to its arrays must be known to go in before anything is drawn. @throws ReplayError SPEC_MISMATCH */

@@ -2,6 +2,7 @@
 
 import { LENGTH } from "../base/abi.ts";
 import type { AnyArray } from "../schema/dtype.ts";
+import { columnOf } from "./batch.ts";
 import type { BatchBuffer } from "./buffer.ts";
 import { type BatchLayout, type Field, WEIGHTS } from "./layout.ts";
 
@@ -19,7 +20,7 @@ export function fillMask(buffer: BatchBuffer, count: number): void {
 /** Sets keys behind the last item to 0, no item's: whoever updates by all of them would reach items of an earlier draw. */
 export function clearKeys(buffer: BatchBuffer, count: number): void {
   const { batch, lease } = buffer;
-  const keys = lease?.columns[lease.columns.length - 1] ?? (batch as unknown as { readonly keys: unknown }).keys;
+  const keys = lease === undefined ? (batch as unknown as { readonly keys: unknown }).keys : columnOf(lease, lease.layout.columns.length - 1);
   (keys as Float64Array).fill(0, count);
 }
 

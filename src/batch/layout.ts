@@ -233,8 +233,8 @@ export interface Lease {
   readonly layout: BatchLayout;
   readonly memory: ArrayBuffer;
   readonly texts: Texts;
-  /** The columns, in the order of the layout. */
-  readonly columns: readonly unknown[];
+  /** The columns that were asked for, in the order of the layout: views on the memory, nested. */
+  readonly columns: unknown[];
   /** Which steps each item shows, if they differ. */
   shown: readonly Shown[] | undefined;
   /** Whom it goes back to, once. */

@@ -23,7 +23,7 @@ import { finite, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { ArrayClass } from "../schema/dtype.ts";
 import { packer } from "../schema/nest.ts";
-import { DrawnTransitions, type Into, leaseOf } from "./batch.ts";
+import { DrawnTransitions, type Into, leaseOf, transitionsClass } from "./batch.ts";
 import { BatchBuffer } from "./buffer.ts";
 import { clearKeys } from "./derive.ts";
 import type { Draw } from "./draw.ts";
@@ -57,12 +57,19 @@ function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number): 
   ];
 }
 
+/** The classes of a view's batches, without weights and with them. */
+const classes = new WeakMap<TransitionSchema, (typeof DrawnTransitions)[]>();
+
 class TransitionLayout extends BatchLayout {
   /** The class of returns, discounts and weights. */
   readonly float: ArrayClass;
 
   constructor(schema: TransitionSchema, n: number, width: number, float: ArrayClass, holds: number) {
-    super({ n, width, shown: schema, holds, batch: DrawnTransitions, isBlockable: false, columns: columnsOf(schema, float, holds) });
+    const columns = columnsOf(schema, float, holds);
+    const known = classes.get(schema) ?? [];
+    classes.set(schema, known);
+    known[holds] ??= transitionsClass(columns.map(({ name }) => name));
+    super({ n, width, shown: schema, holds, batch: known[holds] as typeof DrawnTransitions, isBlockable: false, columns });
     this.float = float;
   }
 }
