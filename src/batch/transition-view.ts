@@ -199,7 +199,7 @@ export class TransitionView implements BatchView {
   /** The buffer of the given batch, or of a new part. @throws TypeError, ReplayError SPEC_MISMATCH */
   #refilled(n: number, width: number, holds: number, into?: object, float = this.#float): BatchBuffer {
     const { known: buffers } = this.#sampler.pool;
-    const known = into && buffers.get(into);
+    const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;
     const given = known?.layout.holds ?? (into instanceof DrawnTransitions ? leaseOf(into)?.layout.holds : 0) ?? 0;
     if (given & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
     if (known?.layout.n === n && known.layout.width >= width && known.layout.holds === holds) return known;
