@@ -17,23 +17,22 @@ import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOp
 import { Fields, type PartOf } from "../tf-agents/writers/fields.ts";
 import { keyChangesOf } from "../tf-agents/writers/key-changes.ts";
 import { checkLegacy, type LegacyWriterOptions } from "../tf-agents/writers/legacy-options.ts";
+import { LegacyWriter } from "../tf-agents/writers/legacy-writer.ts";
 import { mustBeTableName, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
-import type { TrajectoryWriterOptions } from "../tf-agents/writers/trajectory-writer.ts";
+import { StructuredWriter } from "../tf-agents/writers/structured-writer.ts";
+import { checkTrajectory, TrajectoryWriter, type TrajectoryWriterOptions } from "../tf-agents/writers/trajectory-writer.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
-import type { ChunkOptions } from "./held-steps.ts";
 import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
-import { LegacyStreamWriter } from "./legacy-stream-writer.ts";
+import { ServerSink, type ServerSinkOptions } from "./server-sink.ts";
 import { type Route, Servers } from "./servers.ts";
 import { ShardedSampler } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { type SignatureOf, StreamSampler } from "./stream-sampler.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
-import { insideOf, StreamWriter } from "./stream-writer.ts";
-import { compiledConfigs, StructuredStreamWriter } from "./structured-stream-writer.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
@@ -67,6 +66,11 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly logger?: Logger | null;
 }
 
+/** Writers to a server: what they return besides items is a promise. */
+export type LegacyStreamWriter<S extends Spec = Spec> = LegacyWriter<S, "server">;
+export type StreamWriter<S extends Spec = Spec> = TrajectoryWriter<S, "server">;
+export type StructuredStreamWriter<S extends Spec = Spec> = StructuredWriter<S, "server">;
+
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
 export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
@@ -84,7 +88,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   readonly #reconnectMs: number;
   readonly #inserts: InsertRound;
   /** Those that are open, or have items on their way. */
-  readonly #writers = new Map<StreamWriter<S>, InsertStream>();
+  readonly #sinks = new Map<ServerSink, InsertStream>();
 
   /**
    * Nothing is sent before the first call.
@@ -162,33 +166,24 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
    * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
    */
   trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
-    return this.#open(options);
+    const fields = this.#needed();
+    const { keep, validates } = checkTrajectory(options);
+    return new TrajectoryWriter<S, "server">(fields, keep, this.#sink({ keep, validates }));
   }
 
   /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH */
   structuredWriter(configs: readonly Config[]): StructuredStreamWriter<S> {
-    this.spec;
-    const found = compiledConfigs(configs, (this.#fields as Fields<S>).leaves);
-    const numKeepAliveRefs = Math.max(...found.map(({ reach }) => reach));
-    const writer = this.#open({ numKeepAliveRefs });
-    try {
-      return new StructuredStreamWriter<S>(configs, found, writer);
-    } catch (error) {
-      writer.close();
-      throw error;
-    }
+    return new StructuredWriter<S, "server">(this.#needed(), configs, (keep) => this.#sink({ keep }));
   }
 
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
   legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
-    const { maxSequenceLength, chunkLength: asked, deltaEncoded, maxInFlightItems } = checkLegacy(options);
-    // So long the steps of an item must be at hand that waits for a chunk.
-    const chunkLength = Math.min(asked, MAX_LENGTH + 1 - maxSequenceLength);
-    const numKeepAliveRefs = maxSequenceLength + chunkLength - 1;
-    return new LegacyStreamWriter<S>(
-      { maxSequenceLength, chunkLength },
-      this.#open({ numKeepAliveRefs }, { maxChunk: chunkLength, deltaEncoded }, maxInFlightItems),
-    );
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checkLegacy(options);
+    const fields = this.#needed();
+    // For so long the steps of an item that waits for a chunk must be available.
+    const maxChunk = Math.min(chunkLength, MAX_LENGTH + 1 - maxSequenceLength);
+    const sink = this.#sink({ keep: maxSequenceLength + maxChunk - 1, maxChunk, sendsAfter: maxChunk, deltaEncoded }, maxInFlightItems);
+    return new LegacyWriter<S, "server">(fields, maxSequenceLength, sink);
   }
 
   /**
@@ -197,7 +192,8 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
    */
   writer(options: StepWriterOptions): StreamSteps<S> {
     const { keep, rules } = checkRules(options);
-    return new StreamSteps<S>(this.#open({ numKeepAliveRefs: keep }), keep, rules);
+    const fields = this.#needed();
+    return new StreamSteps<S>(fields, this.#sink({ keep }), keep, rules);
   }
 
   /** Whether there is such a table, where the server has told of it by now. */
@@ -221,24 +217,21 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
-  #open(options: TrajectoryWriterOptions, chunks: ChunkOptions = {}, maxInFlight = this.#maxInFlight): StreamWriter<S> {
-    const { spec } = this;
+  #sink(options: ServerSinkOptions, maxInFlight = this.#maxInFlight): ServerSink {
     let stream: InsertStream | undefined;
-    const opened = (kept: () => Iterable<bigint>) => {
+    const open = (kept: () => Iterable<bigint>) => {
       stream = this.#stream(kept, maxInFlight);
       return stream;
     };
-    const writer: StreamWriter<S> = new StreamWriter<S>(
-      spec,
-      this.#fields as Fields<S>,
-      options,
-      this.#tables,
-      opened,
-      () => this.#writers.delete(writer),
-      chunks,
-    );
-    this.#writers.set(writer, stream as unknown as InsertStream);
-    return writer;
+    const sink: ServerSink = new ServerSink(this.#needed().leaves, options, this.#tables, open, () => this.#sinks.delete(sink));
+    this.#sinks.set(sink, stream as unknown as InsertStream);
+    return sink;
+  }
+
+  /** The fields of a step. @throws ReplayError SPEC_MISMATCH where the client was made without a spec */
+  #needed(): Fields<S> {
+    this.spec;
+    return this.#fields as Fields<S>;
   }
 
   /**
@@ -251,8 +244,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     checkSignal(signal);
     signal?.throwIfAborted();
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    this.spec;
-    const fields = this.#fields as Fields<S>;
+    const fields = this.#needed();
     const given = Object.entries(priorities ?? {});
     if (given.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
     // One negative priority would end a table of the server's for good.
@@ -353,14 +345,14 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    for (const stream of this.#writers.values()) stream.close(reason);
+    for (const stream of this.#sinks.values()) stream.close(reason);
     this.#inserts.close(reason);
     this.#servers.close();
   }
 
   /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
   async [Symbol.asyncDispose](): Promise<void> {
-    const ended = await Promise.allSettled([...this.#writers.keys()].map((writer) => insideOf(writer).settled()));
+    const ended = await Promise.allSettled([...this.#sinks.keys()].map((sink) => sink.settled()));
     this.close();
     for (const one of ended) if (one.status === "rejected") throw one.reason;
   }

@@ -5,8 +5,10 @@ import { MAX_LENGTH } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { Spec, StepOf } from "../schema/spec.ts";
 import type { ItemOptions } from "../tables/rules.ts";
-import { mustBeTableName, type StepWriter, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
-import { allOf, type Inside, insideOf, type StreamWriter } from "./stream-writer.ts";
+import { allOf, type StepWriter } from "../tables/step-sink.ts";
+import type { Fields } from "../tf-agents/writers/fields.ts";
+import { mustBeTableName, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
+import type { ServerSink } from "./server-sink.ts";
 
 /** An item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
 interface Rule {
@@ -42,8 +44,8 @@ function unsupported(subject: string, remedy: string): ReplayError {
 }
 
 export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
-  readonly #writer: StreamWriter<S>;
-  readonly #inside: Inside<S>;
+  readonly #fields: Fields<S>;
+  readonly #sink: ServerSink;
   readonly #keep: number;
   readonly #rules: readonly Rule[];
   /** What `createItem` gave since the last append: the next one waits for it, since who asked for the item need not. */
@@ -53,10 +55,10 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly itemsMade: ReadonlyMap<string, number>;
   readonly #made = new Map<string, number>();
 
-  /** Made by `client.writer`. @param writer is closed with this */
-  constructor(writer: StreamWriter<S>, keep: number, rules: readonly Rule[]) {
-    this.#writer = writer;
-    this.#inside = insideOf(writer);
+  /** Made by `client.writer`. @param sink is closed with this */
+  constructor(fields: Fields<S>, sink: ServerSink, keep: number, rules: readonly Rule[]) {
+    this.#fields = fields;
+    this.#sink = sink;
     this.#keep = keep;
     this.#rules = rules;
     this.itemsMade = this.#made;
@@ -68,13 +70,13 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing changed then · NOT_FOUND, SPEC_MISMATCH for an item, by the promise for the first one of a table
    */
   append(step: StepOf<S>): Promise<void> | undefined {
-    const inside = this.#inside;
-    inside.check();
-    const values = inside.fields.take(step);
+    const sink = this.#sink;
+    sink.check();
+    const values = this.#fields.take(step);
     const missing = values.indexOf(undefined);
-    if (missing >= 0) throw mustBe("SPEC_MISMATCH", inside.fields.leaves[missing]?.path || "step", "given in every step", undefined);
-    inside.append(values, false);
-    const steps = this.#writer.episodeSteps;
+    if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "given in every step", undefined);
+    sink.append(values, step, false);
+    const steps = sink.episodeSteps;
     for (const { table, length, stride, priority } of this.#rules) {
       if (steps >= length && (steps - length) % stride === 0) this.#insert(table, length, priority);
     }
@@ -86,34 +88,29 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
 
   /** @throws RangeError for more steps than are at hand, as well */
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
-    this.#inside.check();
+    this.#sink.check();
     const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
     mustBeTableName(table);
-    const most = Math.min(this.#writer.episodeSteps, this.#keep);
+    const most = Math.min(this.#sink.episodeSteps, this.#keep);
     integer("length", length, 1, most);
     return this.#insert(table, length, priority);
   }
 
   endEpisode(): void {
-    this.#writer.endEpisode();
+    this.#sink.check();
+    this.#sink.endEpisode(true);
   }
 
   flush(options: WaitOptions = {}): Promise<void> {
-    return this.#writer.flush(options);
+    return this.#sink.flush(options);
   }
 
   close(): void {
-    this.#writer.close();
+    this.#sink.close();
   }
 
   #insert(table: string, length: number, priority: number): Promise<void> | undefined {
-    const { total, fields } = this.#inside;
-    const steps = Array.from({ length }, (_, k) => total - length + k);
-    const room = this.#inside.insert(
-      table,
-      priority,
-      fields.leaves.map((leaf) => ({ leaf, steps, isSqueezed: false })),
-    );
+    const room = this.#sink.createLast(table, length, priority, this.#sink.leaves);
     this.#made.set(table, (this.#made.get(table) ?? 0) + 1);
     if (room !== undefined) this.#rooms.push(room);
     return room;

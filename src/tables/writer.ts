@@ -31,6 +31,7 @@ import {
 import { refusalOf } from "./refusal.ts";
 import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import type { AnyTable, Table } from "./table.ts";
+import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
 export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
@@ -46,23 +47,8 @@ export interface AskedOfWriter {
   readonly isVector?: boolean;
 }
 
-/** Options of a writer that was saved, and what neither they nor its streams have (assembly/writer/dues.ts). */
-export interface SavedWriterOptions extends ResolvedWriterOptions {
-  readonly state?: readonly number[];
-}
-
-/** What a snapshot has of a writer beside its streams: the writer's own options where that is all. */
-export let savedWriterOf: (writer: Writer) => SavedWriterOptions;
-
-/** For the package's own writers: an item of `length` steps that end so many before the newest. */
-export let createItemOf: (writer: Writer, table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number) => Promise<void> | undefined;
-/** How many items would wait for a table's rate limiter if it were given n more. */
-export let waitingOf: (writer: Writer, table: AnyTable, n: number) => number;
-/** As `createItemOf`, with a column layout that is known by its number, and without a promise: whether it is in the table. Allocates nothing. */
-export let insertOf: (writer: Writer, table: AnyTable, length: number, priority: number, behind: number, layout: number) => boolean;
-
-/** Told of a writer of an earlier run once its state is there. */
-export let resumed: (writer: Writer) => void;
+/** For the package's own modules. */
+export let internalsOf: (writer: Writer) => WriterInternals;
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
@@ -98,14 +84,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #last: AnyTable | undefined;
 
   static {
-    createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
-    waitingOf = (writer, table, n) => writer.#writer.waiting(table.handle, n);
-    savedWriterOf = (writer) => writer.#saved();
-    resumed = (writer) => {
-      // Whether createItem made an item of what is open nobody knows.
-      if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barren.createsItems = true;
-    };
-    insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
+    internalsOf = (writer) => ({
+      get saved() {
+        return writer.#saved();
+      },
+      resume: () => {
+        // Whether createItem made an item of what is open nobody knows.
+        if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barren.createsItems = true;
+      },
+      createItem: (table, options, behind) => writer.#createItem(table, options, behind),
+      insert: (table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout),
+      waiting: (table, n) => writer.#writer.waiting(table.handle, n),
+    });
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
 

@@ -6,7 +6,8 @@ import { type ColumnSet, showAlike } from "../schema/columns.ts";
 import type { OpenWriters } from "../storage/saved.ts";
 import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWriterOptions, type WriterOptions } from "./rules.ts";
 import type { AnyTable } from "./table.ts";
-import { type AskedOfWriter, resumed, type SavedWriterOptions, Writer } from "./writer.ts";
+import { type AskedOfWriter, internalsOf, Writer } from "./writer.ts";
+import type { SavedWriterOptions } from "./writer-internals.ts";
 
 type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 
@@ -72,7 +73,7 @@ export class Writers {
   restored(writers: OpenWriters, isCopy = false): void {
     for (const writer of [...this.#left.keys()]) {
       const { name, items } = writer.options;
-      resumed(writer);
+      internalsOf(writer).resume();
       if (writers === "close") writer.close();
       // Who looks at a copy loses nothing by a writer that makes no items by itself.
       else if (isCopy && name === undefined && items.length === 0) this.#left.delete(writer);

@@ -1,6 +1,7 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
 import "../base/host.ts";
 
+export type { StepWriter } from "../tables/step-sink.ts";
 export type { EpisodeFn } from "./buffers/episode-flags.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
 export type { ItemsOf } from "./buffers/frames.ts";
@@ -117,10 +118,12 @@ export type {
 export type { KeepOptions, PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
 export { inferSignature } from "./writers/infer-signature.ts";
+export type { ItemColumns } from "./writers/item-columns.ts";
+export type { EndEpisodeOptions } from "./writers/item-writer.ts";
 export type { LegacyWriterOptions } from "./writers/legacy-options.ts";
 export { LegacyWriter } from "./writers/legacy-writer.ts";
 export { LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
-export type { StepClient, StepWriter, StepWriterOptions } from "./writers/step-client.ts";
-export { type EndEpisodeOptions, StructuredWriter } from "./writers/structured-writer.ts";
+export type { StepClient, StepWriterOptions } from "./writers/step-client.ts";
+export { StructuredWriter } from "./writers/structured-writer.ts";
 export { TrajectoryColumn } from "./writers/trajectory-column.ts";
-export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";
+export { TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";

@@ -3,12 +3,13 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 import { type WaitOptions, within } from "../../base/wait.ts";
 import { hasLeft } from "../../replay/replay.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
+import type { StepWriter } from "../../tables/step-sink.ts";
 import { Writer } from "../../tables/writer.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { Signature } from "../signature.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { LocalClient } from "../writers/local-client.ts";
-import { type Awaitable, type StepClient, type StepWriter, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
+import { type Awaitable, type StepClient, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
 import { StepForm } from "./step-form.ts";
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */

@@ -33,8 +33,8 @@ export interface KeepOptions {
 export type Values = readonly unknown[];
 
 export class Fields<S extends Spec> {
+  readonly spec: Spec;
   readonly leaves: readonly PlacedLeaf[];
-  readonly #spec: Spec;
   /** What takes any step apart, and one that has a key for each leaf, faster. */
   readonly #visit: VisitField;
   readonly #visitWhole: Visit;
@@ -43,7 +43,7 @@ export class Fields<S extends Spec> {
   readonly #zeros: unknown[] = [];
 
   constructor(engine: { readonly spec: Spec; readonly layout: { readonly leaves: readonly PlacedLeaf[] } }) {
-    this.#spec = engine.spec;
+    this.spec = engine.spec;
     this.#visit = fold<RowLeaf, VisitField>(
       engine.spec,
       (index) => (value, values) => {
@@ -121,7 +121,7 @@ export class Fields<S extends Spec> {
   /** A whole step, with zeros where there is no value. */
   whole(values: Values): StepOf<S> {
     const all = values.map((value, leaf) => value ?? this.zeros(leaf));
-    return pack(this.#spec, all) as StepOf<S>;
+    return pack(this.spec, all) as StepOf<S>;
   }
 
   /** Zeros of a leaf, or of so many steps of it. */
@@ -131,6 +131,11 @@ export class Fields<S extends Spec> {
     this.#zeros[leaf] ??= zeroOf(own);
     return this.#zeros[leaf];
   }
+}
+
+/** The error for a field of an open step that has a value already. */
+export function alreadySet({ path }: PlacedLeaf, value: unknown): Error {
+  return mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", value);
 }
 
 /** Whether an append leaves its step open. */

@@ -55,6 +55,11 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
+  /** The same if one leaf were kept for so many steps. */
+  longest(leaf: number, steps: number): number {
+    return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
+  }
+
   /** @param oldest the first step that is still at hand: those before are gone, however long the leaf is kept from now on */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;

@@ -1,8 +1,6 @@
-/** What the older writers ask of their options and steps, wherever their items go. */
-import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+/** Options of the older writers, wherever their items go. */
+import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS, MAX_LENGTH } from "../../base/limits.ts";
-import type { PlacedLeaf } from "../../schema/layout.ts";
-import type { Values } from "./fields.ts";
 
 export interface LegacyWriterOptions {
   /** Steps that the longest item has. */
@@ -27,13 +25,4 @@ export function checkLegacy(options: LegacyWriterOptions) {
     deltaEncoded: flag("deltaEncoded", deltaEncoded ?? false) === 1,
     maxInFlightItems: maxInFlightItems == null ? undefined : integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS),
   };
-}
-
-/** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */
-export function alike({ leaves }: { readonly leaves: readonly PlacedLeaf[] }, values: Values, before: readonly boolean[] | undefined): readonly boolean[] {
-  const given = values.map((value) => value !== undefined);
-  const wrong = leaves.find((_, i) => given[i] !== (before ?? given)[i]);
-  if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-  if (!given.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
-  return given;
 }

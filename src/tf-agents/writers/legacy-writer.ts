@@ -1,105 +1,81 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
 import { pointAtCallersOf } from "../../base/caller.ts";
 import { finite, integer, mustBe, ReplayError } from "../../base/error.ts";
-import type { WaitOptions } from "../../base/wait.ts";
-import type { Engine } from "../../memory/engine.ts";
-import { engineOf, type Replay } from "../../replay/replay.ts";
 import { isList } from "../../schema/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../schema/spec.ts";
-import type { Writer } from "../../tables/writer.ts";
-import { mustFit, type Signature } from "../signature.ts";
-import { Fields, type PartOf } from "./fields.ts";
-import { alike, checkLegacy, type LegacyWriterOptions } from "./legacy-options.ts";
-import { Pending } from "./pending.ts";
-import { tableNames } from "./step-client.ts";
+import type { Room, SinkKind, StepSink } from "../../tables/step-sink.ts";
+import type { Fields, PartOf, Values } from "./fields.ts";
+import { ItemWriter } from "./item-writer.ts";
 
-export class LegacyWriter<S extends Spec = Spec> {
-  readonly #engine: Engine;
-  readonly #signatures: (table: string) => Signature | undefined;
+export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process"> extends ItemWriter<K> {
   readonly #fields: Fields<S>;
-  readonly #pending: Pending;
-  readonly #writer: Writer<S, string>;
-  readonly #tables: object;
+  readonly #sink: StepSink;
+  readonly #maxSequenceLength: number;
   /** The fields of the first step, which all others must have. */
-  #given: readonly boolean[] | undefined;
-  #closed = false;
+  #present: readonly boolean[] | undefined;
 
-  /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
-  constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
+  /** Made by `client.legacyWriter`. @param sink is closed with this */
+  constructor(fields: Fields<S>, maxSequenceLength: number, sink: StepSink) {
+    super(sink);
     pointAtCallersOf(new.target);
-    const { maxSequenceLength: keep } = checkLegacy(options);
-    this.#engine = engineOf(replay);
-    this.#signatures = signatures;
-    this.#fields = new Fields<S>(this.#engine);
-    this.#pending = new Pending(replay as unknown as Replay);
-    this.#tables = replay.options.tables;
-    this.#writer = replay.writer({ keep, items: [] }) as Writer<S, string>;
-  }
-
-  /** Appends a step. The first one decides which fields of the spec there are. O(bytes) @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
-  append(step: PartOf<StepOf<S>>): void {
-    this.#check();
-    const values = this.#fields.take(step);
-    const given = alike(this.#fields, values, this.#given);
-    this.#writer.append(this.#fields.whole(values));
-    this.#given = given;
-  }
-
-  /** Appends steps, each field with a leading dimension of time. O(bytes) @throws as append */
-  appendSequence(sequence: PartOf<ColumnsOf<S>>): void {
-    this.#check();
-    const values = this.#fields.take(sequence);
-    const given = alike(this.#fields, values, this.#given);
-    const single = this.#fields.leaves.find((_, i) => given[i] && !isList(values[i]));
-    if (single !== undefined) throw mustBe("SPEC_MISMATCH", single.path || "sequence", "a column of steps", values[single.index]);
-    const leaf = given.indexOf(true);
-    const column = values[leaf] as ArrayLike<unknown>;
-    const size = this.#fields.leaves[leaf]?.size as number;
-    // A flat array has all steps in a row.
-    const steps = typeof column?.[0] === "object" ? column.length : column.length / size;
-    const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
-    this.#writer.appendColumns(this.#fields.whole(columns) as ColumnsOf<S>);
-    this.#given = given;
+    this.#fields = fields;
+    this.#maxSequenceLength = maxSequenceLength;
+    this.#sink = sink;
   }
 
   /**
-   * Makes an item of the last `numTimesteps` steps. O(numTimesteps + log size)
-   * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit the table's signature, RATE_LIMITED, OUT_OF_MEMORY
+   * Appends a step. The first one decides which fields of the spec there are. O(bytes)
+   * @returns nothing; of a server a promise of room if a chunk is full, and too many items of it are on their way
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. Nothing changed then
+   */
+  append(step: PartOf<StepOf<S>>): Room<K> {
+    this.#sink.check();
+    const values = this.#fields.take(step);
+    const present = this.#fieldsOf(values);
+    const room = this.#sink.append(values, step, false);
+    this.#present = present;
+    return room as Room<K>;
+  }
+
+  /** Appends steps, each field with a leading dimension of time. All of it or nothing. O(bytes) @returns, throws as append */
+  appendSequence(sequence: PartOf<ColumnsOf<S>>): Room<K> {
+    this.#sink.check();
+    const columns = this.#fields.take(sequence);
+    const present = this.#fieldsOf(columns);
+    const single = this.#fields.leaves.find((_, i) => present[i] && !isList(columns[i]));
+    if (single !== undefined) throw mustBe("SPEC_MISMATCH", single.path || "sequence", "a column of steps", columns[single.index]);
+    const room = this.#sink.appendColumns(columns);
+    this.#present = present;
+    return room as Room<K>;
+  }
+
+  /**
+   * Makes an item of the last `numTimesteps` steps. As with Reverb's own, a server gets it when the chunk with its last step is full: after `chunkLength` steps, or by `flush`.
+   * O(numTimesteps + log size)
+   * @returns `undefined`, or a promise: until the rate limiter lets the item in; of a server until its table is known, and if too many items are on their way until there is room
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit the table's signature, of a server's table that was not known yet by the promise
+   * and by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
-    this.#check();
-    if (typeof table !== "string" || !Object.hasOwn(this.#tables, table)) tableNames({ knows: () => false }, table);
-    const length = integer("numTimesteps", numTimesteps, 1, this.#writer.length);
+    const sink = this.#sink;
+    sink.check();
+    sink.mustKnow(table);
+    const length = integer("numTimesteps", numTimesteps, 1, Math.min(sink.total, this.#maxSequenceLength));
     finite("priority", priority, 0);
-    const leaves = this.#fields.leaves.filter((_, i) => this.#given?.[i]);
-    const steps = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
-    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [length, ...shape] }));
-    mustFit(table, this.#signatures(table), shapes, steps);
-    const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
-    const waits = this.#writer.createItem(table, { length, priority, ...(columns as object) });
-    if (waits !== undefined) this.#pending.add(table, this.#writer.lastKey(table));
-    return waits;
+    return sink.createLast(
+      table,
+      length,
+      priority,
+      sink.leaves.filter((_, i) => this.#present?.[i]),
+    );
   }
 
-  /** Waits until none of this writer's items waits for a rate limiter; `undefined` where none does. @throws ReplayError TIMEOUT, or the signal's reason */
-  flush(options: WaitOptions = {}): Promise<void> | undefined {
-    this.#check();
-    return this.#pending.until(0, options);
-  }
-
-  /** Lets the steps at hand go. Items stay, also those that wait. */
-  close(): void {
-    if (!this.#closed) this.#writer.close();
-    this.#closed = true;
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  #check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.legacyWriter()");
-    this.#engine.begin();
+  /** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */
+  #fieldsOf(values: Values): readonly boolean[] {
+    const present = values.map((value) => value !== undefined);
+    const wrong = this.#fields.leaves.find((_, i) => present[i] !== (this.#present ?? present)[i]);
+    if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
+    if (!present.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
+    return present;
   }
 }

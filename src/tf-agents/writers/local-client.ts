@@ -19,12 +19,13 @@ import { mustFit, type Signature, signatureOf } from "../signature.ts";
 import type { ClientLike, PriorityChanges, SampleCallOptions, SampleClient, SampleOf, ServerInfoOptions, TableClient } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { keyChangesOf } from "./key-changes.ts";
-import type { LegacyWriterOptions } from "./legacy-options.ts";
+import { checkLegacy, type LegacyWriterOptions } from "./legacy-options.ts";
 import { LegacyWriter } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
+import { ReplaySink } from "./replay-sink.ts";
 import { type StepClient, type StepWriterOptions, tableNames } from "./step-client.ts";
 import { StructuredWriter } from "./structured-writer.ts";
-import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
+import { checkTrajectory, TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
   /** What the items of a table must look like; of tables that are left out nothing is asked. */
@@ -94,17 +95,22 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S> {
-    return new TrajectoryWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+    const { keep, validates } = checkTrajectory(options);
+    const fields = this.#newFields();
+    return new TrajectoryWriter<S>(fields, keep, this.#sink("trajectoryWriter", fields, keep, validates));
   }
 
   /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
   structuredWriter(configs: readonly Config[]): StructuredWriter<S> {
-    return new StructuredWriter<S>(this.#steps, configs, (table) => this.#signatures[table]);
+    const fields = this.#newFields();
+    return new StructuredWriter<S>(fields, configs, (keep) => this.#sink("structuredWriter", fields, keep));
   }
 
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
   legacyWriter(options: LegacyWriterOptions): LegacyWriter<S> {
-    return new LegacyWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+    const { maxSequenceLength } = checkLegacy(options);
+    const fields = this.#newFields();
+    return new LegacyWriter<S>(fields, maxSequenceLength, this.#sink("legacyWriter", fields, maxSequenceLength));
   }
 
   /**
@@ -233,6 +239,17 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     inserters.set(name, made as Writer);
     return made;
   }
+
+  #sink(maker: "legacyWriter" | "structuredWriter" | "trajectoryWriter", fields: Fields<S>, keep: number, validates = true): ReplaySink<S> {
+    const signatures = (table: string) => (validates ? this.#signatures[table] : undefined);
+    return new ReplaySink<S>(this.#steps, fields, { keep, across: maker !== "legacyWriter", maker, signatures });
+  }
+
+  /** Fields of one writer: a getter of a step may append to another one. */
+  #newFields(): Fields<S> {
+    return new Fields<S>(engineOf(this.replay));
+  }
+
   /** The Replay without its tables' names in the type. */
   get #steps(): Replay<S, string> {
     return this.replay as unknown as Replay<S, string>;

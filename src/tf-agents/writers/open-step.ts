@@ -1,11 +1,9 @@
 /** A step that is made by several appends. */
-
-import { mustBe } from "../../base/error.ts";
 import { CoreStream } from "../../memory/stream.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { Writer } from "../../tables/writer.ts";
-import type { Fields, Values } from "./fields.ts";
+import { alreadySet, type Fields, type Values } from "./fields.ts";
 
 export class OpenStep<S extends Spec> {
   readonly #fields: Fields<S>;
@@ -27,9 +25,8 @@ export class OpenStep<S extends Spec> {
 
   /** @throws ReplayError SPEC_MISMATCH for a field that it has, or a value of another form; then it is as it was */
   add(values: Values): void {
-    const both = this.#fields.leaves.map(({ path }, i) => {
-      if (values[i] !== undefined && this.#values[i] !== undefined)
-        throw mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", values[i]);
+    const both = this.#fields.leaves.map((leaf, i) => {
+      if (values[i] !== undefined && this.#values[i] !== undefined) throw alreadySet(leaf, values[i]);
       return values[i] ?? this.#values[i];
     });
     this.#draft.append(this.#fields.whole(both));

@@ -4,8 +4,9 @@ import type { WaitOptions } from "../../base/wait.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import type { ItemOptions, ItemRule } from "../../tables/rules.ts";
+import type { StepWriter } from "../../tables/step-sink.ts";
 import { type Signature, signatureOf } from "../signature.ts";
-import type { StepClient, StepWriter, StepWriterOptions } from "./step-client.ts";
+import type { StepClient, StepWriterOptions } from "./step-client.ts";
 
 export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   readonly #remote: RemoteWriter<S>;

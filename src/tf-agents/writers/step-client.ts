@@ -1,22 +1,12 @@
 /** What observers ask of a client. */
 import { mustBe } from "../../base/error.ts";
-import type { WaitOptions } from "../../base/wait.ts";
-import type { Spec, StepOf } from "../../schema/spec.ts";
-import type { ItemOptions, ItemRule } from "../../tables/rules.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { ItemRule } from "../../tables/rules.ts";
+import type { StepWriter } from "../../tables/step-sink.ts";
 import type { Signature } from "../signature.ts";
 
 /** The answer, or a promise of it where it comes from elsewhere, or has to wait. */
 export type Awaitable<T> = T | Promise<T>;
-
-/** Takes the steps of one environment. What must wait for a rate limiter gives a promise, all else nothing. */
-export interface StepWriter<S extends Spec = Spec> {
-  /** A promise where steps are taken elsewhere, and too many are on their way. */
-  append(step: StepOf<S>): unknown;
-  createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined;
-  endEpisode(): unknown;
-  flush(options?: WaitOptions): Promise<void> | undefined;
-  close(): void;
-}
 
 export interface StepWriterOptions {
   /** Steps that an item may have. */

@@ -1,6 +1,7 @@
 /** What structured writers ask of a step before they take it, wherever their items go: whether it has the fields of those before, and which configs apply with it. */
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
+import type { ItemPattern } from "../../tables/step-sink.ts";
 import type { Compiled } from "../patterns/compiled.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
 import type { Fields, Values } from "./fields.ts";
@@ -69,7 +70,7 @@ export class Structure<S extends Spec> {
   }
 }
 
-/** The columns of a config's items, as they are compared with a signature. */
-export function shapesOf({ nodes }: Compiled) {
+/** The columns of a pattern's items, as they are compared with a signature. */
+export function shapesOf({ nodes }: Pick<ItemPattern, "nodes">) {
   return nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({ dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] }));
 }

@@ -2,13 +2,10 @@
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
-import type { ColumnOf } from "../../schema/columns.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
+import type { ItemColumn } from "../../tables/step-sink.ts";
 import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
-
-/** The field that a column is of. For the package's own writers. */
-export let leafOf: (column: TrajectoryColumn) => PlacedLeaf;
 
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
@@ -18,17 +15,13 @@ export class TrajectoryColumn {
   /** By their number since the writer was made. */
   readonly #steps: readonly number[];
 
-  static {
-    leafOf = (column) => column.#leaf;
-  }
-
   /** Made by a history's columns. @throws RangeError for no step, one that the writer no longer has, or one that left the field out */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
     this.#steps = steps;
     this.isSqueezed = isSqueezed;
-    this.held(leaf.path || "the history", source);
+    this.#mustBeHeld(leaf.path || "the history", source);
   }
 
   /** Its steps; 1 where it is squeezed. */
@@ -75,38 +68,26 @@ export class TrajectoryColumn {
    * @throws RangeError for a step that the writer no longer has, or that left the field out
    */
   values(): Column {
-    this.held("this column", this.#source);
+    this.#mustBeHeld("this column", this.#source);
     return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
   }
 
-  /** The steps, if the writer's history holds them all. @throws RangeError */
-  held(subject: string, source: ColumnSource): readonly number[] {
+  /** The same as a column of an item, if the writer's history holds all its steps. @throws RangeError */
+  itemColumn(name: string, subject: string, source: ColumnSource): ItemColumn {
+    this.#mustBeHeld(subject, source);
+    return { name, leaf: this.#leaf, steps: this.#steps, isSqueezed: this.isSqueezed };
+  }
+
+  #mustBeHeld(subject: string, source: ColumnSource): void {
     if (source !== this.#source) throw mustBe(RangeError, subject, "a column of this writer's history", this);
     if (this.#steps.length === 0) throw mustBe(RangeError, subject, "a column of at least one step", this.#steps);
     for (const step of this.#steps) source.hold(subject, this.#leaf, step);
-    return this.#steps;
-  }
-
-  /** The same as a column of an item: the run of `length` steps that begins with step `first`. */
-  inItem(first: number, length: number): ColumnOf {
-    const leaf = this.#leaf.path;
-    const [from = 0, next = from + 1] = this.#steps;
-    if (this.isSqueezed) return { leaf, at: nearest(from - first, length) };
-    const step = next - from;
-    if (step < 1 || this.#steps.some((at, k) => at !== from + k * step)) return { leaf, steps: this.#steps.map((at) => nearest(at - first, length)) };
-    const end = from + (this.#steps.length - 1) * step + 1;
-    return { leaf, from: nearest(from - first, length), ...(end - first === length ? {} : { to: nearest(end - first, length) }), step };
   }
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
 function made(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
-}
-
-/** A step of a run of `length`, from the nearer end: items of several lengths then have the same columns where they mean the same. */
-function nearest(at: number, length: number): number {
-  return at < length / 2 ? at : at - length;
 }
 
 /** What columns are of: a writer's history. */

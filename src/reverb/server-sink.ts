@@ -1,0 +1,293 @@
+/** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
+import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { type WaitOptions, within } from "../base/wait.ts";
+import type { Column } from "../schema/column.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { isList } from "../schema/numbers.ts";
+import type { FlushOptions, ItemColumn, ItemPattern, StepSink } from "../tables/step-sink.ts";
+import type { Shaped } from "../tf-agents/signature.ts";
+import { alreadySet, type Values } from "../tf-agents/writers/fields.ts";
+import { shapeOf } from "../tf-agents/writers/item-columns.ts";
+import { mustBeTableName } from "../tf-agents/writers/step-client.ts";
+import { shapesOf } from "../tf-agents/writers/structure.ts";
+import { type ChunkOptions, HeldSteps } from "./held-steps.ts";
+import type { InsertStream } from "./insert-stream.ts";
+import { randomKey } from "./keys.ts";
+import { inOrder, type KnownTables } from "./known-tables.ts";
+import { type StepValue, stepsValue, stepValue } from "./step-values.ts";
+import type { KnownTable } from "./table-info.ts";
+import { slicesOf } from "./tensors/runs.ts";
+import type { ColumnMessage } from "./wire/item.ts";
+import type { ChunkMessage } from "./wire/tensor.ts";
+
+export interface ServerSinkOptions extends ChunkOptions {
+  /** Steps that each leaf is kept for. */
+  readonly keep: number;
+  /** Whether items must fit their table's signature. Default: true. */
+  readonly validates?: boolean;
+  /** Steps after which the items of the last steps are sent, all at once. Default: each when it is made. */
+  readonly sendsAfter?: number;
+}
+
+/** A step of an item, with the steps of the leaf: all that the server needs to know of a column. */
+type SinkColumn = Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">;
+
+export class ServerSink implements StepSink {
+  readonly leaves: readonly PlacedLeaf[];
+  readonly isExclusiveAtEnd = false;
+  total = 0;
+  episodeSteps = 0;
+  readonly #tables: KnownTables;
+  readonly #options: ServerSinkOptions;
+  readonly #steps: HeldSteps;
+  readonly #stream: InsertStream;
+  readonly #onClose: () => void;
+  #isOpen = false;
+  #patterns: readonly ItemPattern[] = [];
+  /** By pattern: whether its items were compared with the signature of their table. */
+  #fits: boolean[] = [];
+  /** Items that wait until their table is known, in the order of their calls. */
+  #line: Promise<void> | undefined;
+  /** Items that wait until their steps fill a chunk, and the steps of that chunk so far. */
+  #unsent: (() => Promise<void> | undefined)[] = [];
+  #chunkSteps = 0;
+  /** What refused one of those that waited, until `flush` has thrown it. */
+  #refused: { readonly reason: unknown } | undefined;
+  #closed = false;
+  /** Ends what waits for room. */
+  readonly #closing = new AbortController();
+
+  /** @param open makes the stream, which asks which chunks later items may refer to @param onClose is called when the stream has ended */
+  constructor(
+    leaves: readonly PlacedLeaf[],
+    options: ServerSinkOptions,
+    tables: KnownTables,
+    open: (kept: () => Iterable<bigint>) => InsertStream,
+    onClose: () => void,
+  ) {
+    this.leaves = leaves;
+    this.#options = options;
+    this.#tables = tables;
+    this.#onClose = onClose;
+    this.#steps = new HeldSteps(leaves, options.keep, options);
+    this.#stream = open(() => this.#steps.chunkKeys());
+  }
+
+  get open(): Values | undefined {
+    return this.#isOpen ? this.#steps.values(this.total - 1) : undefined;
+  }
+
+  check(): void {
+    if (this.#closed) throw closed();
+    this.#stream.check();
+  }
+
+  mustKnow(table: unknown): void {
+    mustBeTableName(table);
+  }
+
+  append(given: Values, _step: unknown, isPartial: boolean): Promise<void> | undefined {
+    const { open } = this;
+    const values = this.leaves.map((leaf, i) => {
+      if (given[i] === undefined) return undefined;
+      if (open !== undefined && open[i] !== undefined) throw alreadySet(leaf, given[i]);
+      return stepValue(leaf, given[i]);
+    });
+    if (open === undefined) this.total++;
+    this.#steps.add(this.total - 1, values);
+    this.#isOpen = isPartial;
+    if (isPartial) return undefined;
+    this.episodeSteps++;
+    return this.#countStep();
+  }
+
+  appendColumns(columns: Values): Promise<void> | undefined {
+    const lead = this.leaves.find((_, i) => columns[i] !== undefined) as PlacedLeaf;
+    const first = columns[lead.index] as ArrayLike<unknown>;
+    // A flat array has all steps in a row.
+    const steps = isList(first[0]) || typeof first[0] === "object" ? first.length : first.length / lead.size;
+    if (!Number.isInteger(steps) || steps < 1) throw mustBe("SPEC_MISMATCH", lead.path || "sequence", "a column of at least one step", first);
+    const checked = columns.map((column, i) => {
+      const leaf = this.leaves[i] as PlacedLeaf;
+      return column === undefined ? undefined : stepValue({ ...leaf, shape: [steps, ...leaf.shape], size: steps * leaf.size }, column);
+    });
+    let room: Promise<void> | undefined;
+    for (let t = 0; t < steps; t++) {
+      const values = checked.map((column, i) => column && valueAt(column, this.leaves[i] as PlacedLeaf, t));
+      room = this.append(values, undefined, false) ?? room;
+    }
+    return room;
+  }
+
+  keep(leaf: number, steps: number, _longest: number, maxChunkLength: number | undefined): number {
+    const oldest = this.#steps.oldest(leaf, this.total);
+    this.#steps.configure(leaf, steps, maxChunkLength, this.total);
+    return oldest;
+  }
+
+  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"] {
+    this.check();
+    return stepsValue(steps.map((step) => this.#steps.value(leaf, step))).slice() as Column["data"];
+  }
+
+  createItem(table: string, priority: number, columns: readonly SinkColumn[]): Promise<void> | undefined {
+    // One negative priority would end a table of the server's for good.
+    finite("priority", priority, 0);
+    const shapes = columns.map(shapeOf);
+    const known = this.#tables.now(table);
+    // What does not fit is refused before anything changes.
+    if (known !== undefined) this.#fit(table, known, [], shapes);
+    const chunks = new Set<ChunkMessage>();
+    const messages = columns.map(({ leaf, steps, isSqueezed }): ColumnMessage => {
+      const places = steps.map((step) => this.#steps.place(leaf, step, chunks));
+      return { slices: slicesOf(places), squeeze: isSqueezed };
+    });
+    const send = (found: KnownTable) =>
+      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) }, [...chunks], {
+        signal: this.#closing.signal,
+      });
+    if (known !== undefined && this.#line === undefined) return send(known);
+    // Requested now: items that wait for a server that is not there fail together, and not one after the other.
+    const requested = known ?? this.#tables.get(table);
+    const before = this.#line;
+    const sent = Promise.all([requested, before]).then(async ([found]) => await send(found));
+    const settled = sent.catch((reason) => {
+      this.#refused ??= { reason };
+    });
+    const line = Promise.all([settled, before]).then(() => {
+      if (this.#line === line) this.#line = undefined;
+    });
+    this.#line = line;
+    return sent;
+  }
+
+  createLast(table: string, length: number, priority: number, leaves: readonly PlacedLeaf[]): Promise<void> | undefined {
+    const steps = Array.from({ length }, (_, k) => this.total - length + k);
+    const columns = leaves.map((leaf): SinkColumn => ({ leaf, steps, isSqueezed: false }));
+    if (this.#chunkSteps === 0) return this.createItem(table, priority, columns);
+    this.#fitsKnown(table, columns.map(shapeOf));
+    this.#unsent.push(() => this.createItem(table, priority, columns));
+    return undefined;
+  }
+
+  prepare(patterns: readonly ItemPattern[]): void {
+    this.#patterns = patterns;
+    this.#fits = patterns.map(() => false);
+    for (const k of patterns.keys()) this.#mustFit(k);
+  }
+
+  admit(patterns: Int32Array, count: number): void {
+    for (let i = 0; i < count; i++) this.#mustFit(patterns[i] as number);
+  }
+
+  insert(k: number, priority: number): Promise<void> | undefined {
+    const { config, nodes } = this.#patterns[k] as ItemPattern;
+    const columns = nodes.map(({ node, leaf, ages }) => ({
+      leaf: this.leaves[leaf] as PlacedLeaf,
+      steps: ages.map((age) => this.total - age),
+      isSqueezed: node.isSqueezed,
+    }));
+    return this.createItem(config.table, priority, columns);
+  }
+
+  /** Undefined: `flush` waits for confirmations. */
+  waiting(): undefined {}
+
+  endEpisode(clears: boolean): void {
+    this.#isOpen = false;
+    this.episodeSteps = 0;
+    if (clears) this.#steps.clear();
+    this.#steps.endEpisode(this.total);
+  }
+
+  async flush(options: FlushOptions): Promise<void> {
+    this.#chunkSteps = 0;
+    this.check();
+    const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
+    integer("blockUntilNumItems", blockUntilNumItems, 0);
+    await this.#settled(blockUntilNumItems, wait);
+  }
+
+  confirmed(): Promise<void> | undefined {
+    return this.#closed ? undefined : this.flush({});
+  }
+
+  /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
+  settled(): Promise<void> {
+    return this.#settled(0, {});
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const end = () => {
+      this.#onClose();
+      this.#stream.close(closed());
+    };
+    this.settled().then(end, end);
+    this.#closing.abort(closed());
+    this.#steps.clear();
+  }
+
+  /** Counts a step of the chunk to come. When that is full, all steps go into chunks, and its items are sent. */
+  #countStep(): Promise<void> | undefined {
+    const { sendsAfter } = this.#options;
+    if (sendsAfter === undefined) return undefined;
+    this.#chunkSteps++;
+    if (this.#chunkSteps < sendsAfter) return undefined;
+    this.#chunkSteps = 0;
+    return this.#sendAll();
+  }
+
+  #sendAll(): Promise<void> | undefined {
+    this.#steps.chunkAll();
+    const inserts = this.#unsent;
+    this.#unsent = [];
+    let room: Promise<void> | undefined;
+    for (const insert of inserts) {
+      try {
+        room = insert() ?? room;
+      } catch (reason) {
+        this.#refused ??= { reason };
+      }
+    }
+    return room;
+  }
+
+  async #settled(max: number, wait: WaitOptions): Promise<void> {
+    if (this.#unsent.length > 0) this.#sendAll();
+    if (this.#line !== undefined) await within(this.#line, "asking the server for its tables", wait);
+    await this.#stream.flush(max, wait);
+    const refused = this.#refused;
+    this.#refused = undefined;
+    if (refused !== undefined) throw refused.reason;
+  }
+
+  /** Compares a pattern with its table once that is known. */
+  #mustFit(k: number): void {
+    if (this.#fits[k]) return;
+    const pattern = this.#patterns[k] as ItemPattern;
+    this.#fits[k] = this.#fitsKnown(pattern.config.table, shapesOf(pattern));
+  }
+
+  /** Whether the table is known by now; then items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
+  #fitsKnown(table: string, shapes: readonly Shaped[]): boolean {
+    const known = this.#tables.now(table);
+    if (known !== undefined) this.#fit(table, known, [], shapes);
+    return known !== undefined;
+  }
+
+  #fit(table: string, known: KnownTable, columns: readonly ColumnMessage[], shapes: readonly Shaped[]): readonly ColumnMessage[] {
+    const { validates = true } = this.#options;
+    return inOrder(table, validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
+  }
+}
+
+/** A step of a column. */
+function valueAt(column: StepValue, { size }: PlacedLeaf, t: number): StepValue {
+  return Array.isArray(column) ? column.slice(t * size, (t + 1) * size) : column.subarray(t * size, (t + 1) * size);
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with the client");
+}

@@ -1,0 +1,339 @@
+/** The steps of a writer of a Replay in this process: rows of an engine's writer, all but an open step that no item has needed yet. */
+import { integer, mustBe, ReplayError, show } from "../../base/error.ts";
+import type { WaitOptions } from "../../base/wait.ts";
+import type { Engine } from "../../memory/engine.ts";
+import { CoreStream } from "../../memory/stream.ts";
+import { engineOf, type Replay } from "../../replay/replay.ts";
+import type { Column } from "../../schema/column.ts";
+import type { ColumnOf } from "../../schema/columns.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../schema/spec.ts";
+import { unknownTable } from "../../tables/rules.ts";
+import type { FlushOptions, ItemColumn, ItemPattern, StepSink } from "../../tables/step-sink.ts";
+import type { AnyTable } from "../../tables/table.ts";
+import { internalsOf, type Writer } from "../../tables/writer.ts";
+import type { WriterInternals } from "../../tables/writer-internals.ts";
+import { mustFit, type Signature } from "../signature.ts";
+import { Windows } from "../windows.ts";
+import type { Fields, Values } from "./fields.ts";
+import { columnOf } from "./item-columns.ts";
+import { OpenStep } from "./open-step.ts";
+import { tableNames } from "./step-client.ts";
+import { shapesOf } from "./structure.ts";
+
+export interface ReplaySinkOptions {
+  /** Steps that the longest item has. */
+  readonly keep: number;
+  /** Whether items may span episodes. The engine's writer is then made with the first step, since `keep` may lengthen its window until then. */
+  readonly across: boolean;
+  /** The client's method that makes such writers, for errors. */
+  readonly maker: string;
+  /** The signature that items of a table must fit, where there is one. */
+  readonly signatures: (table: string) => Signature | undefined;
+}
+
+/** A pattern with what its items are made with. */
+interface PreparedPattern {
+  readonly pattern: ItemPattern;
+  readonly table: AnyTable;
+  /** The number of its column layout. */
+  readonly layout: number;
+}
+
+/** So many waiting items are kept before anyone checks which of them are in their tables by now. */
+const FEW = 64;
+
+export class ReplaySink<S extends Spec> implements StepSink {
+  readonly leaves: readonly PlacedLeaf[];
+  readonly isExclusiveAtEnd = true;
+  total = 0;
+  episodeSteps = 0;
+  readonly #replay: Replay<S, string>;
+  readonly #engine: Engine;
+  readonly #fields: Fields<S>;
+  readonly #options: ReplaySinkOptions;
+  #keep: number;
+  #writer: Writer<S, string> | undefined;
+  #internals: WriterInternals | undefined;
+  #stream: CoreStream | undefined;
+  /** Reads steps before they are in any item. */
+  #windows: Windows | undefined;
+  #step: OpenStep<S> | undefined;
+  #isOpen = false;
+  /** Steps that are in the engine's writer. */
+  #rows = 0;
+  #patterns: readonly PreparedPattern[] = [];
+  /** Each pattern's layout: as long as the engine knows this list, they keep their numbers. */
+  readonly #layouts: number[] = [];
+  /** Items that wait for a rate limiter, and some that did. */
+  #items: { readonly table: string; readonly key: number }[] = [];
+  #limit = FEW;
+  #closed = false;
+
+  constructor(replay: Replay<S, string>, fields: Fields<S>, options: ReplaySinkOptions) {
+    this.#replay = replay;
+    this.#engine = engineOf(replay);
+    this.#fields = fields;
+    this.leaves = fields.leaves;
+    this.#options = options;
+    this.#keep = options.keep;
+    if (!options.across) this.#begin();
+  }
+
+  get open(): Values | undefined {
+    return this.#isOpen ? this.#step?.values : undefined;
+  }
+
+  check(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed: make a new one with client.${this.#options.maker}()`);
+    this.#engine.begin();
+  }
+
+  mustKnow(table: unknown): void {
+    if (typeof table !== "string" || !Object.hasOwn(this.#replay.options.tables, table)) tableNames({ knows: () => false }, table);
+  }
+
+  append(values: Values, step: unknown, isPartial: boolean): undefined {
+    if (isPartial || this.#isOpen) this.#appendPart(values, isPartial);
+    else {
+      this.#begin().append(values.includes(undefined) ? this.#fields.whole(values) : (step as StepOf<S>));
+      this.#rows++;
+      this.total++;
+    }
+    if (!isPartial) this.episodeSteps++;
+  }
+
+  appendColumns(values: Values): undefined {
+    const leaf = values.findIndex((value) => value !== undefined);
+    const column = values[leaf] as ArrayLike<unknown>;
+    // A flat array has all steps in a row.
+    const steps = typeof column?.[0] === "object" ? column.length : column.length / (this.leaves[leaf] as PlacedLeaf).size;
+    const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
+    const rows = this.#begin().appendColumns(this.#fields.whole(columns) as ColumnsOf<S>);
+    this.#rows += rows;
+    this.total += rows;
+    this.episodeSteps += rows;
+  }
+
+  keep(_leaf: number, _steps: number, longest: number): number {
+    const writer = this.#writer;
+    if (writer === undefined) {
+      this.#keep = longest;
+      return 0;
+    }
+    if (longest > writer.options.keep) this.#widen(writer, longest);
+    return this.#rows - (this.#writer as Writer).length;
+  }
+
+  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"] {
+    const writer = this.#begin();
+    this.#writeOpen(steps);
+    this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
+    // The window has the last steps that there were.
+    const first = this.#rows - writer.length;
+    const places = steps.map((step) => step - first);
+    return this.#windows.steps(leaf, places);
+  }
+
+  createItem(table: string, priority: number, columns: readonly ItemColumn[]): Promise<void> | undefined {
+    let first = Number.POSITIVE_INFINITY;
+    let last = 0;
+    const all: number[] = [];
+    for (const { steps } of columns)
+      for (const step of steps) {
+        if (step < first) first = step;
+        if (step > last) last = step;
+        all.push(step);
+      }
+    const shapes = columns.map(({ leaf, steps, isSqueezed }) => ({ dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] }));
+    mustFit(table, this.#options.signatures(table), shapes);
+    const writer = this.#begin();
+    this.#writeOpen(all);
+    const length = last + 1 - first;
+    const named = new Map<string, ColumnOf>();
+    for (const column of columns) {
+      const name = column.name || "value";
+      if (named.has(name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
+      named.set(name, columnOf(column, first, length));
+    }
+    const item = { length, priority, columns: Object.fromEntries(named) };
+    const waits = (this.#internals as WriterInternals).createItem(table, item, this.#rows - 1 - last);
+    if (waits !== undefined) this.#note(table, writer.lastKey(table));
+    return waits;
+  }
+
+  createLast(table: string, length: number, priority: number, leaves: readonly PlacedLeaf[]): Promise<void> | undefined {
+    const steps = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
+    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [length, ...shape] }));
+    mustFit(table, this.#options.signatures(table), shapes, steps);
+    const columns = leaves.length === this.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
+    const writer = this.#begin();
+    const waits = writer.createItem(table, { length, priority, ...(columns as object) });
+    if (waits !== undefined) this.#note(table, writer.lastKey(table));
+    return waits;
+  }
+
+  prepare(patterns: readonly ItemPattern[]): void {
+    const { columnLayouts } = this.#engine;
+    const replay = this.#replay;
+    const names = Object.keys(replay.options.tables);
+    for (const [i, pattern] of patterns.entries()) {
+      const { table } = pattern.config;
+      if (!names.includes(table)) throw unknownTable(table, names, `the table of configs[${i}]`);
+      mustFit(table, this.#options.signatures(table), shapesOf(pattern));
+    }
+    this.#mustTake(patterns);
+    const layouts = this.#layouts;
+    for (const { columns } of patterns) layouts.push(columnLayouts.numberOf(columns, layouts));
+    const tables = replay.tables as unknown as { readonly [name: string]: AnyTable };
+    this.#patterns = patterns.map((pattern, k) => ({ pattern, table: tables[pattern.config.table] as AnyTable, layout: layouts[k] as number }));
+    columnLayouts.rules.add(layouts);
+  }
+
+  admit(patterns: Int32Array, count: number): void {
+    this.#begin();
+    const internals = this.#internals as WriterInternals;
+    for (let i = 0; i < count; i++) {
+      const { table } = this.#patterns[patterns[i] as number] as PreparedPattern;
+      let n = 1;
+      for (let j = 0; j < i; j++) if ((this.#patterns[patterns[j] as number] as PreparedPattern).table === table) n++;
+      if (internals.waiting(table, n) > table.options.maxPending)
+        throw new ReplayError(
+          "RATE_LIMITED",
+          `maxPending items already wait for the rate limiter of table ${show(table.name)}: sample from it, or await flush()`,
+        );
+    }
+  }
+
+  /** Allocates nothing, unless the item must wait. */
+  insert(k: number, priority: number): undefined {
+    const { pattern, table, layout } = this.#patterns[k] as PreparedPattern;
+    const writer = this.#begin();
+    if (pattern.behind === 0) this.#writeNewest();
+    // An open step that no item has needed yet is not among the rows.
+    const behind = pattern.behind - (this.total - this.#rows);
+    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, behind, layout);
+    if (!isIn) this.#note(table.name, writer.lastKey(table.name));
+  }
+
+  waiting(): Promise<void> | undefined {
+    return this.#untilFew(0, {});
+  }
+
+  endEpisode(clears: boolean): void {
+    this.#writeOpen([this.#rows]);
+    this.#done();
+    this.episodeSteps = 0;
+    this.#writer?.endEpisode();
+    if (!clears) return;
+    this.#stream?.clear();
+    this.#engine.changed();
+  }
+
+  flush(options: FlushOptions): Promise<void> | undefined {
+    this.check();
+    const { blockUntilNumItems = 0, ...wait } = options;
+    return this.#untilFew(blockUntilNumItems, wait);
+  }
+
+  confirmed(): undefined {}
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#engine.columnLayouts.rules.delete(this.#layouts);
+    this.#step?.close();
+    this.#windows?.close();
+    this.#writer?.close();
+  }
+
+  /** The engine's writer. */
+  #begin(): Writer<S, string> {
+    this.check();
+    if (this.#writer === undefined) this.#use(this.#made(this.#keep));
+    return this.#writer as unknown as Writer<S, string>;
+  }
+
+  #made(keep: number): Writer<S, string> {
+    return this.#replay.writer({ keep, items: [], ...(this.#options.across && { across: true }) }) as Writer<S, string>;
+  }
+
+  #use(writer: Writer<S, string>): void {
+    this.#stream = new CoreStream(this.#engine, writer.streams[0] as number);
+    this.#internals = internalsOf(writer as unknown as Writer);
+    this.#writer = writer;
+  }
+
+  /** Replaces the engine's writer by one with a longer window, which takes over its steps and its episode. @throws ReplayError OUT_OF_MEMORY; then nothing has changed */
+  #widen(writer: Writer<S, string>, keep: number): void {
+    const wide = this.#made(keep);
+    this.#use(wide);
+    (this.#stream as CoreStream).take(writer.streams[0] as number);
+    this.#windows?.close();
+    this.#windows = undefined;
+    writer.close();
+  }
+
+  #appendPart(values: Values, isPartial: boolean): void {
+    const writer = this.#begin();
+    this.#step ??= new OpenStep<S>(this.#replay, this.#fields);
+    const step = this.#step;
+    step.add(values);
+    const isNew = !this.#isOpen;
+    if (!isNew && this.#rows === this.total) step.patch(this.#stream as CoreStream, values);
+    else if (!isPartial) {
+      writer.append(this.#fields.whole(step.values));
+      this.#rows++;
+    }
+    if (isNew) this.total++;
+    this.#isOpen = true;
+    if (!isPartial) this.#done();
+  }
+
+  /** Brings the open step into the window, if it is one of these. */
+  #writeOpen(steps: readonly number[]): void {
+    if (steps.includes(this.#rows)) this.#writeNewest();
+  }
+
+  #writeNewest(): void {
+    if (this.#rows === this.total) return;
+    this.#begin().append(this.#fields.whole((this.#step as OpenStep<S>).values));
+    this.#rows++;
+  }
+
+  #done(): void {
+    this.#isOpen = false;
+    this.#step?.reset();
+  }
+
+  /** @throws RangeError for a priority that its table does not take, such as one that is too large for its exponent */
+  #mustTake(patterns: readonly ItemPattern[]): void {
+    patterns.forEach(({ config: { table, priority } }, i) => {
+      const { value, leaf } = priority;
+      if (leaf !== undefined) return;
+      try {
+        this.#replay.writer({ items: [{ table, length: 1, priority: value }] } as object).close();
+      } catch (error) {
+        if (error instanceof RangeError) throw mustBe(RangeError, `the priority of configs[${i}]`, `one that table ${show(table)} takes`, value);
+        throw error;
+      }
+    });
+  }
+
+  /** Notes an item that waits. */
+  #note(table: string, key: number): void {
+    if (this.#items.length >= this.#limit) this.#limit = Math.max(FEW, 2 * this.#count());
+    this.#items.push({ table, key });
+  }
+
+  /** @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
+  #untilFew(max: number, options: WaitOptions): Promise<void> | undefined {
+    integer("blockUntilNumItems", max, 0);
+    return this.#engine.waiters.untilFew(() => this.#count(), options, max);
+  }
+
+  #count(): number {
+    this.#items = this.#items.filter(({ table, key }) => this.#replay.table(table).explain(key).state === "waiting");
+    return this.#items.length;
+  }
+}
