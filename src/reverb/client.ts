@@ -1,41 +1,27 @@
 /** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
 
 import { pointAtCallersOf } from "../base/caller.ts";
-import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
-import { MAX_ITEMS, MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
-import { checkSignal, type WaitOptions } from "../base/wait.ts";
+import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
 import { measured, type PlacedLeaf } from "../schema/layout.ts";
 import { leaves, map, pack, valueAt } from "../schema/nest.ts";
-import { leavesOf, ownSpec, type Spec, type StepOf } from "../schema/spec.ts";
-import type { Config } from "../tf-agents/patterns/config.ts";
-import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../tf-agents/sampling/sample.ts";
-import type { Sampler, SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
-import type { TableInfo } from "../tf-agents/sampling/table-info.ts";
+import { leavesOf, ownSpec, type Spec } from "../schema/spec.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../tf-agents/signature.ts";
-import type { Client, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../tf-agents/writers/client.ts";
-import { Fields, type PartOf } from "../tf-agents/writers/fields.ts";
-import { keyChangesOf } from "../tf-agents/writers/key-changes.ts";
-import { checkLegacy, type LegacyWriterOptions } from "../tf-agents/writers/legacy-options.ts";
-import { LegacyWriter } from "../tf-agents/writers/legacy-writer.ts";
+import type { Client } from "../tf-agents/writers/client.ts";
+import { ClientCalls } from "../tf-agents/writers/client-calls.ts";
+import { Fields } from "../tf-agents/writers/fields.ts";
+import type { LegacyWriter } from "../tf-agents/writers/legacy-writer.ts";
 import { mustBeTableName, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
-import { StructuredWriter } from "../tf-agents/writers/structured-writer.ts";
-import { checkTrajectory, TrajectoryWriter, type TrajectoryWriterOptions } from "../tf-agents/writers/trajectory-writer.ts";
+import type { StructuredWriter } from "../tf-agents/writers/structured-writer.ts";
+import type { TrajectoryWriter } from "../tf-agents/writers/trajectory-writer.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
-import { InsertRound } from "./insert-round.ts";
-import { InsertStream } from "./insert-stream.ts";
-import { randomKey } from "./keys.ts";
-import { inOrder, KnownTables } from "./known-tables.ts";
-import { ServerSink, type ServerSinkOptions } from "./server-sink.ts";
-import { type Route, Servers } from "./servers.ts";
-import { ShardedSampler } from "./sharded-sampler.ts";
-import { chunkOf, stepValue } from "./step-values.ts";
-import { type SignatureOf, StreamSampler } from "./stream-sampler.ts";
+import { ServerTables } from "./server-tables.ts";
+import { Servers } from "./servers.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
-import type { ColumnMessage } from "./wire/item.ts";
-import { emptyRequest, mutateRequest, resetRequest } from "./wire/requests.ts";
-import { readCheckpointResponse, readEmpty } from "./wire/responses.ts";
+import { emptyRequest } from "./wire/requests.ts";
+import { readCheckpointResponse } from "./wire/responses.ts";
 
 const SERVICE = "deepmind.reverb.ReverbService";
 
@@ -73,7 +59,7 @@ export type StructuredStreamWriter<S extends Spec = Spec> = StructuredWriter<S, 
 
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
-export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
+export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
   /** `HOST:PORT`; of several servers with commas between. */
   readonly address: string;
   /** What its warnings go to; null for nothing. */
@@ -81,14 +67,7 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** Keys of its items are bigints. */
   readonly keyDtype = "u64";
   readonly #servers: Servers;
-  readonly #tables: KnownTables;
-  readonly #spec: S | undefined;
-  readonly #fields: Fields<S> | undefined;
-  readonly #maxInFlight: number;
-  readonly #reconnectMs: number;
-  readonly #inserts: InsertRound;
-  /** Those that are open, or have items on their way. */
-  readonly #sinks = new Map<ServerSink, InsertStream>();
+  readonly #tables: ServerTables<S>;
 
   /**
    * Nothing is sent before the first call.
@@ -115,8 +94,8 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
     } = onlyKeys("options", options, OPTIONS);
     if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
       throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
-    this.#reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
-    this.#maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
+    const reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
+    const maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
     const channel = {
       credentials,
       connectTimeoutMs: finite("connectTimeoutMs", connectTimeoutMs, 1, MAX_TIMEOUT_MS),
@@ -125,21 +104,18 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
     };
     const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
+    const servers = new Servers(channels, loggerOf(logger));
+    const tables = new ServerTables<S>(servers, spec === undefined ? undefined : fieldsOf(spec), maxInFlight, reconnectMs);
+    super(tables);
     this.logger = logger;
-    this.#servers = new Servers(channels, loggerOf(logger));
-    this.address = this.#servers.address;
-    this.#tables = new KnownTables(this.#servers, reconnectTimeoutMs);
-    this.#inserts = new InsertRound(this.#servers, (route) => this.#stream(undefined, undefined, route));
-    if (spec === undefined) return;
-    this.#spec = ownSpec(spec);
-    const placed = measured(leavesOf(this.#spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-    this.#fields = new Fields<S>({ spec: this.#spec, layout: { leaves: placed } });
+    this.address = servers.address;
+    this.#servers = servers;
+    this.#tables = tables;
   }
 
   /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
   get spec(): S {
-    if (this.#spec === undefined) throw new ReplayError("SPEC_MISMATCH", "this client has no spec: make it with new ReverbClient(address, { spec })");
-    return this.#spec;
+    return this.#tables.fields.spec as S;
   }
 
   /** Addresses of the servers that did not answer the last time. Of one server alone: none, its errors are those of the calls. */
@@ -148,57 +124,18 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   }
 
   /**
-   * Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. It waits for a server that is not there
-   * yet: for `timeout`, or without one for `reconnectTimeoutMs`.
-   * @throws ReplayError TIMEOUT, IO where no server answers · the signal's reason
-   */
-  async serverInfo(options: ServerInfoOptions = {}): Promise<{ readonly [table: string]: TableInfo }> {
-    const { timeout, signal } = onlyKeys("options", options, "timeout, signal");
-    if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0, MAX_TIMEOUT_MS / 1000);
-    checkSignal(signal);
-    const timeoutMs = timeout === undefined || timeout === null ? {} : { timeoutMs: 1000 * timeout };
-    const tables = await this.#tables.ask({ ...timeoutMs, ...(signal !== undefined && { signal }) });
-    return Object.fromEntries([...tables].map(([name, { info }]) => [name, info]));
-  }
-
-  /**
-   * A writer of items whose columns name any steps at hand. It has a stream of its own: close it, or the client.
-   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec
-   */
-  trajectoryWriter(options: TrajectoryWriterOptions): StreamWriter<S> {
-    const fields = this.#needed();
-    const { keep, validates } = checkTrajectory(options);
-    return new TrajectoryWriter<S, "server">(fields, keep, this.#sink({ keep, validates }));
-  }
-
-  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH */
-  structuredWriter(configs: readonly Config[]): StructuredStreamWriter<S> {
-    return new StructuredWriter<S, "server">(this.#needed(), configs, (keep) => this.#sink({ keep }));
-  }
-
-  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
-  legacyWriter(options: LegacyWriterOptions): LegacyStreamWriter<S> {
-    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = checkLegacy(options);
-    const fields = this.#needed();
-    // For so long the steps of an item that waits for a chunk must be available.
-    const maxChunk = Math.min(chunkLength, MAX_LENGTH + 1 - maxSequenceLength);
-    const sink = this.#sink({ keep: maxSequenceLength + maxChunk - 1, maxChunk, sendsAfter: maxChunk, deltaEncoded }, maxInFlightItems);
-    return new LegacyWriter<S, "server">(fields, maxSequenceLength, sink);
-  }
-
-  /**
    * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
    * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
    */
   writer(options: StepWriterOptions): StreamSteps<S> {
     const { keep, rules } = checkRules(options);
-    const fields = this.#needed();
-    return new StreamSteps<S>(fields, this.#sink({ keep }), keep, rules);
+    const { fields } = this.#tables;
+    return new StreamSteps<S>(fields, this.#tables.sink({ maker: "trajectoryWriter", keep }), keep, rules);
   }
 
   /** Whether there is such a table, where the server has told of it by now. */
   knows(table: string): boolean | undefined {
-    return this.#tables.now(table) === undefined ? undefined : true;
+    return this.#tables.known.now(table) === undefined ? undefined : true;
   }
 
   /**
@@ -209,131 +146,12 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   async signature(table: string): Promise<Signature> {
     const { spec } = this;
     mustBeTableName(table);
-    const { info } = await this.#tables.get(table);
+    const { info } = await this.#tables.known.get(table);
     if (info.signature === undefined) return signatureOf(spec);
     const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
     if (given.length !== leavesOf(spec).length) return info.signature;
     const packed = pack(spec, given);
     return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
-  }
-
-  #sink(options: ServerSinkOptions, maxInFlight = this.#maxInFlight): ServerSink {
-    let stream: InsertStream | undefined;
-    const open = (kept: () => Iterable<bigint>) => {
-      stream = this.#stream(kept, maxInFlight);
-      return stream;
-    };
-    const sink: ServerSink = new ServerSink(this.#needed().leaves, options, this.#tables, open, () => this.#sinks.delete(sink));
-    this.#sinks.set(sink, stream as unknown as InsertStream);
-    return sink;
-  }
-
-  /** The fields of a step. @throws ReplayError SPEC_MISMATCH where the client was made without a spec */
-  #needed(): Fields<S> {
-    this.spec;
-    return this.#fields as Fields<S>;
-  }
-
-  /**
-   * Inserts one step, an episode of its own, as an item of each table. Fields that it leaves out are no part of the items.
-   * @returns a promise: until the server has confirmed all of them
-   * @throws RangeError for no table, a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA; nothing was sent then · TIMEOUT, IO, CLOSED, or the signal's reason
-   */
-  async insert(step: PartOf<StepOf<S>>, priorities: { readonly [table: string]: number }, options: WaitOptions = {}): Promise<void> {
-    const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
-    checkSignal(signal);
-    signal?.throwIfAborted();
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    const fields = this.#needed();
-    const given = Object.entries(priorities ?? {});
-    if (given.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
-    // One negative priority would end a table of the server's for good.
-    for (const [table, priority] of given) finite(`priorities.${table}`, priority, 0);
-    const values = fields.take(step);
-    const columns = fields.leaves.filter((_, i) => values[i] !== undefined).map((leaf) => ({ leaf, values: [stepValue(leaf, values[leaf.index])] }));
-    if (columns.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
-    const chunk = chunkOf(randomKey(), randomKey(), 0, columns);
-    const steps = columns.map(({ leaf: { leaf, shape } }) => ({ dtype: leaf.dtype, shape }));
-    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [1, ...shape] }));
-    const plain = columns.map((_, index): ColumnMessage => ({ slices: [{ chunkKey: chunk.key, offset: 0, length: 1, index }], squeeze: false }));
-    const items = await Promise.all(
-      given.map(async ([table, priority]) => {
-        const known = await this.#tables.get(table, options);
-        return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, steps) };
-      }),
-    );
-    signal?.throwIfAborted();
-    const stream = this.#inserts.next();
-    try {
-      for (const item of items) stream.insert(item, [chunk]);
-      await stream.confirmed(
-        items.map(({ key }) => key),
-        options,
-      );
-    } finally {
-      this.#inserts.done(stream);
-    }
-  }
-
-  /**
-   * Items as the table gives them, each when the rate limiter lets it pass. What was drawn ahead when the loop is left counts as sampled.
-   * @param numSamples how many; 1 where it is left out, none at all with -1
-   * @throws RangeError, TypeError · in the iteration ReplayError NOT_FOUND, IO, CORRUPT; SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`
-   */
-  sample<const O extends SampleCallOptions>(table: string, numSamples = 1, options?: O): AsyncIterable<SampleOf<O>> {
-    const known: SampleCallOptions = onlyKeys("options", options ?? {}, "emitTimesteps, unpackAsTableSignature, signal");
-    const { emitTimesteps = true, unpackAsTableSignature = false, signal } = known;
-    if (numSamples !== -1) integer("numSamples", numSamples, 1);
-    flag("emitTimesteps", emitTimesteps);
-    flag("unpackAsTableSignature", unpackAsTableSignature);
-    checkSignal(signal);
-    mustBeTableName(table);
-    return this.#samples(table, numSamples, emitTimesteps, unpackAsTableSignature, signal) as AsyncIterable<SampleOf<O>>;
-  }
-
-  async *#samples(table: string, numSamples: number, emitTimesteps: boolean, unpack: boolean, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
-    if (numSamples === -1) return;
-    const { info } = await this.#tables.get(table, signal === undefined ? {} : { signal });
-    const signature = unpack ? info.signature : undefined;
-    const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
-    const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
-      if (!emitTimesteps) return { info: item.info, data: nest(wholeColumns(item)) };
-      return Array.from({ length: stepsOf(table, item, false) }, (_, t) => ({ info: item.info, data: nest(stepColumns(item, t)) }));
-    };
-    const sampler = this.sampler(table, { maxSamples: numSamples });
-    try {
-      for (let item = await sampler.next({ signal }); item !== undefined; item = await sampler.next({ signal })) yield given(item);
-    } finally {
-      sampler.close();
-    }
-  }
-
-  /** Draws items of a table, over one stream or several. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
-  sampler(table: string, options: SamplerOptions = {}): Sampler {
-    onlyKeys("options", options, "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream");
-    mustBeTableName(table);
-    const signature: SignatureOf = async (wait, closing) => (await this.#tables.get(table, wait, closing)).signature;
-    const [channel, ...others] = this.#servers.channels;
-    if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
-    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, signature, (each, own) => new StreamSampler(each, table, own, 0, signature));
-  }
-
-  /**
-   * Deletes items, and sets the priorities of others. Keys whose items are gone are skipped.
-   * @throws RangeError for a priority that is none, or a key; then nothing was sent · TypeError · ReplayError NOT_FOUND, IO
-   */
-  async mutatePriorities(table: string, changes: PriorityChanges): Promise<void> {
-    mustBeTableName(table);
-    const { keys, priorities, gone } = keyChangesOf(changes);
-    const updates = keys.map((key, i) => [BigInt(key), priorities[i] as number] as const);
-    const request = { table, updates, deletes: gone.map(BigInt) };
-    await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
-  }
-
-  /** Drops every item of a table and sets its counts to 0. @throws ReplayError NOT_FOUND, IO */
-  async reset(table: string): Promise<void> {
-    mustBeTableName(table);
-    await this.#servers.all("Reset", resetRequest(table, HEAD), (bytes) => readEmpty(bytes, "ResetResponse"));
   }
 
   /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
@@ -345,21 +163,22 @@ export class ReverbClient<const S extends Spec = Spec> implements Client<S> {
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
-    for (const stream of this.#sinks.values()) stream.close(reason);
-    this.#inserts.close(reason);
+    this.#tables.close(reason);
     this.#servers.close();
   }
 
   /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
   async [Symbol.asyncDispose](): Promise<void> {
-    const ended = await Promise.allSettled([...this.#sinks.keys()].map((sink) => sink.settled()));
+    const ended = await this.#tables.settled();
     this.close();
     for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
+}
 
-  #stream(kept: (() => Iterable<bigint>) | undefined, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {
-    return new InsertStream(route, maxInFlight, this.#reconnectMs, kept);
-  }
+function fieldsOf<S extends Spec>(given: S): Fields<S> {
+  const spec = ownSpec(given);
+  const placed = measured(leavesOf(spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+  return new Fields<S>({ spec, layout: { leaves: placed } });
 }
 
 const MAX_PORT = 65535;

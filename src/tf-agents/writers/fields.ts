@@ -93,15 +93,20 @@ export class Fields<S extends Spec> {
   take(step: unknown): Values {
     if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
     const values: unknown[] = [];
+    // A getter of the step may take another step apart.
+    const outer = this.#values;
     this.#values = values;
-    this.#hasKeys = true;
+    let hasKeys = true;
     try {
       this.#visitWhole(step);
     } catch (error) {
-      this.#hasKeys = false;
+      hasKeys = false;
       if (error !== NOT_WHOLE) throw error;
       values.length = 0;
       this.#visit(step, values);
+    } finally {
+      this.#values = outer;
+      this.#hasKeys = hasKeys;
     }
     return values;
   }

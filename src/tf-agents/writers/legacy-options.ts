@@ -13,10 +13,19 @@ export interface LegacyWriterOptions {
   readonly maxInFlightItems?: number | null;
 }
 
+/** The options with their defaults. */
+export interface ResolvedLegacyOptions {
+  readonly maxSequenceLength: number;
+  readonly chunkLength: number;
+  readonly deltaEncoded: boolean;
+  /** Undefined: as many as the client says. */
+  readonly maxInFlightItems: number | undefined;
+}
+
 const OPTIONS = "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems";
 
-/** The options with their defaults; of `maxInFlightItems` undefined: as many as the client says. @throws TypeError, RangeError */
-export function checkLegacy(options: LegacyWriterOptions) {
+/** @throws TypeError, RangeError */
+export function checkLegacy(options: LegacyWriterOptions): ResolvedLegacyOptions {
   const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys("options", options, OPTIONS);
   const most = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
   return {

@@ -16,8 +16,8 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /** Made by `client.legacyWriter`. @param sink is closed with this */
   constructor(fields: Fields<S>, maxSequenceLength: number, sink: StepSink) {
-    super(sink);
     pointAtCallersOf(new.target);
+    super(sink);
     this.#fields = fields;
     this.#maxSequenceLength = maxSequenceLength;
     this.#sink = sink;

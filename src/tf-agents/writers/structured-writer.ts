@@ -21,11 +21,11 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH; of a server for a table that is known by now
    */
   constructor(fields: Fields<S>, configs: readonly Config[], open: (keep: number) => StepSink) {
+    pointAtCallersOf(new.target);
     mustBeConfigs(configs);
     const patterns = configs.map((config, i) => compiled(config, fields.leaves, `configs[${i}]`));
     const sink = open(Math.max(...patterns.map(({ reach }) => reach)));
     super(sink);
-    pointAtCallersOf(new.target);
     try {
       sink.check();
       sink.prepare(patterns);

@@ -32,8 +32,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /** Made by `client.trajectoryWriter`. @param keep steps that each field is kept for @param sink is closed with this */
   constructor(fields: Fields<S>, keep: number, sink: StepSink) {
-    super(sink);
     pointAtCallersOf(new.target);
+    super(sink);
     this.#fields = fields;
     this.#sink = sink;
     this.#history = new History(fields.spec, fields.leaves, keep, (leaf, steps) => sink.read(leaf, steps));

@@ -1,0 +1,156 @@
+/** The tables of a client that are in this process: those of a Replay. */
+import type { WaitOptions } from "../../base/wait.ts";
+import { type Dataset, elementsOf } from "../../batch/elements.ts";
+import { engineOf, type Replay } from "../../replay/replay.ts";
+import type { ColumnsOf, Spec } from "../../schema/spec.ts";
+import { mutate, type Table } from "../../tables/table.ts";
+import type { Writer } from "../../tables/writer.ts";
+import type { DrawnItem, ItemKey } from "../sampling/sample.ts";
+import { TableSampler } from "../sampling/sampler.ts";
+import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
+import { type TableInfo, tableInfo } from "../sampling/table-info.ts";
+import { mustFit, type Signature } from "../signature.ts";
+import type { ClientTables, InsertedStep, SinkRequest } from "./client-calls.ts";
+import { Fields } from "./fields.ts";
+import type { KeyChanges } from "./key-changes.ts";
+import { ReplaySink } from "./replay-sink.ts";
+import { tableNames } from "./step-client.ts";
+
+export class ReplayTables<S extends Spec> implements ClientTables<S> {
+  readonly fields: Fields<S>;
+  readonly maxTimeout = Number.MAX_VALUE;
+  readonly #replay: Replay<S, string>;
+  readonly #signatures: { readonly [name: string]: Signature | undefined };
+
+  constructor(replay: Replay<S, string>, signatures: { readonly [name: string]: Signature | undefined }) {
+    this.#replay = replay;
+    this.#signatures = signatures;
+    this.fields = new Fields<S>(engineOf(replay));
+  }
+
+  /** The signature that items of a table must fit, where there is one. */
+  signature(table: string): Signature | undefined {
+    return this.#signatures[table];
+  }
+
+  answer<T>(call: () => T): T {
+    return call();
+  }
+
+  mustBeTable(name: unknown): void {
+    this.#replay.table(name as string);
+  }
+
+  mustKnow(names: readonly string[]): void {
+    tableNames({ knows: (name) => this.#has(name) }, names);
+  }
+
+  sink({ maker, keep, validates = true }: SinkRequest): ReplaySink<S> {
+    const signatures = (table: string) => (validates ? this.#signatures[table] : undefined);
+    return new ReplaySink<S>(this.#replay, this.fields, { keep, across: maker !== "legacyWriter", maker, signatures });
+  }
+
+  insert({ values, leaves, shapes, stepShapes, priorities }: InsertedStep, options: WaitOptions): Promise<void> | undefined {
+    const replay = this.#replay;
+    for (const [table] of priorities) mustFit(table, this.#signatures[table], shapes, stepShapes);
+    const before = replay.writers.length;
+    const writer = this.#inserter(
+      priorities.map(([table]) => table),
+      leaves,
+    );
+    // A column of one step: nothing is written unless all of it is.
+    const columns = values.map((value, i) => (value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
+    try {
+      writer.appendColumns(this.fields.whole(columns) as ColumnsOf<S>, {
+        ends: [1],
+        priorities: Object.fromEntries(priorities.map(([table, priority]) => [table, [priority]])),
+      });
+    } catch (error) {
+      // One that was made for this goes with it.
+      if (replay.writers.length > before) writer.close();
+      throw error;
+    }
+    return writer.flush(options);
+  }
+
+  samples(table: string, count: number, signal: AbortSignal | undefined, read: (own: Signature | undefined) => (item: DrawnItem) => unknown): Dataset<unknown> {
+    const from = this.#table(table);
+    const given = read(this.#signatures[table]);
+    const begin = () => {
+      const sampler = new TableSampler(from, {});
+      let left = count;
+      const taken = (item: DrawnItem | undefined) => {
+        if (item === undefined) return undefined;
+        left--;
+        return given(item);
+      };
+      return {
+        next: () => (left === 0 ? undefined : taken(sampler.now())),
+        later: async (wait: WaitOptions) => (left === 0 ? undefined : taken(await sampler.next(wait))),
+      };
+    };
+    return elementsOf(begin, signal === undefined ? {} : { signal });
+  }
+
+  sampler(table: string, options: SamplerOptions): Sampler {
+    if (this.#has(table)) return new TableSampler(this.#table(table), options);
+    // The error comes with the first item.
+    const next = () => {
+      this.mustBeTable(table);
+      return undefined;
+    };
+    return { next, close: () => {} };
+  }
+
+  info(): { readonly [table: string]: TableInfo } {
+    const names = Object.keys(this.#replay.options.tables);
+    return Object.fromEntries(names.map((name) => [name, tableInfo(this.#table(name), this.#signatures[name])]));
+  }
+
+  mutate(table: string, { keys, priorities, gone }: KeyChanges): void {
+    const to = this.#table(table);
+    mutate(to, keys.map(ownKey), priorities);
+    to.delete(gone.map(ownKey));
+  }
+
+  reset(table: string): void {
+    this.#table(table).clear();
+  }
+
+  #table(name: string): Table<S> {
+    return this.#replay.table(name);
+  }
+
+  #has(name: string): boolean {
+    return Object.hasOwn(this.#replay.options.tables, name);
+  }
+
+  #inserter(tables: readonly string[], leaves: Fields<S>["leaves"]): Writer<S, string> {
+    const replay = this.#replay;
+    const name = `insert ${JSON.stringify([tables, leaves.map((leaf) => leaf.index)])}`;
+    const inserters = insertersOf(replay);
+    const known = inserters.get(name);
+    // A user of the Replay may close its writers.
+    if (known !== undefined && replay.writers.includes(known as never)) return known as Writer<S, string>;
+    const columns = leaves.length === this.fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
+    const items = tables.map((table) => ({ table, length: 1, ...(columns as object) }));
+    // By its name, the one that an earlier run has left.
+    const made = replay.writer({ name, keep: 1, items }) as Writer<S, string>;
+    inserters.set(name, made as Writer);
+    return made;
+  }
+}
+
+/** What inserts single steps into a Replay, whichever client they come through: a writer for each set of tables and fields. */
+const inserters = new WeakMap<object, Map<string, Writer>>();
+
+function insertersOf(replay: object): Map<string, Writer> {
+  const known = inserters.get(replay) ?? new Map<string, Writer>();
+  inserters.set(replay, known);
+  return known;
+}
+
+/** A key as tables of this process have them. Those of a server's that are none here become 0, the key of no item. */
+function ownKey(key: ItemKey): number {
+  return Number(key) <= Number.MAX_SAFE_INTEGER ? Number(key) : 0;
+}
