@@ -4,6 +4,7 @@ import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { Spec } from "../schema/spec.ts";
 import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
+import { ItemSampler } from "../tf-agents/sampling/sampler.ts";
 import type { Sampler, SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../tf-agents/sampling/table-info.ts";
 import type { Signature } from "../tf-agents/signature.ts";
@@ -19,9 +20,9 @@ import { randomKey } from "./keys.ts";
 import { inOrder, KnownTables } from "./known-tables.ts";
 import { ServerSink } from "./server-sink.ts";
 import type { Route, Servers } from "./servers.ts";
-import { ShardedSampler } from "./sharded-sampler.ts";
+import { ShardedSource } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
-import { type SignatureOf, StreamSampler } from "./stream-sampler.ts";
+import { type SignatureOf, StreamSource } from "./stream-sampler.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readEmpty } from "./wire/responses.ts";
@@ -122,8 +123,10 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     mustBeTableName(table);
     const signature: SignatureOf = async (wait, closing) => (await this.known.get(table, wait, closing)).signature;
     const [channel, ...others] = this.#servers.channels;
-    if (others.length === 0) return new StreamSampler(channel as Channel, table, options, this.#reconnectMs, signature);
-    return new ShardedSampler(this.#servers, table, options, this.#reconnectMs, signature, (each, own) => new StreamSampler(each, table, own, 0, signature));
+    const streams = (from: Channel, own: SamplerOptions, reconnectMs: number) => new StreamSource(from, table, own, reconnectMs, signature);
+    if (others.length === 0) return new ItemSampler<"server">(streams(channel as Channel, options, this.#reconnectMs));
+    const make = (from: Channel, own: SamplerOptions) => new ItemSampler<"server">(streams(from, own, 0));
+    return new ItemSampler<"server">(new ShardedSource(this.#servers, table, options, this.#reconnectMs, signature, make));
   }
 
   async info(options: WaitOptions): Promise<{ readonly [table: string]: TableInfo }> {

@@ -1,8 +1,9 @@
-/** Draws items of the same table on several servers, from each in turn. A server that is gone or has none to give does not hold up the others. */
+/** The items of the same table on several servers, from each in turn. A server that is gone or has none to give does not hold up the others. */
 
 import { codeOf, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
 import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
+import type { ItemSource } from "../tf-agents/sampling/sampler.ts";
 import { checkSampler, type Sampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
 import { BackOff } from "./back-off.ts";
 import type { Channel } from "./grpc/channel.ts";
@@ -33,7 +34,7 @@ interface Source {
   triedAt: number;
 }
 
-export class ShardedSampler implements Sampler {
+export class ShardedSource implements ItemSource {
   readonly #servers: Servers;
   readonly #table: string;
   readonly #options: SamplerOptions;
@@ -54,13 +55,12 @@ export class ShardedSampler implements Sampler {
   #since = 0;
   /** When all servers were lost, as far as was known; then each is tried once more. */
   #lostAt: number | undefined;
-  #isKnown = false;
   /** Calls of `next` that wait. */
   #waiting = 0;
   /** What the next call is told, before the items that are there; whoever calls then begins anew. */
   #failure: { readonly error: unknown } | undefined;
   #isFailureTold = false;
-  readonly #closing = new AbortController();
+  #closed: { readonly reason: unknown } | undefined;
 
   /**
    * @param make a sampler of one server's table, which gives up at once where the connection is lost
@@ -104,22 +104,17 @@ export class ShardedSampler implements Sampler {
     }));
   }
 
-  /**
-   * The next item, of the next server that has one. After an error the next call tries all servers again.
-   * @throws ReplayError TIMEOUT where no server's rate limiter lets one pass in time · IO where all servers are gone, with what each was lost by · NOT_FOUND, CORRUPT, UNSUPPORTED;
-   * CLOSED, or the signal's reason
-   */
-  async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
-    signal?.throwIfAborted();
-    if (this.#left === 0) return undefined;
-    this.#mustBeOpen();
-    const wait = signal === undefined ? {} : { signal };
-    if (!this.#isKnown) {
-      // Where no server is there yet: what waits for one has its own time.
-      await this.#signature(wait, this.#closing.signal);
-      this.#isKnown = true;
-      this.#mustBeOpen();
-    }
+  get isOver(): boolean {
+    return this.#left === 0;
+  }
+
+  /** Waits until a server is there: a wait for one has its own time limit. */
+  async prepare(options: WaitOptions, closing: AbortSignal): Promise<void> {
+    await this.#signature(options, closing);
+  }
+
+  /** After an error the next call tries all servers again. */
+  async next(wait: Pick<WaitOptions, "signal">): Promise<DrawnItem | undefined> {
     if (this.#isFailureTold) this.#beginAnew();
     if (this.#waiting++ === 0) this.#since = performance.now();
     if (this.#failure === undefined) for (const source of this.#sources) if (!source.isRunning) void this.#run(source);
@@ -137,8 +132,8 @@ export class ShardedSampler implements Sampler {
     }
   }
 
-  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
-    this.#closing.abort(reason);
+  close(reason: unknown): void {
+    this.#closed ??= { reason };
     for (const { sampler, ready } of this.#sources) {
       sampler?.close();
       ready.length = 0;
@@ -146,13 +141,9 @@ export class ShardedSampler implements Sampler {
     this.#waiters.wake();
   }
 
-  #mustBeOpen(): void {
-    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
-  }
-
   /** Whether no server is asked for more. */
-  get #isOver(): boolean {
-    return this.#left === 0 || this.#failure !== undefined || this.#closing.signal.aborted;
+  get #isDone(): boolean {
+    return this.#left === 0 || this.#failure !== undefined || this.#closed !== undefined;
   }
 
   #fail(error: unknown): void {
@@ -174,7 +165,7 @@ export class ShardedSampler implements Sampler {
   /** Undefined where none is there yet. */
   #take(): { readonly item: DrawnItem | undefined } | undefined {
     if (this.#left === 0) return { item: undefined };
-    if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
+    if (this.#closed !== undefined) throw this.#closed.reason;
     if (this.#failure !== undefined) {
       this.#isFailureTold = true;
       throw this.#failure.error;
@@ -195,14 +186,14 @@ export class ShardedSampler implements Sampler {
   /** Asks one server for share after share, for as long as there is any. */
   async #run(source: Source): Promise<void> {
     source.isRunning = true;
-    while (!this.#isOver) {
+    while (!this.#isDone) {
       // Nobody is asked for more than is there while none lets any pass, and nobody waits.
       await this.#waiters.until(
-        () => (this.#unasked > 0 && (!source.isLate || this.#waiting > 0)) || this.#isOver || undefined,
+        () => (this.#unasked > 0 && (!source.isLate || this.#waiting > 0)) || this.#isDone || undefined,
         () => "a share",
       );
       const share = Math.min(this.#share, this.#unasked);
-      if (this.#isOver || share === 0) continue;
+      if (this.#isDone || share === 0) continue;
       const isLimited = share !== Number.POSITIVE_INFINITY;
       if (isLimited) this.#unasked -= share;
       const maxSamples = isLimited ? share : -1;
@@ -215,7 +206,7 @@ export class ShardedSampler implements Sampler {
           this.#came(source, item);
           if (source.ready.length >= this.#room)
             await this.#waiters.until(
-              () => source.ready.length < this.#room || this.#left === 0 || this.#closing.signal.aborted || undefined,
+              () => source.ready.length < this.#room || this.#left === 0 || this.#closed !== undefined || undefined,
               () => "room",
             );
         }
@@ -239,7 +230,7 @@ export class ShardedSampler implements Sampler {
       this.#waiters.wake();
     });
     await this.#waiters.until(
-      () => over || this.#isOver || this.#mustTry(source) || undefined,
+      () => over || this.#isDone || this.#mustTry(source) || undefined,
       () => "a pause",
     );
     stop();
@@ -263,7 +254,7 @@ export class ShardedSampler implements Sampler {
 
   /** @returns how long to leave that server alone */
   #failed(source: Source, error: unknown): number {
-    if (this.#isOver) return 0;
+    if (this.#isDone) return 0;
     if (codeOf(error) === "TIMEOUT" && !isGone(error)) {
       source.isLate = true;
       const waited = performance.now() - this.#since;

@@ -1,9 +1,10 @@
-/** Draws items of a server's table, over one stream or several. */
+/** The items of a server's table, over one stream or several. */
 
 import { ReplayError } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
-import { checkSampler, type Sampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
+import type { ItemSource } from "../tf-agents/sampling/sampler.ts";
+import { checkSampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
 import { drawnItem } from "./drawn-item.ts";
 import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
@@ -21,8 +22,8 @@ interface Waiting {
 /** Asks for a table's signature. @param closing ends the wait as well */
 export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promise<WireSignature | undefined>;
 
-/** Of a server. No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
-export class StreamSampler implements Sampler {
+/** No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
+export class StreamSource implements ItemSource {
   readonly #signature: SignatureOf;
   readonly #shared: Shared;
   readonly #workers: number;
@@ -31,12 +32,10 @@ export class StreamSampler implements Sampler {
   readonly #stored: Stored[] = [];
   readonly #waiting: Waiting[] = [];
   #known: WireSignature | undefined;
-  #knowsSignature = false;
   /** Samples to be asked for, and to be given. */
   #unasked: number;
   #left: number;
   #error: unknown;
-  readonly #closing = new AbortController();
 
   /** @throws RangeError, TypeError */
   constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: SignatureOf) {
@@ -82,22 +81,16 @@ export class StreamSampler implements Sampler {
     this.#streams = this.#begun();
   }
 
-  /**
-   * The next item. What is on its way when the sampler is closed counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then
-   * a server of version 0.14 still gives what passes next, unless that is later than `rateLimiterTimeoutMs`.
-   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts, OUT_OF_MEMORY for an
-   * item of more than `maxMessageBytes`: the next call tries again · CLOSED, or the signal's reason
-   */
-  async next({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<DrawnItem | undefined> {
-    signal?.throwIfAborted();
-    if (this.#left === 0) return undefined;
-    this.#mustBeOpen();
-    if (!this.#knowsSignature) {
-      this.#known = await this.#signature(signal === undefined ? {} : { signal }, this.#closing.signal);
-      this.#knowsSignature = true;
-      this.#mustBeOpen();
-    }
-    return await new Promise<DrawnItem | undefined>((resolve, reject) => {
+  get isOver(): boolean {
+    return this.#left === 0;
+  }
+
+  async prepare(options: WaitOptions, closing: AbortSignal): Promise<void> {
+    this.#known = await this.#signature(options, closing);
+  }
+
+  next({ signal }: Pick<WaitOptions, "signal">): Promise<DrawnItem | undefined> {
+    return new Promise<DrawnItem | undefined>((resolve, reject) => {
       const aborted = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         reject(signal?.reason);
@@ -119,16 +112,10 @@ export class StreamSampler implements Sampler {
     });
   }
 
-  /** @param reason what who waits is told */
-  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
-    this.#closing.abort(reason);
+  close(reason: unknown): void {
     for (const stream of this.#streams) stream.close();
     this.#stored.length = 0;
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
-  }
-
-  #mustBeOpen(): void {
-    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
   }
 
   #begun(): readonly SampleStream[] {

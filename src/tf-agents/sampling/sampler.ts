@@ -1,71 +1,67 @@
-/** Draws items of a table one after the other, as the rate limiter lets them. Reverb's `Sampler`. */
-
+/** Draws items one after the other, wherever their table is. Reverb's `Sampler`. */
+import { ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
-import { type Batch, itemOf } from "../../batch/batch.ts";
-import type { Draws } from "../../batch/waiting.ts";
-import { Column, isColumn } from "../../schema/column.ts";
-import { blank, type RowLeaf } from "../../schema/leaf.ts";
-import { drawsOf, type Table } from "../../tables/table.ts";
-import type { DrawnColumn, DrawnItem } from "./sample.ts";
-import { checkSampler, type Sampler, type SamplerOptions } from "./sampler-options.ts";
+import type { SinkKind } from "../../tables/step-sink.ts";
+import type { Awaitable } from "../writers/step-client.ts";
+import type { DrawnItem } from "./sample.ts";
+import type { Sampler } from "./sampler-options.ts";
 
-/** Of a table in this process. */
-export class TableSampler implements Sampler {
-  readonly #draws: Draws<Batch>;
-  readonly #timeoutMs: number | undefined;
-  #left: number;
+type NextOptions = Pick<WaitOptions, "signal">;
+type Next<K> = K extends "server" ? Promise<DrawnItem | undefined> : Awaitable<DrawnItem | undefined>;
 
-  constructor(table: Table, options: SamplerOptions) {
-    const { maxSamples = -1, rateLimiterTimeoutMs = -1 } = checkSampler(options);
-    this.#draws = drawsOf(table);
-    this.#left = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
-    this.#timeoutMs = rateLimiterTimeoutMs < 0 ? undefined : rateLimiterTimeoutMs;
-  }
-
-  next({ signal }: Pick<WaitOptions, "signal"> = {}): DrawnItem | undefined | Promise<DrawnItem | undefined> {
-    if (this.#left === 0) return undefined;
-    const drawn = this.#draws.some(1, { signal, timeoutMs: this.#timeoutMs } as WaitOptions);
-    return drawn instanceof Promise ? drawn.then((batch) => this.#given(batch)) : this.#given(drawn);
-  }
-
-  /** The same without waiting: undefined also where the rate limiter lets none pass now. @throws ReplayError RATE_LIMITED where it never will before others have drawn */
-  now(): DrawnItem | undefined {
-    if (this.#left === 0) return undefined;
-    const batch = this.#draws.atOnce(1);
-    return batch === undefined ? undefined : this.#given(batch);
-  }
-
-  close(): void {
-    this.#left = 0;
-  }
-
-  #given(batch: Batch): DrawnItem {
-    this.#left--;
-    return itemIn(batch);
-  }
+/** Where a sampler's items come from: a table of this process, streams of a server, or several servers. */
+export interface ItemSource {
+  /** Whether `maxSamples` items were given. */
+  readonly isOver: boolean;
+  /** Prepares a source on a server for its first item. @param closing ends the wait as well */
+  prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
+  /** The next item; undefined after the last one. */
+  next(options: NextOptions): Awaitable<DrawnItem | undefined>;
+  /** @param reason what calls that wait are rejected with */
+  close(reason: unknown): void;
 }
 
-/** The only item of a batch. */
-function itemIn(batch: Batch): DrawnItem {
-  const { keys, probabilities, priorities, timesSampled, tableSizes } = batch.info;
-  const info = {
-    key: keys[0] as number,
-    probability: probabilities[0] as number,
-    tableSize: tableSizes[0] as number,
-    priority: priorities[0] as number,
-    timesSampled: timesSampled[0] as number,
-  };
-  const { selections, columns: values } = itemOf(batch, 0);
-  const columns = values.map((value, i): DrawnColumn => {
-    const { leaf, squeezed } = selections[i] as (typeof selections)[number];
-    return { dtype: leaf.leaf.dtype, column: isColumn(value) ? (value as Column) : scalar(leaf.leaf, value), isSqueezed: squeezed };
-  });
-  return { info, columns };
-}
+/** A sampler of a server always answers later. */
+export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
+  readonly #source: ItemSource;
+  readonly #closing = new AbortController();
+  #isReady = false;
 
-/** A lone value with its dtype. */
-function scalar(leaf: RowLeaf, value: unknown): Column {
-  const data = blank(leaf, 1) as unknown[];
-  data[0] = value;
-  return new Column(data as unknown as Column["data"], []);
+  constructor(source: ItemSource) {
+    this.#source = source;
+  }
+
+  /**
+   * The next item, of several servers that of the next one that has some. After an error the next call tries again. What is on its way from a server when the sampler is closed
+   * counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then a server of version 0.14 still gives what passes next, unless
+   * that is later than `rateLimiterTimeoutMs`.
+   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · of a server NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts,
+   * OUT_OF_MEMORY for an item of more than `maxMessageBytes` · CLOSED, or the signal's reason
+   */
+  next(options: NextOptions = {}): Next<K> {
+    return (this.#source.prepare === undefined ? this.#source.next(options) : this.#later(options)) as Next<K>;
+  }
+
+  close(reason: unknown = new ReplayError("CLOSED", "this sampler was closed while it waited for an item")): void {
+    this.#closing.abort(reason);
+    this.#source.close(reason);
+  }
+
+  async #later({ signal }: NextOptions): Promise<DrawnItem | undefined> {
+    signal?.throwIfAborted();
+    const source = this.#source;
+    if (source.isOver) return undefined;
+    this.#mustBeOpen();
+    const options = signal === undefined ? {} : { signal };
+    if (!this.#isReady) {
+      await source.prepare?.(options, this.#closing.signal);
+      this.#isReady = true;
+      this.#mustBeOpen();
+    }
+    return await source.next(options);
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+  }
 }

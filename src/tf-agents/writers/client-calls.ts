@@ -2,7 +2,7 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { checkSignal, type WaitOptions } from "../../base/wait.ts";
-import type { Dataset } from "../../batch/elements.ts";
+import type { Dataset } from "../../batch/iterate.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import type { SinkKind, StepSink } from "../../tables/step-sink.ts";

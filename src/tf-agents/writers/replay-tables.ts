@@ -1,14 +1,15 @@
 /** The tables of a client that are in this process: those of a Replay. */
 import type { WaitOptions } from "../../base/wait.ts";
-import { type Dataset, elementsOf } from "../../batch/elements.ts";
+import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { ColumnsOf, Spec } from "../../schema/spec.ts";
 import { mutate, type Table } from "../../tables/table.ts";
 import type { Writer } from "../../tables/writer.ts";
 import type { DrawnItem, ItemKey } from "../sampling/sample.ts";
-import { TableSampler } from "../sampling/sampler.ts";
+import { ItemSampler } from "../sampling/sampler.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import { type TableInfo, tableInfo } from "../sampling/table-info.ts";
+import { TableSource } from "../sampling/table-source.ts";
 import { mustFit, type Signature } from "../signature.ts";
 import type { ClientTables, InsertedStep, SinkRequest } from "./client-calls.ts";
 import { Fields } from "./fields.ts";
@@ -77,7 +78,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const from = this.#table(table);
     const given = read(this.#signatures[table]);
     const begin = () => {
-      const sampler = new TableSampler(from, {});
+      const source = new TableSource(from, {});
       let left = count;
       const taken = (item: DrawnItem | undefined) => {
         if (item === undefined) return undefined;
@@ -85,15 +86,15 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
         return given(item);
       };
       return {
-        next: () => (left === 0 ? undefined : taken(sampler.now())),
-        later: async (wait: WaitOptions) => (left === 0 ? undefined : taken(await sampler.next(wait))),
+        next: () => (left === 0 ? undefined : taken(source.now())),
+        later: async (wait: WaitOptions) => (left === 0 ? undefined : taken(await source.next(wait))),
       };
     };
     return elementsOf(begin, signal === undefined ? {} : { signal });
   }
 
   sampler(table: string, options: SamplerOptions): Sampler {
-    if (this.#has(table)) return new TableSampler(this.#table(table), options);
+    if (this.#has(table)) return new ItemSampler(new TableSource(this.#table(table), options));
     // The error comes with the first item.
     const next = () => {
       this.mustBeTable(table);

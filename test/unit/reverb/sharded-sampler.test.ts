@@ -2,9 +2,10 @@
 import { afterEach, expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { Servers } from "../../../src/reverb/servers.ts";
-import { ShardedSampler } from "../../../src/reverb/sharded-sampler.ts";
-import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
+import { ShardedSource } from "../../../src/reverb/sharded-sampler.ts";
+import { StreamSource } from "../../../src/reverb/stream-sampler.ts";
 import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
+import { ItemSampler } from "../../../src/tf-agents/sampling/sampler.ts";
 import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
 import { useTurnClock } from "../../support/turn-clock.ts";
@@ -22,12 +23,12 @@ async function serve(asked: (stream: Stream, request: Asked) => void, port?: num
   return server;
 }
 
-function samplerOf(addresses: readonly string[], options: SamplerOptions = {}, reconnectMs = 200): ShardedSampler {
+function samplerOf(addresses: readonly string[], options: SamplerOptions = {}, reconnectMs = 200): ItemSampler<"server"> {
   const channels = addresses.map((address) => new Channel(address, "s", { maxMessageBytes: 1e9, connectTimeoutMs: 5000 }));
   const servers = new Servers(channels, { warn: () => {}, info: () => {} });
   const signature = async () => undefined;
-  const make = (channel: Channel, own: SamplerOptions) => new StreamSampler(channel, "t", own, 0, signature);
-  const sampler = new ShardedSampler(servers, "t", options, reconnectMs, signature, make);
+  const make = (channel: Channel, own: SamplerOptions) => new ItemSampler<"server">(new StreamSource(channel, "t", own, 0, signature));
+  const sampler = new ItemSampler<"server">(new ShardedSource(servers, "t", options, reconnectMs, signature, make));
   open.push({
     close: () => {
       sampler.close();
@@ -41,7 +42,7 @@ const numberOf = (item: DrawnItem | undefined) => item?.columns[0]?.column.data[
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What one call says: a number, or the code of an error. */
-const said = (sampler: ShardedSampler) => sampler.next().then(numberOf, ({ code }) => code);
+const said = (sampler: ItemSampler<"server">) => sampler.next().then(numberOf, ({ code }) => code);
 
 /** A server that gives nothing, or something, as it is told. */
 async function limited(): Promise<{ readonly server: SampleServer; has: boolean }> {

@@ -2,8 +2,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type WaitOptions, within } from "../../../src/base/wait.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
-import { StreamSampler } from "../../../src/reverb/stream-sampler.ts";
+import { StreamSource } from "../../../src/reverb/stream-sampler.ts";
 import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
+import { ItemSampler } from "../../../src/tf-agents/sampling/sampler.ts";
 import type { SamplerOptions } from "../../../src/tf-agents/sampling/sampler-options.ts";
 import { type Asked, response, SampleServer, type Stream, TIMED_OUT } from "../../support/sample-server.ts";
 import { abortAfter, useTurnClock } from "../../support/turn-clock.ts";
@@ -26,9 +27,9 @@ interface Options extends SamplerOptions {
   readonly signature?: (wait: WaitOptions) => Promise<undefined>;
 }
 
-function samplerOf(address: string, { reconnectMs = 10_000, signature = async () => undefined, ...options }: Options = {}): StreamSampler {
+function samplerOf(address: string, { reconnectMs = 10_000, signature = async () => undefined, ...options }: Options = {}): ItemSampler<"server"> {
   const channel = new Channel(address, "s", { maxMessageBytes: 1e9, connectTimeoutMs: 5000 });
-  const sampler = new StreamSampler(channel, "t", options, reconnectMs, signature);
+  const sampler = new ItemSampler<"server">(new StreamSource(channel, "t", options, reconnectMs, signature));
   open.push({
     close: () => {
       sampler.close();
@@ -40,7 +41,7 @@ function samplerOf(address: string, { reconnectMs = 10_000, signature = async ()
 
 const numberOf = (item: DrawnItem | undefined) => item?.columns[0]?.column.data[0] as number;
 
-async function some(sampler: StreamSampler, count: number): Promise<number[]> {
+async function some(sampler: ItemSampler<"server">, count: number): Promise<number[]> {
   const found: number[] = [];
   while (found.length < count) found.push(numberOf(await sampler.next()));
   return found;
