@@ -80,7 +80,8 @@ function leafArray(selection: Selection, width: number, isOpen: boolean): ArrayS
 }
 
 function nestOf(engine: Engine, selections: readonly Selection[], isWhole: boolean): ColumnSpec["nest"] {
-  const isFlat = !Array.isArray(engine.spec) && selections.every(({ keys }) => keys.length === 1);
+  // A nest without leaves is in no selection, and in each batch.
+  const isFlat = !Array.isArray(engine.spec) && Object.keys(engine.spec).length === selections.length && selections.every(({ keys }) => keys.length === 1);
   return isWhole && !isFlat ? packer(engine.spec) : selections.map(({ keys }) => keys[0] as string);
 }
 

@@ -425,3 +425,11 @@ test("a view of transitions is spoilt only by draws that give an item of a singl
   replay.tables.t.delete([stray]);
   expect([...view.sample(2).returns.data]).toEqual([3, 3]);
 });
+
+test("a nest without leaves is in every batch", () => {
+  const replay = new Replay({ spec: { x: f32(), info: [], extra: {} }, tables: { t: { maxSize: 9 } } });
+  replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 1, info: [], extra: {} });
+  for (const { steps } of [replay.tables.t.sample(1), replay.tables.t.batch(1, { length: 1 })]) {
+    expect([Object.keys(steps), steps.info, steps.extra]).toEqual([["extra", "info", "x"], [], {}]);
+  }
+});
