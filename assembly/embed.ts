@@ -10,7 +10,7 @@ export { replay_input } from "./embed/root";
 export { replay_create } from "./embed/create";
 export { replay_append, replay_end, replay_item } from "./embed/append";
 export { replay_sample } from "./embed/sample";
-export { replay_columns, replay_stats } from "./embed/told";
+export { replay_columns, replay_stats } from "./embed/describe";
 export { replay_delete, replay_update } from "./embed/change";
 export { replay_save } from "./embed/save";
 export { replay_load } from "./embed/load";

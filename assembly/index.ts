@@ -17,7 +17,7 @@ export { layout_place } from "./rows/layout";
 
 // pool
 export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve, pool_room } from "./rows/pool";
-export { pool_check } from "./record/check";
+export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
 
 // row
@@ -35,7 +35,7 @@ export {
   stream_rows,
   stream_shrink,
   stream_take,
-} from "./rows/recent";
+} from "./rows/held-stream";
 
 // writer
 export { writer_barren, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
@@ -45,12 +45,12 @@ export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
 // streams: a set of streams that buffers draw from
-export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/streams";
-export { streams_draw, streams_total } from "./draw/pick-runs";
+export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/windows/streams";
+export { streams_draw, streams_total } from "./draw/windows/pick-runs";
 
 // table
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_number, table_seed } from "./tables/table";
-export { table_check } from "./record/check";
+export { table_check } from "./persistence/check";
 export { table_remover } from "./selectors/selector";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
@@ -73,16 +73,16 @@ export {
   table_slots,
   table_total,
   table_weighs,
-} from "./tables/room";
+} from "./tables/growing-table";
 
 // priority: of errors
 export { priority_max, priority_of_errors, priority_powers } from "./draw/weights";
 
 // draw
 export { draw_bytes, draw_column, draw_init, draw_narrow, draw_result } from "./draw/draw";
-export { draw_given, draw_mixed, draw_single } from "./draw/mixed";
+export { draw_given, draw_mixed, draw_single } from "./draw/windows/mixed";
 export { draw_n_step } from "./draw/n-step";
-export { draw_rows, draw_starts } from "./draw/rows";
+export { draw_rows, draw_starts } from "./draw/row-matrix";
 export { draw_weights, draw_weights_by } from "./draw/weights";
 
 // gather
@@ -101,12 +101,12 @@ export {
   record_row_bytes,
   record_rows,
   record_hold_frames,
-} from "./record/row";
-export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./record/slot";
-export { record_append, record_max_bytes, record_write } from "./record/step";
-export { record_load_stream, record_stream } from "./record/stream";
-export { record_load_table, record_table, record_table_bytes } from "./record/table";
+} from "./persistence/row";
+export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./persistence/slot";
+export { record_append, record_max_bytes, record_write } from "./persistence/step";
+export { record_load_stream, record_stream } from "./persistence/stream";
+export { record_load_table, record_table, record_table_bytes } from "./persistence/table";
 
 // section: in an instance of its own, without an arena
-export { crc32c } from "./record/crc32c";
-export { section_seal, section_sum } from "./record/section";
+export { crc32c } from "./persistence/crc32c";
+export { section_seal, section_sum } from "./persistence/section";

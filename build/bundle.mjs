@@ -13,7 +13,7 @@ const SUBPATHS = subpaths();
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
 /** Entries that only entries of ours and the command line import. */
-export const INNER = { provide: "src/replay/provide.ts", "open-journal": "src/datasets/formats/replay/open-journal.ts" };
+export const INNER = { "set-module": "src/replay/set-module.ts", "open-journal": "src/datasets/formats/replay/open-journal.ts" };
 
 /** What package.json's `#builtins` leads to: each stands alone. */
 const BUILTINS = { "builtins/node": "src/files/builtins/node.ts", "builtins/none": "src/files/builtins/none.ts" };
@@ -43,9 +43,9 @@ throw new Error('reprise is an ES module: load it by await import("reprise") or 
 
 /** An entry for a host that compiles no WebAssembly, but imports it. */
 const WORKERD = (name) => `import core from "../core.wasm";
-import { provide } from "../provide.js";
+import { setModule } from "../set-module.js";
 export * from "../${name}.js";
-provide(core);
+setModule(core);
 `;
 
 /** Bundles the entries of the package. */

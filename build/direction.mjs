@@ -1,9 +1,10 @@
-// Who may import whom: `node build/direction.mjs [ROOT]` says which file breaks which rule, and what to do about it; exit 1 if one does.
+// Who may import whom, and what nothing is called: `node build/direction.mjs [ROOT]` says which file breaks which rule, and what to do about it; exit 1 if one does.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { read } from "./imports.mjs";
 import { ANYWHERE, GENERATED, LAYERS, OUTER, RAW } from "./layers.mjs";
+import { NO_NAMES } from "./names.mjs";
 
 /** The faults of a tree, one line each, and how many files were read. */
 export function direction(root, layers = LAYERS) {
@@ -24,8 +25,10 @@ export function direction(root, layers = LAYERS) {
     }
   }
   const exported = exportsOf(root);
-  for (const [file, { imports, names, members, outside }] of modules) {
+  for (const [file, { imports, declared, names, members, outside }] of modules) {
     const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
+    for (const { name, line } of file.startsWith("src/") ? declared : [])
+      if (NO_NAMES.has(name)) fault(line, `declares ${name}: take a noun or a verb of the field (build/names.mjs says why)`);
     if (!rank.has(file)) fault(1, "its folder has no layer: give it one in build/layers.mjs, above all that it imports");
     for (const { to, line } of imports) {
       const wrong = judge(file, to, modules, rank);

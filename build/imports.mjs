@@ -6,10 +6,17 @@ const ts = createRequire(import.meta.url)("typescript");
 
 const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);
 
-/** @returns imports as {to, line}; runtime names as {name, line}; members that are used as {of, name, line}, `of` the name of what has them; outside declarations (`declare`, `@external`) as {name, line} */
+const { BindingElement, ClassDeclaration, FunctionDeclaration, GetAccessor, InterfaceDeclaration, MethodDeclaration, MethodSignature } = ts.SyntaxKind;
+const { Parameter, PropertyDeclaration, PropertySignature, SetAccessor, TypeAliasDeclaration, VariableDeclaration } = ts.SyntaxKind;
+const DECLARATIONS = new Set([
+  ...[BindingElement, ClassDeclaration, FunctionDeclaration, GetAccessor, InterfaceDeclaration, MethodDeclaration, MethodSignature],
+  ...[Parameter, PropertyDeclaration, PropertySignature, SetAccessor, TypeAliasDeclaration, VariableDeclaration],
+]);
+
+/** @returns imports as {to, line}; declared names as {name, line}; runtime names as {name, line}; members that are used as {of, name, line}, `of` the name of what has them; outside declarations (`declare`, `@external`) as {name, line} */
 export function read(text) {
   const source = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
-  const found = { imports: [], names: [], members: [], outside: [] };
+  const found = { imports: [], declared: [], names: [], members: [], outside: [] };
   const lineOf = (node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
   const own = new Set();
   const visit = (node) => {
@@ -22,6 +29,7 @@ export function read(text) {
     }
     if (node.kind === ts.SyntaxKind.DeclareKeyword) found.outside.push({ name: "declare", line: lineOf(node) });
     if (ts.isDecorator(node) && /^@external\b/.test(node.getText(source))) found.outside.push({ name: "@external", line: lineOf(node) });
+    if (isDeclaration(node)) found.declared.push({ name: node.name.text.replace("#", ""), line: lineOf(node.name) });
     if (ts.isIdentifier(node) && RUNTIME.has(node.text)) {
       if (declares(node)) own.add(node.text);
       else if (!isKey(node)) found.names.push({ name: node.text, line: lineOf(node) });
@@ -50,6 +58,12 @@ function lastName(node) {
 function declares({ parent, text }) {
   const declared = ts.isVariableDeclaration(parent) || ts.isParameter(parent) || ts.isBindingElement(parent) || ts.isFunctionDeclaration(parent);
   return (declared || ts.isImportSpecifier(parent)) && parent.name?.text === text;
+}
+
+/** Whether a node gives a name to something of its own: a type, a function, a variable, a member. */
+function isDeclaration({ kind, name, propertyName }) {
+  const isName = name !== undefined && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name));
+  return isName && DECLARATIONS.has(kind) && (kind !== ts.SyntaxKind.BindingElement || propertyName !== undefined);
 }
 
 /** Whether an identifier only names a member of something: `.name`, `name:` */

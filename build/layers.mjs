@@ -11,7 +11,7 @@ export const LAYERS = {
     // Streams and tables come together.
     ["writer/"],
     // State as bytes.
-    ["record/"],
+    ["persistence/"],
     // A Replay for hosts without JavaScript.
     ["embed/"],
     // The ABI pages: exports only.

@@ -11,7 +11,7 @@ export type { NStepOptions, SampleOptions } from "./batch/options.ts";
 export type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch/transition-batch.ts";
 export type { Transitions } from "./batch/transitions.ts";
 export type { StagedOf } from "./memory/staged.ts";
-export type { AcceptedWriter, AcceptOptions, Farewell } from "./remote/accept.ts";
+export type { AcceptedWriter, AcceptOptions, Goodbye as Farewell } from "./remote/accept.ts";
 export type { Plan } from "./replay/plan.ts";
 export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type ReplayStats } from "./replay/replay.ts";
 export type { Column, ColumnLike } from "./schema/column.ts";
@@ -25,7 +25,7 @@ export { fifo, lifo, maxHeap, minHeap, prioritized, SELECTORS, type Selector, ty
 export type { ColumnsOf, Spec, StepOf } from "./schema/spec.ts";
 export type { TransitionRoles } from "./schema/transition-roles.ts";
 export type { RestoreOptions, SnapshotSource } from "./storage/snapshot/read.ts";
-export type { BlockOptions, EndOptions, LaneEnds } from "./tables/ends.ts";
+export type { BlockOptions, EndOptions, LaneEnds } from "./tables/episode-ends.ts";
 export type { ItemOptions, ItemRule, LengthRule, NStepRule, WriterOptions } from "./tables/rules.ts";
 export type { BatchOf, Explanation, Table, TableOptions, TableStats } from "./tables/table.ts";
 export type { Writer } from "./tables/writer.ts";

@@ -87,7 +87,7 @@ export class Draw {
 
   /** Where NEAR_BYTES are for copies of rows: behind the addresses. */
   @inline
-  get near(): usize {
+  get prefetched(): usize {
     return align16(2 * this.addresses - this.selected);
   }
 

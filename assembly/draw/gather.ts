@@ -12,7 +12,7 @@
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { ZEROS_AT } from "../memory/layout";
-import { Near } from "../memory/near";
+import { Prefetch } from "../memory/prefetch";
 import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
@@ -107,16 +107,16 @@ function sameRows(a: Output, b: Output): bool {
 function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usize, end: usize): void {
   const selected = <usize>d.selected + ((<usize>k) << 2);
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
-  const near = d.near;
+  const prefetched = d.prefetched;
   const short = isShort(p);
-  if (short) Near.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, near);
+  if (short) Prefetch.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, prefetched);
   else prefetchRows(d, k, count);
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
     const leaf = p.leaf(o.leaf);
     const to = <usize>o.to + <usize>at * leaf.valueBytes();
     if (leaf.kind != NARROW) gatherApart(p, leaf, selected, count, to);
-    else if (short) spread(near + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
+    else if (short) spread(prefetched + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
     else gatherNarrow(addresses, count, leaf.at - p.rowsAt, leaf.bytes, to);
   }
 }
@@ -199,9 +199,9 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, ou
     const run = changetype<CopyRun>(at);
     if (run.from == 0) continue;
     const stop = run.from + run.bytes;
-    for (let near = run.from; near < stop; near = (near + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>near);
+    for (let prefetched = run.from; prefetched < stop; prefetched = (prefetched + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>prefetched);
   }
-  Near.keep(sum);
+  Prefetch.keep(sum);
   return <u32>(end - out) / <u32>RUN_BYTES;
 }
 
@@ -290,7 +290,7 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
 /** Reads one word of each row of which there is an address. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
   const at = <usize>d.addresses + ((<usize>first) << 2);
-  Near.touch(at, at + ((<usize>count) << 2), 0, 1);
+  Prefetch.touch(at, at + ((<usize>count) << 2), 0, 1);
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */

@@ -7,7 +7,7 @@
  * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
  */
 
-import { Near } from "../memory/near";
+import { Prefetch } from "../memory/prefetch";
 import { F32, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_END, LINK_ENDS, LINK_FINAL } from "../rows/row";
@@ -112,7 +112,7 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
     const last = max(load<u32>(d.u32At(LENGTH, i)), 1) - 1;
     sum ^= Head.of(load<u32>(<usize>d.rows + ((<usize>(i * d.width + last)) << 2))).next;
   }
-  Near.keep(sum);
+  Prefetch.keep(sum);
 }
 
 @unmanaged

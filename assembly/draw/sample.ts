@@ -4,7 +4,7 @@
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
-import { Near } from "../memory/near";
+import { Prefetch } from "../memory/prefetch";
 import { tracking } from "../rows/changes";
 import { ITEM_BYTES, Items } from "../selectors/items";
 import { DETERMINISTIC } from "../selectors/kinds";
@@ -283,7 +283,7 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
 
 /** Reads one word of each item. */
 function prefetchItems(t: Table, d: Draw, from: u32, to: u32): void {
-  Near.touch(d.u32At(SLOT, from), d.u32At(SLOT, to), t.slots().items, ITEM_BYTES);
+  Prefetch.touch(d.u32At(SLOT, from), d.u32At(SLOT, to), t.slots().items, ITEM_BYTES);
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {

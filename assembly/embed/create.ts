@@ -5,7 +5,7 @@ import { wholeOf } from "./decimal";
 import { readLeaf, readList, settleFields } from "./field";
 import { makePools } from "./pools";
 import { INVALID, noRoom, notUtf8 } from "./refusal";
-import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./roles";
+import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./transition-roles";
 import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
 import { readHead, readWriters as readWriterOptions } from "./snapshot-options";
@@ -13,7 +13,7 @@ import { makeTables, readTable } from "./table-options";
 import { isUtf8 } from "./utf8";
 import { readView } from "./view";
 import { settleViews } from "./view-columns";
-import { Words } from "./words";
+import { TextReader } from "./text-reader";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
 /** Makes the Replay that a text says. Its handle; 0: it was refused, and nothing is there. */
@@ -56,7 +56,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   root.maxBytes = MAX_BYTES;
   let code = headBytes == 0 ? 0 : readHead(headAt, headBytes);
   if (code == 0 && writersBytes != 0) code = readWriterOptions(writersAt, writersBytes);
-  if (code == 0) code = readLines(Words.of(textAt, bytes));
+  if (code == 0) code = readLines(TextReader.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
   // In the order of TypeScript, which makes a Replay of the spec first, then writers, then views.
@@ -70,7 +70,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   return code == 0 && !reserveSave(root) ? noRoom() : code;
 }
 
-function readLines(words: Words): i32 {
+function readLines(words: TextReader): i32 {
   while (words.nextLine()) {
     const code = readLine(words);
     if (code != 0) return code;
@@ -78,7 +78,7 @@ function readLines(words: Words): i32 {
   return 0;
 }
 
-function readLine(words: Words): i32 {
+function readLine(words: TextReader): i32 {
   if (words.is("leaf")) return readLeaf(words);
   if (words.is("list")) return readList(words);
   if (words.is("role")) return readRole(words);
@@ -93,7 +93,7 @@ function readLine(words: Words): i32 {
 }
 
 /** writers keep · writers close: what becomes of the open episodes of a snapshot. */
-function readWriters(words: Words): i32 {
+function readWriters(words: TextReader): i32 {
   if (words.want("the word behind writers") != 0) return INVALID;
   const closes = words.is("close");
   if (!closes && !words.is("keep")) return words.unknown("keep or close");
@@ -102,14 +102,14 @@ function readWriters(words: Words): i32 {
 }
 
 /** seed N */
-function readSeed(words: Words): i32 {
+function readSeed(words: TextReader): i32 {
   if (words.want("the seed") != 0) return INVALID;
   if (wholeOf(words.word, words.bytes, changetype<usize>(Root.the()) + offsetof<Root>("seed"))) return words.done();
   return words.refused("the seed", "a whole number below 2^64");
 }
 
 /** bytes N */
-function readBytes(words: Words): i32 {
+function readBytes(words: TextReader): i32 {
   if (words.integer("bytes", 1, 4294967296) != 0) return INVALID;
   Root.the().maxBytes = <u32>min(words.value, <f64>MAX_BYTES);
   return words.done();

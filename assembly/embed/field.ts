@@ -12,11 +12,11 @@
  */
 import { PLACE_BYTES } from "../rows/layout";
 import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
-import { List } from "./list";
+import { GrowingArray } from "./growing-array";
 import { INVALID, noRoom, Refusal } from "./refusal";
 import { Root } from "./root";
 import { compareText, isText } from "./utf8";
-import { sameWord, Word, Words } from "./words";
+import { sameWord, Word, TextReader } from "./text-reader";
 
 export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
@@ -69,7 +69,7 @@ export const FIELD_BYTES: u32 = 72;
 if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) ERROR("FIELD is 72 bytes, PLACE first");
 
 /** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · leaf PATH text MAXBYTES SIZE… */
-export function readLeaf(words: Words): i32 {
+export function readLeaf(words: TextReader): i32 {
   const root = Root.the();
   const at = words.entry(root.fields(), FIELD_BYTES, "leaves");
   if (at == 0) return Refusal.last();
@@ -90,7 +90,7 @@ export function readLeaf(words: Words): i32 {
 }
 
 /** list PATH: its parts are numbered. */
-export function readList(words: Words): i32 {
+export function readList(words: TextReader): i32 {
   const at = words.entry(Root.the().lists(), offsetof<Word>(), "lists");
   if (at == 0) return Refusal.last();
   const code = words.keep("the path of the list", at);
@@ -105,14 +105,14 @@ export function dtypeNamed(word: u32, bytes: u32): u32 {
 }
 
 /** Refuses a word that names no dtype. */
-function noDtype(words: Words): i32 {
+function noDtype(words: TextReader): i32 {
   const refusal = words.here(INVALID).put("the word must be a dtype: ");
   for (let dtype = BOOL; dtype < TEXT; dtype++) refusal.put(dtype == BOOL ? "" : ", ").put(dtypeName(dtype));
   return words.got(refusal.put(" or text"));
 }
 
 /** The rest of the line. A stack is the first of the dims. */
-function readShape(words: Words, field: Field): i32 {
+function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
   // Its place is there already: frames are told behind the sizes.
   const first = dims.push(4);
@@ -138,7 +138,7 @@ function readShape(words: Words, field: Field): i32 {
 }
 
 /** Says how large a value of a leaf is, whose shape is there. 0, or INVALID. */
-export function endField(words: Words, field: Field): i32 {
+export function endField(words: TextReader, field: Field): i32 {
   // As a fraction, which does not wrap.
   let size: f64 = 1;
   for (let i: u32 = 0; i < field.rank; i++) size *= <f64>load<u32>(
@@ -157,7 +157,7 @@ export function endField(words: Words, field: Field): i32 {
 }
 
 /** NAME [stack N] */
-function readShared(words: Words, field: Field): i32 {
+function readShared(words: TextReader, field: Field): i32 {
   field.isShared = 1;
   const code = words.keep("the name behind shared", changetype<usize>(field) + offsetof<Field>("share"));
   if (code != 0 || !words.next()) return code;
@@ -253,7 +253,7 @@ function checkPath(field: Field): i32 {
 }
 
 /** Every number from 0 on must be there. 0, or INVALID. */
-function checkLists(lists: List): i32 {
+function checkLists(lists: GrowingArray): i32 {
   const fields = Root.the().fields();
   for (let k: u32 = 0; k < lists.count; k++) {
     const list = changetype<Word>(lists.get(k));

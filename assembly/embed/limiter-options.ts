@@ -2,7 +2,7 @@
 import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
 import { MAX_WHOLE } from "./decimal";
 import { OBJECT, Put, Tags } from "./tags";
-import { Words } from "./words";
+import { TextReader } from "./text-reader";
 
 /** No option of a limiter. */
 export const NO_OPTION: i32 = 1;
@@ -68,7 +68,7 @@ export function beginLimiter(limiter: LimiterOptions): void {
 }
 
 /** Reads the option whose word was read. 0, NO_OPTION, or INVALID. */
-export function readLimiter(words: Words, limiter: LimiterOptions): i32 {
+export function readLimiter(words: TextReader, limiter: LimiterOptions): i32 {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) {
     if (!words.is(limiterName(i))) continue;
     const name = limiterName(i);

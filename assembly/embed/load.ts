@@ -1,16 +1,16 @@
 /** A Replay out of a snapshot, in the form of src/storage/snapshot: its head tells the options, then records take their places. Nothing is believed before it is checked. */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
-import { pool_check, table_check } from "../record/check";
-import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../record/row";
-import { END, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../record/section";
-import { record_load_slots, record_slot_bytes } from "../record/slot";
-import { record_load_stream } from "../record/stream";
-import { record_load_table, record_table_bytes } from "../record/table";
+import { pool_check, table_check } from "../persistence/check";
+import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../persistence/row";
+import { END, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../persistence/section";
+import { record_load_slots, record_slot_bytes } from "../persistence/slot";
+import { record_load_stream } from "../persistence/stream";
+import { record_load_table, record_table_bytes } from "../persistence/table";
 import { stream_check } from "../rows/stream";
 import { table_layouts } from "../tables/inspect";
 import { writer_set_number } from "../writer/dues";
 import { made, make } from "./create";
-import { putLayout } from "./head";
+import { putLayout } from "./snapshot-head";
 import { poolCount, poolOf } from "./pools";
 import { Refusal } from "./refusal";
 import { clean, outside, Root, vacant } from "./root";

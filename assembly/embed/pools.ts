@@ -8,7 +8,7 @@ import { pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
 import { FIELD_BYTES, Field } from "./field";
 import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
-import { sameWord } from "./words";
+import { sameWord } from "./text-reader";
 
 /** SHARE, 16 bytes: the pool of the frames that leaves of one name share. */
 @unmanaged

@@ -20,7 +20,7 @@ import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE_BITS, header, MAGIC, MAX_BYTES } from "../memory/layout";
 import { Placed } from "../rows/layout";
 import { Pool } from "../rows/pool";
-import { LIST_BYTES, List } from "./list";
+import { GROWING_ARRAY_BYTES, GrowingArray } from "./growing-array";
 import { CLOSED, INVALID, OUT_OF_TURN, Refusal } from "./refusal";
 
 const REGIONS_AT: usize = 8;
@@ -28,7 +28,7 @@ const PLACED_AT: usize = 64;
 export const ROLES_AT: usize = 96;
 const LISTS_AT: usize = 176;
 const LISTS: usize = 11;
-const ROOT_BYTES: usize = LISTS_AT + LISTS * LIST_BYTES;
+const ROOT_BYTES: usize = LISTS_AT + LISTS * GROWING_ARRAY_BYTES;
 const ROOT_AT: usize = memory.data(352, 16);
 if (ROOT_BYTES != 352) ERROR("ROOT is 352 bytes");
 
@@ -54,8 +54,8 @@ export class Root {
   batchBytes: u32;
   work: u32;
   workBytes: u32;
-  told: u32;
-  toldBytes: u32;
+  description: u32;
+  descriptionBytes: u32;
   dirty: u32;
   closes: u32;
   seed: u64;
@@ -82,62 +82,62 @@ export class Root {
     return changetype<Pool>(<usize>this.pool);
   }
 
-  private list(i: usize): List {
-    return changetype<List>(ROOT_AT + LISTS_AT + i * LIST_BYTES);
+  private list(i: usize): GrowingArray {
+    return changetype<GrowingArray>(ROOT_AT + LISTS_AT + i * GROWING_ARRAY_BYTES);
   }
 
   /** FIELD each: the leaves, in the order of all hosts. */
-  fields(): List {
+  fields(): GrowingArray {
     return this.list(0);
   }
 
   /** u32 each: the shapes of all leaves. */
-  dims(): List {
+  dims(): GrowingArray {
     return this.list(1);
   }
 
   /** WORD each: the paths whose parts are numbered. */
-  lists(): List {
+  lists(): GrowingArray {
     return this.list(2);
   }
 
   /** SHARE each: the pools of frames. */
-  shares(): List {
+  shares(): GrowingArray {
     return this.list(3);
   }
 
   /** TABLE_OPTIONS each. */
-  tables(): List {
+  tables(): GrowingArray {
     return this.list(4);
   }
 
   /** WRITER_OPTIONS each. */
-  writers(): List {
+  writers(): GrowingArray {
     return this.list(5);
   }
 
   /** ITEM_RULE each. */
-  rules(): List {
+  rules(): GrowingArray {
     return this.list(6);
   }
 
   /** VIEW each. */
-  views(): List {
+  views(): GrowingArray {
     return this.list(7);
   }
 
   /** WORD each: what views show at the bootstrap as well. */
-  nexts(): List {
+  nexts(): GrowingArray {
     return this.list(8);
   }
 
   /** VIEW_COLUMN each: the columns of all views. */
-  columns(): List {
+  columns(): GrowingArray {
     return this.list(9);
   }
 
   /** Bytes that are put together: of a snapshot, or a text. */
-  bytes(): List {
+  bytes(): GrowingArray {
     return this.list(10);
   }
 

@@ -6,7 +6,7 @@
 import { DISCOUNT, Draw, draw_bytes, draw_init, draw_narrow, LENGTH, RETURN, WEIGHT } from "../draw/draw";
 import { BOOTSTRAP, gather, OUTPUT_BYTES, Output } from "../draw/gather";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
-import { draw_rows, OF_ITEMS } from "../draw/rows";
+import { draw_rows, OF_ITEMS } from "../draw/row-matrix";
 import { SIZED, table_close_draw, table_loose, table_peek, table_sample } from "../draw/sample";
 import { draw_weights } from "../draw/weights";
 import { E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";

@@ -5,12 +5,12 @@
  *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
  */
 import { E_OUT_OF_MEMORY } from "../memory/error";
-import { record_free_rows, record_pool, record_row_bytes, record_rows } from "../record/row";
-import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../record/section";
-import { record_slot_bytes, record_slots } from "../record/slot";
-import { record_stream } from "../record/stream";
-import { record_table, record_table_bytes } from "../record/table";
-import { putHead, putWriters } from "./head";
+import { record_free_rows, record_pool, record_row_bytes, record_rows } from "../persistence/row";
+import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../persistence/section";
+import { record_slot_bytes, record_slots } from "../persistence/slot";
+import { record_stream } from "../persistence/stream";
+import { record_table, record_table_bytes } from "../persistence/table";
+import { putHead, putWriters } from "./snapshot-head";
 import { poolCount, poolOf } from "./pools";
 import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, WORK } from "./root";
@@ -104,7 +104,7 @@ function step(root: Root, s: Saving): bool {
       return begin(root, s);
     case OF_HEAD:
     case OF_WRITERS:
-      return told(root, s);
+      return putSection(root, s);
     case OF_ROWS:
     case OF_FREE:
     case OF_SLOTS:
@@ -129,7 +129,7 @@ function begin(root: Root, s: Saving): bool {
 }
 
 /** HEAD or WRITERS: a value, with room for the section's head before it. */
-function told(root: Root, s: Saving): bool {
+function putSection(root: Root, s: Saving): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
   const isHead = s.stage == OF_HEAD;

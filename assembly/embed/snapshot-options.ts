@@ -11,15 +11,15 @@ import { kindHas, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds
 import { MAX_LENGTH } from "../tables/slots";
 import { MAX_WHOLE } from "./decimal";
 import { dtypeNamed, endField, FIELD_BYTES, Field, MAX_DEPTH, MAX_STACK, MAX_VALUE_BYTES } from "./field";
-import { STATE_VERSION } from "./head";
+import { STATE_VERSION } from "./snapshot-head";
 import { loadLimiter } from "./limiter-options";
-import { List } from "./list";
+import { GrowingArray } from "./growing-array";
 import { noRoom, notUtf8, Refusal } from "./refusal";
-import { ROLES, roleNamed, setRole } from "./roles";
+import { ROLES, roleNamed, setRole } from "./transition-roles";
 import { Root } from "./root";
 import { beginTable, endTable, kindNamed, MAX_ITEMS, nameTable, TableOptions, tableAt } from "./table-options";
 import { ARRAY, find, NOT_UTF8, NUMBER, OBJECT, Put, Tags, TEXT, TRUE } from "./tags";
-import { Word, Words } from "./words";
+import { Word, TextReader } from "./text-reader";
 import { autoresetNamed, beginRule, beginWriter, endRule, MAX_LANES, nameWriter } from "./writer-options";
 
 /** PART, 8 bytes, of the path to a node of the spec: │ name u32 │ bytes u32 │; of a list no name, and its number. */
@@ -62,14 +62,14 @@ function contradicts(): i32 {
 }
 
 /** Names what is refused as the snapshot's. */
-function source(): Words {
-  const words = Words.of(0, 0);
+function source(): TextReader {
+  const words = TextReader.of(0, 0);
   words.saved = 1;
   return words;
 }
 
 /** Reads a name. */
-function name(tags: Tags): Words {
+function name(tags: Tags): TextReader {
   const words = source();
   tags.name();
   words.word = tags.word;
@@ -214,7 +214,7 @@ function readLeaf(put: Put, tags: Tags, depth: u32): i32 {
   return 0;
 }
 
-function addDim(dims: List, field: Field, size: u32): bool {
+function addDim(dims: GrowingArray, field: Field, size: u32): bool {
   const dim = dims.push(4);
   if (dim == 0) return false;
   store<u32>(dim, size);

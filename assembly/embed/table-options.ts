@@ -23,7 +23,7 @@ import { beginLimiter, NO_OPTION, readLimiter } from "./limiter-options";
 import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
 import { isText } from "./utf8";
-import { sameWord, Words } from "./words";
+import { sameWord, TextReader } from "./text-reader";
 
 /** Items of a table, as in src/base/limits.ts. */
 export const MAX_ITEMS: f64 = 0x3ffffff;
@@ -84,7 +84,7 @@ if (offsetof<TableOptions>() != LIMITER_AT || LIMITER_AT + offsetof<LimiterOptio
   ERROR("TABLE_OPTIONS: LIMITER_OPTIONS at byte 56");
 
 /** table NAME size N … */
-export function readTable(words: Words): i32 {
+export function readTable(words: TextReader): i32 {
   const options = beginTable(words);
   if (options === null) return Refusal.last();
   let code = words.want("the name of the table");
@@ -98,7 +98,7 @@ export function readTable(words: Words): i32 {
 }
 
 /** Names a table by the word that was read. 0, or INVALID. */
-export function nameTable(words: Words, options: TableOptions): i32 {
+export function nameTable(words: TextReader, options: TableOptions): i32 {
   const tables = Root.the().tables();
   options.name = words.word;
   options.bytes = words.bytes;
@@ -112,7 +112,7 @@ export function nameTable(words: Words, options: TableOptions): i32 {
 }
 
 /** One more table, with the defaults; null, with a refusal, where there are too many. */
-export function beginTable(words: Words): TableOptions | null {
+export function beginTable(words: TextReader): TableOptions | null {
   const at = words.entry(Root.the().tables(), TABLE_OPTIONS_BYTES, "tables");
   if (at == 0) return null;
   const options = changetype<TableOptions>(at);
@@ -127,7 +127,7 @@ export function beginTable(words: Words): TableOptions | null {
 }
 
 /** What all options of a table together must say. 0, or INVALID. */
-export function endTable(words: Words, options: TableOptions): i32 {
+export function endTable(words: TextReader, options: TableOptions): i32 {
   if (options.maxSize == 0) return words.here(INVALID).put("the table ").word(options.name, options.bytes).put(" must have a size: size 100000").code;
   const limiter = options.limiter();
   if (limiter.minDiff <= limiter.maxDiff) return 0;
@@ -135,13 +135,13 @@ export function endTable(words: Words, options: TableOptions): i32 {
 }
 
 /** The table of a name that a rule or a view says, by its index; or NOT_FOUND. */
-export function tableNamed(words: Words): i32 {
+export function tableNamed(words: TextReader): i32 {
   const code = words.want("the name of a table");
   return code == 0 ? tableAt(words) : code;
 }
 
 /** The same of a name that was read. */
-export function tableAt(words: Words): i32 {
+export function tableAt(words: TextReader): i32 {
   const tables = Root.the().tables();
   for (let i: u32 = 0; i < tables.count; i++) if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, words.word, words.bytes)) return i;
   const refusal = words.here(NOT_FOUND).put("the table must be one of the lines before: ");
@@ -182,7 +182,7 @@ export function makeTables(): i32 {
 }
 
 /** One option, whose name was read. 0, or INVALID. */
-function readOption(words: Words, options: TableOptions): i32 {
+function readOption(words: TextReader, options: TableOptions): i32 {
   let code = 0;
   if (words.is("size")) {
     code = words.integer("size", 1, MAX_ITEMS);
@@ -212,7 +212,7 @@ function readOption(words: Words, options: TableOptions): i32 {
 }
 
 /** KIND · KIND EXPONENT · KINDWithMin EXPONENT: the number of a selector; the exponent is in `value`. */
-function readSelector(words: Words): i32 {
+function readSelector(words: TextReader): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;
   const kind = words.broken == 0 ? kindNamed(words.word, words.bytes) : 0;
@@ -235,7 +235,7 @@ export function kindNamed(word: u32, bytes: u32): u32 {
 }
 
 /** Refuses a word that names no kind: those without an exponent come first. */
-function noKind(words: Words): i32 {
+function noKind(words: TextReader): i32 {
   const refusal = words.here(INVALID).put("the word must be a selector: ");
   for (let kind = FIFO; kind <= LAST_KIND; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(kindName(kind));
   for (let kind = FIFO; kind <= LAST_KIND; kind++) {

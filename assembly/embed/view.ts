@@ -4,7 +4,7 @@
  * VIEW, 88 bytes:
  *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS · index of its table
  *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED
- *   16 │ among u32   │ from u32     │  0: all items · which part of a longer item (draw/rows.ts)
+ *   16 │ among u32   │ from u32     │  0: all items · which part of a longer item (draw/row-matrix.ts)
  *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else what divides them, + 1
  *   32 │ gamma f64                  │
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
@@ -14,13 +14,13 @@
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
  *   80 │ terminated u32 │ … u32     │
  */
-import { CROSS, FROM_ANY, FROM_END } from "../draw/rows";
+import { CROSS, FROM_ANY, FROM_END } from "../draw/row-matrix";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { MAX_LENGTH } from "../tables/slots";
 import { INVALID, NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { TableOptions, tableNamed } from "./table-options";
-import { Word, Words } from "./words";
+import { Word, TextReader } from "./text-reader";
 
 export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
@@ -62,7 +62,7 @@ const VIEW_BYTES: u32 = 88;
 if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 88 bytes");
 
 /** view TABLE items … · view TABLE transitions … */
-export function readView(words: Words): i32 {
+export function readView(words: TextReader): i32 {
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
   if (at == 0) return Refusal.last();
   const view = changetype<View>(at);
@@ -85,7 +85,7 @@ export function readView(words: Words): i32 {
 }
 
 /** One option, whose name was read. 0, or INVALID. */
-function readDraw(words: Words, view: View): i32 {
+function readDraw(words: TextReader, view: View): i32 {
   let code = 0;
   if (words.is("distinct")) view.flags |= DISTINCT;
   else if (words.is("stratified")) view.flags |= STRATIFIED;
@@ -100,7 +100,7 @@ function readDraw(words: Words, view: View): i32 {
   return code;
 }
 
-function readItems(words: Words, view: View): i32 {
+function readItems(words: TextReader, view: View): i32 {
   if (words.is("cross")) view.from |= CROSS;
   else if (words.is("cut")) view.from &= ~CROSS;
   else if (words.is("mask")) view.mask = 1;
@@ -119,7 +119,7 @@ function readItems(words: Words, view: View): i32 {
   return 0;
 }
 
-function readTransitions(words: Words, view: View): i32 {
+function readTransitions(words: TextReader, view: View): i32 {
   if (words.is("f64")) view.double = 1;
   else if (words.is("n")) {
     const code = words.integer("n", 1, MAX_LENGTH);

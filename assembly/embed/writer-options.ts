@@ -20,10 +20,10 @@ import { writer_close } from "../writer/ends";
 import { LARGEST, TAILS } from "../writer/rule";
 import { Writer, writer_bytes, writer_init, writer_rule } from "../writer/writer";
 import { INVALID, NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
-import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./roles";
+import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./transition-roles";
 import { Root } from "./root";
 import { TableOptions, tableNamed } from "./table-options";
-import { sameWord, Words } from "./words";
+import { sameWord, TextReader } from "./text-reader";
 
 const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
@@ -46,7 +46,7 @@ export class WriterOptions {
   name: u32;
   nameBytes: u32;
   saved: u32;
-  asked: u32;
+  isRequested: u32;
 
   @inline
   static of(i: u32): WriterOptions {
@@ -85,7 +85,7 @@ const ITEM_RULE_BYTES: u32 = 32;
 if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 32 bytes");
 
 /** One more writer, with the defaults; null, with a refusal, where there are too many. */
-export function beginWriter(words: Words): WriterOptions | null {
+export function beginWriter(words: TextReader): WriterOptions | null {
   const at = words.entry(Root.the().writers(), WRITER_OPTIONS_BYTES, "writers");
   if (at == 0) return null;
   const options = changetype<WriterOptions>(at);
@@ -95,7 +95,7 @@ export function beginWriter(words: Words): WriterOptions | null {
 }
 
 /** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
-export function readWriter(words: Words): i32 {
+export function readWriter(words: TextReader): i32 {
   const options = beginWriter(words);
   if (options === null) return Refusal.last();
   while (words.next()) {
@@ -124,12 +124,12 @@ export function readWriter(words: Words): i32 {
 }
 
 /** The word behind autoreset as a number; 0: none. */
-export function autoresetNamed(words: Words): u32 {
+export function autoresetNamed(words: TextReader): u32 {
   return words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
 }
 
 /** The name of a writer: its own, or that of a writer of the snapshot, which the line then asks for. 0, or INVALID. */
-export function nameWriter(words: Words, options: WriterOptions): i32 {
+export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   options.name = words.word;
   options.nameBytes = words.bytes;
   if (options.nameBytes == 0) return words.refused("the name of a writer", "not empty");
@@ -137,16 +137,16 @@ export function nameWriter(words: Words, options: WriterOptions): i32 {
   for (let i: u32 = 0; i + 1 < writers.count; i++) {
     const other = WriterOptions.of(i);
     if (!sameWord(other.name, other.nameBytes, options.name, options.nameBytes)) continue;
-    if (other.saved == options.saved || other.asked != 0)
+    if (other.saved == options.saved || other.isRequested != 0)
       return words.here(INVALID).put("a writer must have a name of its own, got ").word(options.name, options.nameBytes).code;
-    other.asked = 1;
-    options.asked = i + 1;
+    other.isRequested = 1;
+    options.isRequested = i + 1;
   }
   return 0;
 }
 
 /** rule TABLE length N … · rule TABLE nStep N … : of the writer whose line came last. */
-export function readRule(words: Words): i32 {
+export function readRule(words: TextReader): i32 {
   if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
   const rule = beginRule(words);
   if (rule === null) return Refusal.last();
@@ -183,7 +183,7 @@ export function readRule(words: Words): i32 {
 }
 
 /** One more rule, with the defaults; null, with a refusal, where there are too many. */
-export function beginRule(words: Words): ItemRule | null {
+export function beginRule(words: TextReader): ItemRule | null {
   const at = words.entry(Root.the().rules(), ITEM_RULE_BYTES, "rules");
   if (at == 0) return null;
   const rule = changetype<ItemRule>(at);
@@ -194,7 +194,7 @@ export function beginRule(words: Words): ItemRule | null {
 }
 
 /** What all words of a rule together must say: of the writer that came last. `priority`, `stride`: whether they were set. 0, or INVALID. */
-export function endRule(words: Words, rule: ItemRule, priority: bool, stride: bool): i32 {
+export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0))
     return words.here(INVALID).put("a rule must have length (windows of so many steps) or nStep (transitions), one of both").code;
@@ -238,11 +238,11 @@ function joinNames(): i32 {
   const writers = Root.the().writers();
   for (let i: u32 = 0; i < writers.count; ) {
     const options = WriterOptions.of(i);
-    if (options.saved != 0 || options.asked == 0) {
+    if (options.saved != 0 || options.isRequested == 0) {
       i++;
       continue;
     }
-    const code = mustMatch(options, WriterOptions.of(options.asked - 1));
+    const code = mustMatch(options, WriterOptions.of(options.isRequested - 1));
     if (code != 0) return code;
     writers.remove(i);
   }

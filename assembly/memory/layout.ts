@@ -34,7 +34,7 @@ export class Header {
   free: u32;
   tracking: u32;
   changes: u32;
-  near: u32;
+  prefetched: u32;
 }
 if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 

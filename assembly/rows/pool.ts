@@ -60,7 +60,7 @@ export class Pool {
 
   /** Whether there are leaves that are not in the row. */
   @inline
-  apart(): bool {
+  hasSeparateLeaves(): bool {
     return (this.traits & APART) != 0;
   }
 
@@ -271,22 +271,22 @@ export function pool_open(pool: usize): void {
 /** Bytes of the blocks that so many rows take, of which each has `each` bytes together with its HEAD. */
 export function pool_room(each: u32, rows: u32): f64 {
   const block = rowsOf(each);
-  return Math.ceil(<f64>rows / <f64>block) * <f64>taken(block, each);
+  return Math.ceil(<f64>rows / <f64>block) * <f64>blockBytes(block, each);
 }
 
 /** Rows of a block: as many as fit, or one fewer where the block's place would take a granule of its own. */
 function rowsOf(each: u32): u32 {
-  const rows = min(max((BLOCK_BYTES - beside()) / (each + changeBytes()), 1), PLACE + 1);
-  return taken(rows - 1, each) * rows < taken(rows, each) * (rows - 1) ? rows - 1 : rows;
+  const rows = min(max((BLOCK_BYTES - overhead()) / (each + changeBytes()), 1), PLACE + 1);
+  return blockBytes(rows - 1, each) * rows < blockBytes(rows, each) * (rows - 1) ? rows - 1 : rows;
 }
 
 /** Bytes of granules that a block of so many rows takes. */
-function taken(rows: u32, each: u32): u32 {
-  return (rows * (each + changeBytes()) + beside() + GRANULE - 1) & ~(GRANULE - 1);
+function blockBytes(rows: u32, each: u32): u32 {
+  return (rows * (each + changeBytes()) + overhead() + GRANULE - 1) & ~(GRANULE - 1);
 }
 
 /** What a block has beside its rows: its place, and what aligns their bytes and their CHANGEs. */
-function beside(): u32 {
+function overhead(): u32 {
   return tracking() ? 28 : 20;
 }
 

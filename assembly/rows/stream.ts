@@ -102,7 +102,7 @@ export class Stream {
 
   /** What a row has beside its bytes. */
   private complete(p: Pool, row: u32, staged: usize): void {
-    for (let i: u32 = 0; p.apart() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
+    for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
     this.notePush(p, row);
   }
 
@@ -117,7 +117,7 @@ export class Stream {
     // Frames are shared with the step before, as if this one came only now.
     if (recent.count > 1) this.last = recent.get(recent.count - 2);
     if (staged != 0) Bytes.copy(p.bytes(row), staged, p.rowBytes);
-    for (let i: u32 = 0; i < p.leaves && (p.apart() || staged == 0); i++) {
+    for (let i: u32 = 0; i < p.leaves && (p.hasSeparateLeaves() || staged == 0); i++) {
       const leaf = p.leaf(i);
       const value = staged != 0 ? staged + <usize>leaf.staged : <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.valueBytes());
       if (leaf.kind != NARROW) placeLeaf(this, p, row, i, value);

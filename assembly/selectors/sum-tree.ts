@@ -16,7 +16,7 @@
  * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
-import { Near } from "../memory/near";
+import { Prefetch } from "../memory/prefetch";
 import { power } from "../memory/power";
 import { random_below, random_f64 } from "../memory/random";
 import { Items } from "./items";
@@ -65,7 +65,7 @@ export class SumTree {
 
   @inline
   total(): f64 {
-    if (this.stale != 0) this.settle();
+    if (this.stale != 0) this.recompute();
     return load<f64>(this.sums(this.depth));
   }
 
@@ -111,41 +111,41 @@ export class SumTree {
 
   /** The least weight above 0, 0 where there is none; only with a minimum. */
   minWeight(): f64 {
-    if (this.stale != 0) this.settle();
+    if (this.stale != 0) this.recompute();
     return load<f64>(this.mins(this.depth));
   }
 
   /** O(log n), and O(1) next to leaves that are stale: sets one leaf. */
   set(slot: u32, weight: f64): void {
     store<f64>(this.leaf(slot), weight);
-    this.spoil(slot, slot);
+    this.invalidate(slot, slot);
   }
 
   /** O(n + log slots): sets the leaves of n neighbours by the priorities in their items. */
   setMany(slot: u32, n: u32, items: usize): void {
     for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(Items.priority(items, slot + i)));
-    this.spoil(slot, slot + n - 1);
+    this.invalidate(slot, slot + n - 1);
   }
 
   /** Notes that these leaves were set: together with those that are stale, if that leaves no gap and makes not too many. */
   @inline
-  private spoil(first: u32, last: u32): void {
+  private invalidate(first: u32, last: u32): void {
     const stale = this.stale;
     if (stale != 0 && first - stale <= this.last + 1 - stale && last - stale < MOST_STALE) {
       if (last > this.last) this.last = last;
       return;
     }
-    if (stale != 0) this.settle();
+    if (stale != 0) this.recompute();
     this.stale = first;
     this.last = last;
   }
 
   /** O(stale + log slots): renews what stands above stale leaves. */
-  private settle(): void {
+  private recompute(): void {
     let first = this.stale;
     let last = this.last;
     this.stale = 0;
-    if (first == last) return this.settleOne(first);
+    if (first == last) return this.recomputeOne(first);
     for (let level: u32 = 1; level <= this.depth; level++) {
       first >>= 2;
       last >>= 2;
@@ -154,7 +154,7 @@ export class SumTree {
   }
 
   /** The same above one leaf. By single loads: one of two numbers has to wait until the one that was just stored is in the cache. */
-  private settleOne(slot: u32): void {
+  private recomputeOne(slot: u32): void {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
       store<f64>(this.sums(level) + ((<usize>slot) << 3), SumTree.sumSingly(this.sums(level - 1) + ((<usize>slot) << 5)));
@@ -223,7 +223,7 @@ export class SumTree {
     }
     for (let level = this.depth; level > 0; level--) {
       const below = this.sums(level - 1);
-      if (level <= COLD) Near.touch(out, out + ((<usize>n) << 2), below, <u32>FAMILY);
+      if (level <= COLD) Prefetch.touch(out, out + ((<usize>n) << 2), below, <u32>FAMILY);
       for (let i: usize = 0; i < <usize>n; i++) {
         const node = load<u32>(out + (i << 2));
         const r = load<f64>(rests + (i << 3));
@@ -281,9 +281,9 @@ export class SumTree {
     let rounds: u32 = 0;
     while (count < n && !this.exhausted(floor)) {
       const fresh = count;
-      const asked = n - count;
-      this.drawMany(random, asked, false, drawn, rests);
-      for (let i: u32 = 0; i < asked; i++) {
+      const missing = n - count;
+      this.drawMany(random, missing, false, drawn, rests);
+      for (let i: u32 = 0; i < missing; i++) {
         const slot = load<u32>(drawn + ((<usize>i) << 2));
         const weight = load<f64>(this.leaf(slot));
         if (weight == 0) continue;
@@ -341,7 +341,7 @@ export class SumTree {
 
   /** 0, or the number of the broken invariant. */
   check(slots: u32): i32 {
-    if (this.stale != 0) this.settle();
+    if (this.stale != 0) this.recompute();
     for (let slot: u32 = 0; slot <= (slots | 3); slot++) {
       const weight = load<f64>(this.leaf(slot));
       if (!(weight == 0 || weight == FAINT || (weight >= MIN && weight <= MAX))) return 1;

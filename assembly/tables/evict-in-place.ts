@@ -47,7 +47,7 @@ export class EvictInPlace {
     t.seesPriority(priority);
     if (t.slots().extras != 0) setExtras(t, slot, layout);
     t.remover().order().renew();
-    if (t.apart()) t.sampler().replace(slot, priority);
+    if (t.hasSeparateRemover()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
 
@@ -120,7 +120,7 @@ function setExtras(t: Table, slot: u32, layout: u32): void {
   t.setStamp(slot);
   if (!tracking()) return;
   slots.track(slot);
-  if (t.apart()) slots.track(t.sampler().touched(slot, 0));
+  if (t.hasSeparateRemover()) slots.track(t.sampler().touched(slot, 0));
 }
 
 /** The same of n neighbours, of a table without stamps. */

@@ -33,12 +33,12 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     }
     t.setPriority(slot, priority);
     t.sampler().updated(slot);
-    if (t.apart()) t.remover().updated(slot);
+    if (t.hasSeparateRemover()) t.remover().updated(slot);
     store<u32>(slots + ((<usize>live) << 2), slot);
     live += 1;
   }
   t.sampler().updatedMany(slots, live, t.slots().items, nodes);
-  if (t.apart()) t.remover().updatedMany(slots, live, t.slots().items, nodes);
+  if (t.hasSeparateRemover()) t.remover().updatedMany(slots, live, t.slots().items, nodes);
   return found;
 }
 

@@ -107,7 +107,7 @@ export class Table {
 
   /** Whether the remover keeps a structure of its own. */
   @inline
-  apart(): bool {
+  hasSeparateRemover(): bool {
     return this.remover().handle != this.sampler().handle;
   }
 
@@ -313,7 +313,7 @@ export function removeItem(t: Table, slot: u32): void {
     t.trackLeave(slot);
   }
   t.sampler().remove(slot);
-  if (t.apart()) t.remover().remove(slot);
+  if (t.hasSeparateRemover()) t.remover().remove(slot);
   t.count -= 1;
   if (t.count == 0 && t.pending == 0) {
     t.layout = 0;
@@ -381,7 +381,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
     t.trackJoin();
   }
   t.sampler().insert(slot, priority);
-  if (t.apart()) t.remover().insert(slot, priority);
+  if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
   while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
 }
 

@@ -82,7 +82,7 @@ function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
 
 /** From row r on, how many belong to one lane and one episode. */
 function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u32): u32 {
-  if (w.lanes != 1 || pool.apart() || s.awaits != ONE_MORE) return 1;
+  if (w.lanes != 1 || pool.hasSeparateLeaves() || s.awaits != ONE_MORE) return 1;
   if (ends == 0) return end - r;
   let count: u32 = 1;
   while (r + count < end && endOf(ends, r + count - 1) == GOES_ON) count++;
@@ -90,7 +90,7 @@ function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u
 }
 
 /** The priorities that the block brings for rule k; 0 for none. */
-function given(pool: Pool, columns: usize, k: u32): usize {
+function prioritiesOf(pool: Pool, columns: usize, k: u32): usize {
   return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
 }
 
@@ -101,11 +101,11 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   pushRow(s, pool, row);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    const priorities = given(pool, columns, k);
+    const priorities = prioritiesOf(pool, columns, k);
     let priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
     if (how == LINK_FINAL) waiting += makeLast(w, s, rule, priority);
     else {
-      if (rule.tails()) priority = due(w, s, rule, priorities == 0 ? 0 : priorities + ((<usize>r) << 3));
+      if (rule.tails()) priority = duePriority(w, s, rule, priorities == 0 ? 0 : priorities + ((<usize>r) << 3));
       if (w.spans(rule) ? rule.reaches(s, 0) : rule.makes(s.episodeStep))
         waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
     }
@@ -119,7 +119,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
 }
 
 /** The priority of the transition that the newest step may complete; that which comes with the step, where there is one, is for the transition that it begins. */
-function due(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
+function duePriority(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
   const step = s.episodeStep;
   const priority = step < rule.length ? 0 : Dues.take(w, s, rule, step + 1 - rule.length);
   if (comes != 0) Dues.put(w, s, rule, step, load<f64>(comes));
@@ -147,7 +147,7 @@ function pushFinal(s: Stream, pool: Pool, finals: usize, f: u32): void {
 
 /** Leaves of the r-th row of a block that are not in the row. */
 function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): void {
-  for (let i: u32 = 0; pool.apart() && i < pool.leaves; i++) {
+  for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
     placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
   }
 }
@@ -155,7 +155,7 @@ function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): vo
 /** Frames that are zeros have the number 0. */
 function zeroRow(pool: Pool, row: u32): void {
   memory.fill(pool.bytes(row), 0, pool.rowBytes);
-  for (let i: u32 = 0; pool.apart() && i < pool.leaves; i++) {
+  for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
     const leaf = pool.leaf(i);
     if (leaf.kind != SHARED) memory.fill(pool.value(row, leaf), 0, leaf.bytes);
   }
@@ -181,7 +181,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) holdEnds(row, count, w.rule(k).length);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    let priorities = given(pool, columns, k);
+    let priorities = prioritiesOf(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
     if (priorities != 0 && rule.tails()) {
       for (let i = count - min(rule.length - 1, count); i < count; i++)
@@ -236,7 +236,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
   }
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    const priorities = given(pool, columns, k);
+    const priorities = prioritiesOf(pool, columns, k);
     for (let r: u32 = 0; priorities != 0 && r < rows; r++) {
       const priority = load<f64>(priorities + ((<usize>r) << 3));
       if (!rule.to().takes(priority)) return fail(E_PRIORITY, r, priority);
@@ -247,7 +247,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
   }
   if (!reserveRows(pool, rows + finals)) return E_OUT_OF_MEMORY;
   for (let k: u32 = 0; k < w.rules; k++) {
-    if (w.rule(k).tails() && given(pool, columns, k) != 0 && !Dues.open(w, w.rule(k))) return E_OUT_OF_MEMORY;
+    if (w.rule(k).tails() && prioritiesOf(pool, columns, k) != 0 && !Dues.open(w, w.rule(k))) return E_OUT_OF_MEMORY;
   }
   return 0;
 }

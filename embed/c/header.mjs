@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { root } from "../../build/step.mjs";
 
 const PAGE = "assembly/embed.ts";
-const RECORDS = "assembly/embed/told.ts";
+const RECORDS = "assembly/embed/describe.ts";
 const TABLES = "docs/embedding.md";
 /** Lines of a comment are no longer. */
 const WIDTH = 100;

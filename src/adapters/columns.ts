@@ -5,34 +5,34 @@ import { type ColumnLike, isColumn } from "../schema/column.ts";
 import { type AnyArray, dtypeOf } from "../schema/dtype.ts";
 
 /** A batch, or a nest of columns, with a `T` in place of each array of numbers. Text, keys, counts and methods are left out. */
-export type Handed<V, T> = unknown extends V
+export type MappedBatch<V, T> = unknown extends V
   ? unknown
   : V extends ColumnLike<"string">
     ? never
     : V extends ColumnLike | ArrayBufferView
       ? T
       : V extends readonly unknown[]
-        ? { [I in keyof V]: Handed<V[I], T> }
+        ? { [I in keyof V]: MappedBatch<V[I], T> }
         : V extends string | number | bigint | boolean | symbol | null | undefined | ((...args: never[]) => unknown)
           ? never
-          : { [K in keyof V as IsLeftOut<K, V[K], T> extends true ? never : K]: Handed<V[K], T> };
+          : { [K in keyof V as IsOmitted<K, V[K], T> extends true ? never : K]: MappedBatch<V[K], T> };
 
-type IsLeftOut<K, V, T> = K extends symbol ? true : [K, V] extends ["keys", Float64Array] ? true : IsEmpty<Handed<V, T>>;
+type IsOmitted<K, V, T> = K extends symbol ? true : [K, V] extends ["keys", Float64Array] ? true : IsEmpty<MappedBatch<V, T>>;
 
 type IsEmpty<H> = unknown extends H ? false : [H] extends [never] ? true : [keyof H] extends [never] ? true : false;
 
 type Node = { readonly [name: string]: unknown };
 
 /** The batch with `hand(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
-export function handed<B extends object, T>(batch: B, hand: (data: AnyArray, shape: number[], path: string) => T): Handed<B, T> {
+export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArray, shape: number[], path: string) => T): MappedBatch<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
   // Columns may have these names as well.
   const { count, lengths } = batch as { readonly count?: unknown; readonly lengths?: unknown };
 
   function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {
     return typeof count !== "number" || rows <= count
-      ? hand(data, [rows, ...rest], path)
-      : hand(data.subarray(0, (data.length / rows) * count), [count, ...rest], path);
+      ? convert(data, [rows, ...rest], path)
+      : convert(data.subarray(0, (data.length / rows) * count), [count, ...rest], path);
   }
 
   function part(value: unknown, keys: readonly string[]): unknown {
@@ -45,13 +45,13 @@ export function handed<B extends object, T>(batch: B, hand: (data: AnyArray, sha
       return array(data, path === "mask" && ArrayBuffer.isView(lengths) ? [items(lengths), data.length / items(lengths)] : [data.length], path);
     }
     if (typeof value !== "object" || value === null) return undefined;
-    if (Array.isArray(value)) return value.map((each, i) => part(each, [...keys, `${i}`]));
+    if (Array.isArray(value)) return value.map((element, i) => part(element, [...keys, `${i}`]));
     const parts = namesOf(value).map((key) => [key, part((value as Node)[key], [...keys, key])] as const);
-    const given = parts.filter(([, each]) => each !== undefined);
-    return given.length === 0 ? undefined : Object.fromEntries(given);
+    const present = parts.filter(([, result]) => result !== undefined);
+    return present.length === 0 ? undefined : Object.fromEntries(present);
   }
 
-  return (part(batch, []) ?? {}) as Handed<B, T>;
+  return (part(batch, []) ?? {}) as MappedBatch<B, T>;
 }
 
 /** The names of a batch's parts, which are getters, or of any fields. */
@@ -65,11 +65,11 @@ const items = (lengths: unknown) => (lengths as Uint32Array).length;
 
 /** Integers in 32 bits. @throws RangeError for one that does not fit */
 export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
-  const fitting = new Int32Array(data.length);
+  const result = new Int32Array(data.length);
   for (let i = 0; i < data.length; i++) {
     const value = Number(data[i]);
-    fitting[i] = value;
-    if (fitting[i] !== value) throw mustBe(RangeError, `${path}[${i}]`, "from -2^31 to 2^31 - 1, the integers that a tensor can have", data[i]);
+    result[i] = value;
+    if (result[i] !== value) throw mustBe(RangeError, `${path}[${i}]`, "from -2^31 to 2^31 - 1, the integers that a tensor can have", data[i]);
   }
-  return fitting;
+  return result;
 }

@@ -2,7 +2,7 @@
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";
-import { type Handed, handed, int32 } from "./columns.ts";
+import { int32, type MappedBatch, mapArrays } from "./columns.ts";
 
 /** What is needed of `@jax-js/jax`: its `numpy`. */
 export interface Numpy<T> {
@@ -10,7 +10,7 @@ export interface Numpy<T> {
 }
 
 /** The nest of a batch with jax-js' arrays in place of columns: a tree for `jit`, `grad`, `tree.ref` … */
-export type Arrays<B, T> = Handed<B, T>;
+export type Arrays<B, T> = MappedBatch<B, T>;
 
 /**
  * Copies a batch into arrays of jax-js: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
@@ -23,16 +23,16 @@ export type Arrays<B, T> = Handed<B, T>;
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
   if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'that of jax-js (import { numpy } from "@jax-js/jax")', numpy);
-  const made: T[] = [];
+  const copies: T[] = [];
   try {
-    return handed(batch, (data, shape, path) => {
+    return mapArrays(batch, (data, shape, path) => {
       // jax-js makes no array of an empty typed array.
       const array = numpy.array(data.length === 0 ? [] : valuesOf(data, path), { shape });
-      made.push(array);
+      copies.push(array);
       return array;
     });
   } catch (error) {
-    for (const array of made) array.dispose();
+    for (const array of copies) array.dispose();
     throw error;
   }
 }

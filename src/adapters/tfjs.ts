@@ -2,7 +2,7 @@
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";
-import { type Handed, handed, int32 } from "./columns.ts";
+import { int32, type MappedBatch, mapArrays } from "./columns.ts";
 
 /** What is needed of `@tensorflow/tfjs`, `@tensorflow/tfjs-core`, `@tensorflow/tfjs-node` …: `import * as tf`. */
 export interface TensorFlow<T> {
@@ -10,7 +10,7 @@ export interface TensorFlow<T> {
 }
 
 /** The nest of a batch with tensors in place of columns. */
-export type Tensors<B, T> = Handed<B, T> & { [Symbol.dispose](): void };
+export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
  * Copies a batch into tensors: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
@@ -22,15 +22,15 @@ export type Tensors<B, T> = Handed<B, T> & { [Symbol.dispose](): void };
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
   if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);
-  const made: T[] = [];
+  const copies: T[] = [];
   const dispose = () => {
-    for (const tensor of made) tensor.dispose();
+    for (const tensor of copies) tensor.dispose();
   };
   try {
-    const nest = handed(batch, (data, shape, path) => {
+    const nest = mapArrays(batch, (data, shape, path) => {
       const values = valuesOf(data, path);
       const tensor = tf.tensor(values, shape, values instanceof Float32Array ? "float32" : "int32");
-      made.push(tensor);
+      copies.push(tensor);
       return tensor;
     });
     // Not enumerable: whatever goes over the nest finds tensors alone. A runtime without `using` has no such symbol.

@@ -234,13 +234,13 @@ export const DRAW_BYTES = 80;
 /** OUTPUT (assembly/draw/gather.ts): its bytes; by number: the address of its steps, and from one list to the next. */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
-export const OUTPUT_EACH = 3;
+export const OUTPUT_STRIDE = 3;
 /** RUN, likewise. */
 export const RUN_BYTES = 16;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
 
-/** What the entries of a draw are runs of, and where these begin (assembly/draw/rows.ts). */
+/** What the entries of a draw are runs of, and where these begin (assembly/draw/row-matrix.ts). */
 export const OF_ITEMS = 0;
 export const OF_STREAMS = 1;
 export const OF_ROWS = 2;
@@ -263,9 +263,9 @@ export const SIZED = 16;
 export const AHEAD = 32;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
-export const OWN = 1;
+export const OWN_NEXT = 1;
 export const ENDS_BEHIND = 2;
-export const NONE = 0xffff;
+export const NO_LEAF = 0xffff;
 
 /** Flags of priority_of_errors: which bounds there are (assembly/draw/weights.ts). */
 export const LOWER = 1;
@@ -287,12 +287,12 @@ export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
 
-/** What weighs a stream of a set (assembly/draw/streams.ts). */
+/** What weighs a stream of a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;
-export const ALIKE = 1;
+export const UNIFORM = 1;
 export const BY_STEPS = 2;
 
-/** What `table_about` tells of a slot (assembly/tables/room.ts). */
+/** What `table_about` tells of a slot (assembly/tables/growing-table.ts). */
 export const ABOUT_PRIORITY = 0;
 export const ABOUT_KEY = 1;
 export const ABOUT_LENGTH = 2;

@@ -1,6 +1,6 @@
 /** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
-import { atCaller } from "./caller.ts";
-import { kindOf, typedLength } from "./typed.ts";
+import { trimStack } from "./stack-trace.ts";
+import { kindOf, typedLength } from "./typed-arrays.ts";
 
 export type ReplayErrorCode =
   | "CLOSED"
@@ -28,10 +28,10 @@ export class ReplayError extends Error {
   declare readonly batch?: any;
 
   constructor(code: ReplayErrorCode, message: string) {
-    super(visible(message));
+    super(escapeControls(message));
     this.name = "ReplayError";
     this.code = code;
-    atCaller(this);
+    trimStack(this);
   }
 }
 
@@ -46,11 +46,11 @@ export function codeOf(error: unknown): unknown {
 }
 
 /** What steers a terminal, or turns text around in it: a name in a file may have it. Ends of lines and tabs are messages' own. */
-const STEERING = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
+const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** A text as consoles may show it: what would steer them is escaped as JSON does it. */
-export function visible(text: string): string {
-  return text.replace(STEERING, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
+export function escapeControls(text: string): string {
+  return text.replace(CONTROLS, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
 /** A value as messages show it: short, with strings in quotes. */
@@ -73,7 +73,7 @@ function keysOf(value: object): string {
 /** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
   const message = `${subject} must be ${rule}, got ${show(value)}`;
-  return typeof kind === "string" ? new ReplayError(kind, message) : atCaller(new kind(visible(message)));
+  return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
 }
 
 type ErrorKind = typeof TypeError | typeof RangeError;
@@ -105,18 +105,18 @@ export function flag(subject: string, value: unknown): number {
 }
 
 /** The rule that a value is one of the given words. */
-export function oneFrom(words: readonly string[]): string {
+export function oneOfRule(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
 
 /** The meaning of a word, or an error that lists the known words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (typeof word === "string" && Object.hasOwn(words, word)) return words[word] as T;
-  throw mustBe(RangeError, subject, oneFrom(Object.keys(words)), word);
+  throw mustBe(RangeError, subject, oneOfRule(Object.keys(words)), word);
 }
 
 /** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
-const KNOWN = new Map<string, Set<string>>();
+const KEY_SETS = new Map<string, Set<string>>();
 
 /** What takes its options under its own name. */
 const CALLS = new Set(
@@ -127,11 +127,12 @@ const CALLS = new Set(
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
-  let known = KNOWN.get(keys);
-  if (known === undefined) {
-    known = new Set(keys.split(", "));
-    KNOWN.set(keys, known);
+  let allowed = KEY_SETS.get(keys);
+  if (allowed === undefined) {
+    allowed = new Set(keys.split(", "));
+    KEY_SETS.set(keys, allowed);
   }
-  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(visible(`${subject} has no option ${show(key)}; its options are ${keys}`)));
+  for (const key in value)
+    if (!allowed.has(key)) throw trimStack(new TypeError(escapeControls(`${subject} has no option ${show(key)}; its options are ${keys}`)));
   return value;
 }

@@ -10,7 +10,7 @@ export const SEAL = 18;
 /** id: a segment that is given back. */
 export const DROP = 19;
 
-/** State of a Replay, in snapshots and journals: 32 to 63. Records are drawn in assembly/record/. A later one of the same thing takes the place of an earlier one. */
+/** State of a Replay, in snapshots and journals: 32 to 63. Records are drawn in assembly/persistence/. A later one of the same thing takes the place of an earlier one. */
 /** First in a snapshot; in a journal it is part of the segment's head (head.ts). */
 export const HEAD = 32;
 /** The writers that are open (writers.ts). */

@@ -9,8 +9,8 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-/** What says that nothing has to be waited for. */
-const DONE: Promise<void> = Promise.resolve();
+/** The result of `untilAtMost` if no wait is needed. */
+const RESOLVED: Promise<void> = Promise.resolve();
 
 interface Waiter {
   /** Tries again. A result or an error ends the wait. */
@@ -20,53 +20,53 @@ interface Waiter {
 
 export class Waiters {
   /** Those who wait. */
-  readonly waiting: ReadonlySet<unknown>;
-  readonly #waiting = new Set<Waiter>();
-  /** Those who wait for draws of the same table, in the order of their calls: only the first one tries. */
-  readonly #lines = new Map<object, Set<Waiter>>();
-  #waking = false;
-  #again = false;
+  readonly count: ReadonlySet<unknown>;
+  readonly #waiters = new Set<Waiter>();
+  /** The calls that wait for draws of one table, in the order of the calls: only the first one tries. */
+  readonly #queues = new Map<object, Set<Waiter>>();
+  #isWaking = false;
+  #needsRetry = false;
 
   constructor() {
-    this.waiting = this.#waiting;
+    this.count = this.#waiters;
   }
 
   /** Retries all waiting calls in their order, and again if one of them may have helped another. */
   wake(): void {
-    if (this.#waiting.size === 0) return;
-    this.#again = true;
+    if (this.#waiters.size === 0) return;
+    this.#needsRetry = true;
     // The call of an attempt comes here as well.
-    if (this.#waking) return;
-    this.#waking = true;
-    while (this.#again) {
-      this.#again = false;
-      for (const waiter of this.#waiting) waiter.attempt();
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    while (this.#needsRetry) {
+      this.#needsRetry = false;
+      for (const waiter of this.#waiters) waiter.attempt();
     }
-    this.#waking = false;
+    this.#isWaking = false;
   }
 
   /** @param reason is made for each of them, who may add to it */
   rejectAll(reason: () => unknown): void {
-    for (const waiter of this.#waiting) waiter.reject(reason());
+    for (const waiter of this.#waiters) waiter.reject(reason());
   }
 
   /**
    * The result of `attempt`: at once if it is not `undefined`, else as a promise.
    * @param what for the message of a timeout
-   * @param line for what: who came first is served first, and nobody else before
+   * @param queue if given, calls with the same queue are served in the order in which they came
    */
-  until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, line?: object): T | Promise<T> {
+  until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, queue?: object): T | Promise<T> {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
     const { signal, timeoutMs } = options;
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
     checkSignal(signal);
     signal?.throwIfAborted();
-    const first = line !== undefined && this.#lines.has(line) ? undefined : attempt();
+    const first = queue !== undefined && this.#queues.has(queue) ? undefined : attempt();
     if (first !== undefined) return first;
-    return limited<T>(what, options, (resolve, reject) => {
+    return abortablePromise<T>(what, options, (resolve, reject) => {
       const waiter: Waiter = {
         attempt: () => {
-          if (line !== undefined && this.#first(line) !== waiter) return;
+          if (queue !== undefined && this.#firstOf(queue) !== waiter) return;
           try {
             const result = attempt();
             if (result !== undefined) resolve(result);
@@ -76,40 +76,40 @@ export class Waiters {
         },
         reject,
       };
-      this.#waiting.add(waiter);
-      if (line !== undefined) this.#lines.set(line, (this.#lines.get(line) ?? new Set()).add(waiter));
-      return () => this.#leave(waiter, line);
+      this.#waiters.add(waiter);
+      if (queue !== undefined) this.#queues.set(queue, (this.#queues.get(queue) ?? new Set()).add(waiter));
+      return () => this.#remove(waiter, queue);
     });
   }
 
-  #leave(waiter: Waiter, line: object | undefined): void {
-    this.#waiting.delete(waiter);
-    if (line === undefined) return;
-    const wasFirst = this.#first(line) === waiter;
-    const left = this.#lines.get(line) as Set<Waiter>;
-    left.delete(waiter);
-    if (left.size === 0) this.#lines.delete(line);
+  #remove(waiter: Waiter, queue: object | undefined): void {
+    this.#waiters.delete(waiter);
+    if (queue === undefined) return;
+    const wasFirst = this.#firstOf(queue) === waiter;
+    const remaining = this.#queues.get(queue) as Set<Waiter>;
+    remaining.delete(waiter);
+    if (remaining.size === 0) this.#queues.delete(queue);
     // What this one waited for may be there already for the next.
     if (wasFirst) this.wake();
   }
 
-  #first(line: object): Waiter | undefined {
-    return this.#lines.get(line)?.values().next().value;
+  #firstOf(queue: object): Waiter | undefined {
+    return this.#queues.get(queue)?.values().next().value;
   }
 
   /**
-   * Waits until at most `max` items wait: `undefined` where it is so.
+   * Resolves when at most `max` items wait. Returns `undefined` if that already holds.
    * @param waiting how many do
    * @param what for the message of a timeout
    */
-  untilFew(
+  untilAtMost(
     waiting: () => number,
     options?: WaitOptions,
     max = 0,
     what = () => `items still waiting for the rate limiter: ${waiting()}`,
   ): Promise<void> | undefined {
-    const result = this.until(() => (waiting() <= max ? DONE : undefined), what, options) as Promise<void>;
-    return result === DONE ? undefined : result;
+    const result = this.until(() => (waiting() <= max ? RESOLVED : undefined), what, options) as Promise<void>;
+    return result === RESOLVED ? undefined : result;
   }
 }
 
@@ -119,37 +119,37 @@ export function checkSignal(signal: AbortSignal | undefined): void {
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);
 }
 
-/** A promise that is given up by a signal or a timeout; what it waits for goes on. */
-export function within<T>(promise: Promise<T>, what: string | (() => string), options: WaitOptions): Promise<T> {
-  const told = typeof what === "string" ? () => what : what;
-  return limited<T>(told, options, (resolve, reject) => {
+/** A promise that a signal or a timeout rejects. The work behind it continues. */
+export function abortable<T>(promise: Promise<T>, what: string | (() => string), options: WaitOptions): Promise<T> {
+  const describe = typeof what === "string" ? () => what : what;
+  return abortablePromise<T>(describe, options, (resolve, reject) => {
     promise.then(resolve, reject);
     return () => {};
   });
 }
 
-/** A promise that a signal or a timeout may reject. @param begin is given what settles it, and gives what to do then */
-function limited<T>(
+/** A promise that a signal or a timeout may reject. @param start receives the functions that settle it, and returns the clean-up */
+function abortablePromise<T>(
   what: () => string,
   { signal, timeoutMs }: WaitOptions,
-  begin: (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void,
+  start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void,
 ): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
-    const ends =
+    const settleWith =
       <V>(settle: (value: V) => void) =>
       (value: V) => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", aborted);
-        end();
+        signal?.removeEventListener("abort", onAbort);
+        stop();
         settle(value);
       };
-    const rejected = ends(reject);
-    const end = begin(ends(resolve), rejected);
-    const aborted = () => rejected(signal?.reason);
-    const late = () => rejected(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what()}`));
-    const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
-    signal?.addEventListener("abort", aborted);
-    if (signal?.aborted) aborted();
+    const fail = settleWith(reject);
+    const stop = start(settleWith(resolve), fail);
+    const onAbort = () => fail(signal?.reason);
+    const onTimeout = () => fail(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what()}`));
+    const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
+    signal?.addEventListener("abort", onAbort);
+    if (signal?.aborted) onAbort();
   });
   // The caller need not await it, and an unhandled rejection must not end the program.
   promise.catch(() => {});

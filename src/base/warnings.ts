@@ -1,5 +1,5 @@
 /** Warnings: what is allowed and hardly meant. A Replay says each kind once, and counts it. */
-import { mustBe, show, visible } from "./error.ts";
+import { escapeControls, mustBe, show } from "./error.ts";
 
 /** What warnings go to: a function, or an object with a method `warn`, such as `console`. A journal tells `info`, where there is one, what it did. */
 export type Logger = ((message: string) => void) | { warn(message: string): void; info?(message: string): void };
@@ -36,27 +36,27 @@ const KINDS = [
 ] as const;
 export type WarningKind = (typeof KINDS)[number];
 
-const nothing = () => {};
-const SILENT: FullLogger = { info: nothing, warn: nothing };
+const noop = () => {};
+const SILENT: FullLogger = { info: noop, warn: noop };
 
-/** What is said with this logger; nothing without one. @throws TypeError */
+/** The logger with both methods; silent without one. @throws TypeError */
 export function loggerOf(logger: Logger | null | undefined): FullLogger {
   if (logger === null || logger === undefined) return SILENT;
-  if (typeof logger === "function") return { info: nothing, warn: logger };
+  if (typeof logger === "function") return { info: noop, warn: logger };
   if (typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "a function, an object with a method warn such as console, or null", logger);
   return { info: (message) => logger.info?.(message), warn: (message) => logger.warn(message) };
 }
 
 /** The logger where none was given. Asked for `console.warn` each time, since tests and frameworks replace it. */
 export function toConsole(message: string): void {
-  console.warn(visible(message));
+  console.warn(escapeControls(message));
 }
 
 export class Warnings {
   /** How often each kind came up. */
   readonly counts: { readonly [K in WarningKind]: number };
-  /** What is to be said once the call that it is about has ended, since a logger may call back. */
-  waiting: string | undefined;
+  /** The message to log when the current call has ended, since a logger may call back. */
+  pending: string | undefined;
   readonly #logger: FullLogger;
 
   constructor(logger: Logger | null | undefined) {
@@ -64,50 +64,50 @@ export class Warnings {
     this.counts = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as { [K in WarningKind]: number };
   }
 
-  /** Counts some of a kind; whether they are the first, to be said. Allocates nothing. */
-  first(kind: WarningKind, some = 1): boolean {
+  /** Counts warnings of a kind; returns whether they are the first, which is logged. Allocates nothing. */
+  first(kind: WarningKind, count = 1): boolean {
     const counts = this.counts as { [K in WarningKind]: number };
-    counts[kind] += some;
-    return counts[kind] === some;
+    counts[kind] += count;
+    return counts[kind] === count;
   }
 
-  say(message: string): void {
+  log(message: string): void {
     this.#logger.warn(`reprise: ${message}`);
   }
 
-  /** Says what waits. */
-  end(): void {
-    const message = this.waiting;
-    this.waiting = undefined;
-    if (message !== undefined) this.say(message);
+  /** Logs the pending message. */
+  flush(): void {
+    const message = this.pending;
+    this.pending = undefined;
+    if (message !== undefined) this.log(message);
   }
 
-  /** Counts a value of a leaf that holds NaN; the first is said at the end of the call. */
-  sawNaN(leaf: string): void {
+  /** Counts a value of a leaf that holds NaN. The first is logged at the end of the call. */
+  noteNaN(leaf: string): void {
     if (this.first("nanValues"))
-      this.waiting = `${leaf} holds NaN: what is learned from it will be NaN, too. Look for the step where it began, such as a division by 0 in the environment`;
+      this.pending = `${leaf} holds NaN: what is learned from it will be NaN, too. Look for the step where it began, such as a division by 0 in the environment`;
   }
 
   /** Both, where a message costs nothing. */
   warn(kind: WarningKind, message: string): void {
-    if (this.first(kind)) this.say(message);
+    if (this.first(kind)) this.log(message);
   }
 }
 
 /** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
-export function warnOfLost(warnings: Warnings, table: string): void {
+export function warnLostRewards(warnings: Warnings, table: string): void {
   if (!warnings.first("lostRewards")) return;
-  const why = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
+  const reason = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
   const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
-  warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
+  warnings.log(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${reason}. ${remedy}`);
 }
 
-/** Warns of priorities that a table makes no use of: once a table, and counts each call. Allocates nothing once it was said. @param call what was asked for in vain */
-export function warnOfIgnored(warnings: Warnings, name: string, table: { saidIgnored: boolean }, call: "beta" | "updatePriorities"): void {
+/** Warns of priorities that a table ignores: once per table; counts each call. Allocates nothing after the first. @param call the call that has no effect */
+export function warnIgnoredPriorities(warnings: Warnings, name: string, table: { hasWarnedIgnored: boolean }, call: "beta" | "updatePriorities"): void {
   warnings.first("ignoredPriorities");
-  if (table.saidIgnored) return;
-  table.saidIgnored = true;
+  if (table.hasWarnedIgnored) return;
+  table.hasWarnedIgnored = true;
   const effect = call === "beta" ? "its weights correct nothing" : "new priorities change no draw and evict no other item";
   const remedy = `Give it a sampler such as prioritized(0.6), or leave ${call} out`;
-  warnings.say(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover looks at priorities, so ${effect}. ${remedy}`);
+  warnings.log(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover looks at priorities, so ${effect}. ${remedy}`);
 }

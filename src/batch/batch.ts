@@ -1,9 +1,9 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
 
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
-import { printsAs, Word } from "../base/prints.ts";
-import { Column, type ColumnLike, copied, isColumn, type NestedArray } from "../schema/column.ts";
-import { columnNamed, type Selection, type Shown, stepIndices } from "../schema/columns.ts";
+import { customInspect, PlainText } from "../base/inspect.ts";
+import { Column, type ColumnLike, copyColumns, isColumn, type NestedArray } from "../schema/column.ts";
+import { columnNamed, type HasSelections, type Selection, stepIndices } from "../schema/columns.ts";
 import { dtypeOf } from "../schema/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "../schema/leaf.ts";
 import { setPart, valueAt, zip } from "../schema/nest.ts";
@@ -190,7 +190,7 @@ abstract class LeasedBatch {
 
 function detached(this: LeasedBatch): object {
   const { count, blocked } = this;
-  return copied({ count, ...columnsOf(this), ...("blocked" in this && { blocked }) });
+  return copyColumns({ count, ...columnsOf(this), ...("blocked" in this && { blocked }) });
 }
 
 /** The columns of a batch under their names. */
@@ -246,15 +246,15 @@ export class DrawnBatch extends LeasedBatch {
 
   static {
     defineColumns(this, ["steps", "lengths", "info", "nStep", "mask"]);
-    printsAs<DrawnBatch>(this, "Batch", (batch) => {
+    customInspect<DrawnBatch>(this, "Batch", (batch) => {
       const { count, blocked, steps, lengths, info, nStep, mask } = batch as unknown as Fields;
       return {
         count,
         ...(blocked && { blocked }),
         steps: zip([steps], isColumn, ([column]) => brief(column as Column)),
-        lengths: count === 0 ? new Word("none") : new Word(rangeOf(lengths.subarray(0, count))),
-        info: new Word(Object.keys(info).join(", ")),
-        ...(nStep && { nStep: new Word(Object.keys(nStep).join(", ")) }),
+        lengths: count === 0 ? new PlainText("none") : new PlainText(rangeOf(lengths.subarray(0, count))),
+        info: new PlainText(Object.keys(info).join(", ")),
+        ...(nStep && { nStep: new PlainText(Object.keys(nStep).join(", ")) }),
         ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] }) }),
       };
     });
@@ -273,7 +273,7 @@ export class DrawnTransitions extends LeasedBatch {
   }
 
   static {
-    printsAs<DrawnTransitions>(this, "TransitionBatch", (batch) => {
+    customInspect<DrawnTransitions>(this, "TransitionBatch", (batch) => {
       const { keys, parts } = partsOf(batch);
       const briefly = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
       return { count: batch.count, ...briefly, keys: brief({ data: keys, shape: [keys.length] }) };
@@ -315,14 +315,14 @@ export function transitionsClass(names: readonly string[]): typeof DrawnTransiti
 /** For buffers: an item of a batch that Reprise made. */
 export function itemOf(batch: unknown, i: number): BatchItem {
   const lease = leaseOf(batch) as Lease;
-  const { shown } = lease;
+  const { itemLayouts } = lease;
   const { selections, width, isWhole, fields } = lease.layout as ItemLayout;
   const [steps, lengths] = [columnOf(lease, 0), columnOf(lease, 1) as Uint32Array];
   const length = lengths[i] as number;
   const values = selections.map((joint, c) => {
     const value = (valueAt(steps, (fields[c] as Field).keys.slice(1)) as Column).at(i);
     if (!isColumn(value)) return value;
-    const selection = shown === undefined ? joint : columnNamed(shown[i] as Shown, joint.keys);
+    const selection = itemLayouts === undefined ? joint : columnNamed(itemLayouts[i] as HasSelections, joint.keys);
     // Lists, and what is counted from the end, have padding where it was asked for.
     const isRun = selection.steps === undefined && selection.start >= 0;
     const count = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
@@ -335,8 +335,8 @@ export function itemOf(batch: unknown, i: number): BatchItem {
 }
 
 /** A column in a word: `f32 [32, 1, 4]`. */
-export function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): Word {
-  return new Word(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
+export function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): PlainText {
+  return new PlainText(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
 }
 
 function rangeOf(numbers: Uint32Array): string {

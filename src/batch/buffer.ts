@@ -2,10 +2,10 @@
 
 import { OUTPUT_BYTES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
-import { kindOf, ownView, typedLength } from "../base/typed.ts";
+import { kindOf, prefixView, typedLength } from "../base/typed-arrays.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
-import { up } from "../schema/layout.ts";
+import { alignUp } from "../schema/layout.ts";
 import { valueAt } from "../schema/nest.ts";
 import { leaseOf } from "./batch.ts";
 import { Draw } from "./draw.ts";
@@ -88,7 +88,7 @@ export class BatchBuffer {
     const memory = bytes.buffer;
     this.#memory = bytes;
     this.texts = texts;
-    this.lease = { layout, memory, texts, columns: [], shown: undefined, owner: undefined, isReleased: false };
+    this.lease = { layout, memory, texts, columns: [], itemLayouts: undefined, owner: undefined, isReleased: false };
     this.batch = new layout.batch(this.lease) as Filled;
     return this;
   }
@@ -99,7 +99,7 @@ export class BatchBuffer {
     let lease = this.lease as Lease;
     if (lease.isReleased) {
       const { layout, memory, texts, columns } = lease;
-      lease = { layout, memory, texts, columns, shown: undefined, owner: undefined, isReleased: false };
+      lease = { layout, memory, texts, columns, itemLayouts: undefined, owner: undefined, isReleased: false };
       this.lease = lease;
       this.batch = new this.layout.batch(lease) as Filled;
     }
@@ -182,11 +182,11 @@ export class BatchBuffer {
     if (this.#memory?.length === 0) throw transferred();
     for (let i = 0; i < this.#copies.length; i++) {
       const { field, target } = this.#copies[i] as Copy;
-      if (target.length !== n * field.each) throw gone(field, n);
+      if (target.length !== n * field.each) throw detachedError(field, n);
     }
     for (let i = 0; i < this.#direct.length; i++) {
       const view = this.#direct[i];
-      if (view !== undefined && view.length === 0 && n * (fields[i] as Field).each > 0) throw gone(fields[i] as Field, n);
+      if (view !== undefined && view.length === 0 && n * (fields[i] as Field).each > 0) throw detachedError(fields[i] as Field, n);
     }
     for (let i = 0; i < this.texts.length; i++) {
       const target = this.texts[i];
@@ -225,7 +225,7 @@ export class BatchBuffer {
   }
 
   textAt({ steps }: Output): number {
-    return this.listsAt + up(4 * steps.length * this.layout.n, 16);
+    return this.listsAt + alignUp(4 * steps.length * this.layout.n, 16);
   }
 
   stopAt({ stop }: Output): number {
@@ -265,8 +265,8 @@ export class BatchBuffer {
       }
       if (kindOf(array) !== type.name || typedLength(array as AnyArray) < n * each)
         throw mustBe("SPEC_MISMATCH", path, `a ${type.name} of at least ${n * each} elements`, array);
-      if (source === "direct") this.#direct[i] = ownView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
-      else this.#copies.push({ field, target: ownView(array as AnyArray, type, n * each), from: NOTHING });
+      if (source === "direct") this.#direct[i] = prefixView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
+      else this.#copies.push({ field, target: prefixView(array as AnyArray, type, n * each), from: NOTHING });
     }
     this.texts = texts;
   }
@@ -340,7 +340,7 @@ function transferred(): Error {
   return mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
 }
 
-function gone({ path, each }: Field, n: number): Error {
+function detachedError({ path, each }: Field, n: number): Error {
   return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, "one whose memory was transferred, or has shrunk");
 }
 

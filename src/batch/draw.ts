@@ -82,9 +82,9 @@ export class Draw {
   /** n different items of a table, or as many as can be drawn; how many. */
   different(table: number, n: number): number {
     const { x } = this.#engine.core;
-    const drawn = x.table_sample(table, this.handle, n, DISTINCT, 0);
+    const count = x.table_sample(table, this.handle, n, DISTINCT, 0);
     x.table_close_draw(table);
-    return drawn;
+    return count;
   }
 
   /** Up to n items of a table; how many, or a code. `close` closes it. */
@@ -143,7 +143,7 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);
   }
 
-  /** The rows of n items, `width` each. @param from as draw_rows has it (assembly/draw/rows.ts): 0 their start, 1 their end, 2 anywhere; FROM_START, CROSS */
+  /** The rows of n items, `width` each. @param from as draw_rows has it (assembly/draw/row-matrix.ts): 0 their start, 1 their end, 2 anywhere; FROM_START, CROSS */
   runs(table: number, n: number, width: number, from: number): void {
     this.#engine.core.x.draw_rows(this.handle, OF_ITEMS, table, n, width, from);
   }
@@ -187,5 +187,5 @@ const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo 
 /** Why the core refused a draw. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
-  return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
+  return new ReplayError("UNSUPPORTED", core.errorArgument === 3 ? NO_STRATA : NO_AMONG);
 }

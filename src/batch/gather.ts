@@ -1,7 +1,7 @@
 /** Copies what was drawn into a batch: what is worked out once, in its layout and its buffer, lets the next draw into the same arrays allocate nothing. */
 
-import { OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS, RUN_BYTES } from "../base/abi.ts";
-import { STRAIGHT_BYTES } from "../schema/layout.ts";
+import { OUTPUT_BYTES, OUTPUT_STEPS, OUTPUT_STRIDE, RUN_BYTES } from "../base/abi.ts";
+import { DIRECT_BYTES } from "../schema/layout.ts";
 import type { BoundedText } from "../schema/leaf.ts";
 import { readTexts } from "../schema/text.ts";
 import type { BatchBuffer } from "./buffer.ts";
@@ -37,7 +37,7 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
     const { i32 } = engine.core;
     i32.set(lists[index] as Int32Array, listsAt >>> 2);
     i32[(address >>> 2) + OUTPUT_STEPS] = listsAt;
-    i32[(address >>> 2) + OUTPUT_EACH] = steps.length;
+    i32[(address >>> 2) + OUTPUT_STRIDE] = steps.length;
   }
   return address;
 }
@@ -52,7 +52,7 @@ function copyStraight(buffer: BatchBuffer, first: number, many: number, count: n
   const address = buffer.base + OUTPUT_BYTES * (outputs.length + first);
   const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, runsAt);
   // If few are neighbours, a copy of each by the host would cost more than the stop.
-  if (mayStop(one.leaf) && runs * STRAIGHT_BYTES > count * one.steps.length * one.leaf.bytes) {
+  if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.bytes) {
     copyStopping(buffer, address, one, count);
     return;
   }

@@ -22,7 +22,7 @@ import {
 import type { Engine } from "../memory/engine.ts";
 import type { Selection } from "../schema/columns.ts";
 import type { AnyArray } from "../schema/dtype.ts";
-import { goesStraight, type PlacedLeaf } from "../schema/layout.ts";
+import { isDirect, type PlacedLeaf } from "../schema/layout.ts";
 import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
 import { type ItemBuffer, itemBuffer } from "./item-view.ts";
@@ -122,14 +122,14 @@ export class Probe {
     const { f64, u32 } = this.#engine.core;
     const numbers = (column: number) => f64.slice(draw.address(column) / 8, draw.address(column) / 8 + n);
     const counts = (column: number) => u32.slice(draw.address(column) / 4, draw.address(column) / 4 + n);
-    const seen = { keys: numbers(KEY), priorities: numbers(PRIORITY), probabilities: numbers(PROBABILITY), timesSampled: counts(TIMES_SAMPLED) };
+    const view = { keys: numbers(KEY), priorities: numbers(PRIORITY), probabilities: numbers(PROBABILITY), timesSampled: counts(TIMES_SAMPLED) };
     const episodes = draw.rows(n).slice();
     const lengths = new Uint32Array(n);
     for (let i = 0; i < n; i++) {
       episodes[i] = this.#engine.episodeOf(episodes[i] as number);
       lengths[i] = this.lengthOf(slots[i] as number);
     }
-    return { slots: slots.slice(), ...seen, lengths, episodes };
+    return { slots: slots.slice(), ...view, lengths, episodes };
   }
 
   lengthOf(slot: number): number {
@@ -149,15 +149,15 @@ export class Probe {
       const most = Math.min(MOST, n - slots.length);
       draw.prepare(0, most, most);
       const own = core.u8.slice(at, at + RANDOM_BYTES);
-      let drawn: number;
+      let count: number;
       try {
         random(core.u8.subarray(at, at + RANDOM_BYTES));
-        drawn = draw.peek(this.#table, most, isOrdered ? DISTINCT : 0, 0);
+        count = draw.peek(this.#table, most, isOrdered ? DISTINCT : 0, 0);
       } finally {
         core.u8.set(own, at);
       }
-      if (drawn > 0) slots.push(...draw.slots(drawn));
-      if (drawn <= 0) return { slots: Uint32Array.from(slots), refused: { code: draw.result(BLOCKED), have: draw.result(HAVE), need: draw.result(NEED) } };
+      if (count > 0) slots.push(...draw.slots(count));
+      if (count <= 0) return { slots: Uint32Array.from(slots), refused: { code: draw.result(BLOCKED), have: draw.result(HAVE), need: draw.result(NEED) } };
       if (isOrdered) break;
     }
     return { slots: Uint32Array.from(slots) };
@@ -178,7 +178,7 @@ export class Probe {
 
   /** Steps of a leaf that `steps` takes of an item; 0 where not even one goes into what is reserved. */
   static stepsTogether(leaf: PlacedLeaf): number {
-    if (goesStraight(leaf, [0])) return MOST_ROWS;
+    if (isDirect(leaf, [0])) return MOST_ROWS;
     return Math.min(MOST_ROWS, Math.floor(MOST_BYTES / leaf.bytes));
   }
 

@@ -1,6 +1,6 @@
 /** Items of a table as batches: their steps under the columns that a call or the items themselves name, in windows as long as the longest. */
 
-import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LENGTH, LONGEST, NONE, OWN, SAME_COLUMNS, SIZED, WEIGHT } from "../base/abi.ts";
+import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LENGTH, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED, WEIGHT } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -8,13 +8,13 @@ import type { Column } from "../schema/column.ts";
 import {
   type ColumnLayout,
   checkSteps,
-  fitTogether,
+  type HasSelections,
   hasRoom,
   isBootstrap,
-  joined,
+  isJoinable,
   jointOf,
+  jointSelections,
   type Selection,
-  type Shown,
   selectionsOf,
   stepIndices,
   stepLists,
@@ -56,16 +56,16 @@ class Items extends BatchLayout implements ItemLayout {
 
   constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false }: ItemShape) {
     const numbers = (columns: { readonly [name: string]: number }) =>
-      Object.entries(columns).map(([name, drawn]): ArraySpec => ({ keys: [name], drawn, type: arrayOf(drawn) }));
+      Object.entries(columns).map(([name, drawColumn]): ArraySpec => ({ keys: [name], drawColumn: drawColumn, type: arrayOf(drawColumn) }));
     const info = holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO;
     const columns: ColumnSpec[] = [
       { name: "steps", arrays: selections.map((selection) => leafArray(selection, width, isOpen)), nest: nestOf(engine, selections, isWhole) },
-      { name: "lengths", arrays: [{ keys: [], drawn: LENGTH, type: Uint32Array }] },
+      { name: "lengths", arrays: [{ keys: [], drawColumn: LENGTH, type: Uint32Array }] },
       { name: "info", arrays: numbers(info), nest: Object.keys(info) },
     ];
     if (holds & RETURNS) columns.push({ name: "nStep", arrays: numbers(N_STEP), nest: Object.keys(N_STEP) });
     if (holds & MASK) columns.push({ name: "mask", arrays: [{ keys: [], type: Uint8Array, each: width }] });
-    super({ n, width, shown: selections, holds, batch: DrawnBatch, isBlockable: true, columns });
+    super({ n, width, content: selections, holds, batch: DrawnBatch, isBlockable: true, columns });
     this.selections = selections;
     this.isWhole = isWhole;
     this.least = stepsOf(selections);
@@ -155,7 +155,7 @@ export class ItemView implements BatchView {
       throw new RangeError('columns with at: "bootstrap" need the option nStep');
     const width = length ?? (into === undefined ? longest : this.#widthOf(into, chosen as readonly Selection[]));
     // Of items that are alike each shows its own steps.
-    this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
+    this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.groupSize(first.id) > 1;
     if (this.#mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width);
     const kept = (columns === undefined && into !== undefined ? this.#kept(into, chosen as readonly Selection[], width) : chosen) as readonly Selection[];
     this.#mixed ||= kept !== chosen;
@@ -174,12 +174,12 @@ export class ItemView implements BatchView {
   narrow(buffer: BatchBuffer, draw: Draw, count: number, part: PartOf | undefined): BatchBuffer {
     const { length, into } = this.#sampler.options;
     const { pool } = this.#sampler;
-    const shown = this.#mixed ? this.#shown(draw.slots(count)) : undefined;
+    const layouts = this.#mixed ? this.#layoutsOf(draw.slots(count)) : undefined;
     let narrow = buffer;
     if (into === undefined) {
       const { selections, n, width: prepared } = buffer.layout as Items;
       const width = length ?? draw.result(DRAW_LONGEST);
-      const chosen = shown === undefined ? selections : jointOf(shown[0] ?? (this.#first as ColumnLayout), new Set(shown), width, selections);
+      const chosen = layouts === undefined ? selections : jointOf(layouts[0] ?? (this.#first as ColumnLayout), new Set(layouts), width, selections);
       if (count !== n || width < prepared || chosen !== selections) {
         const { recycle, holds } = this.#sampler.options;
         narrow = part === undefined ? this.#fresh(count, width, chosen) : this.#refilled(undefined, count, width, chosen, holds, true);
@@ -189,8 +189,8 @@ export class ItemView implements BatchView {
       }
     }
     this.width = narrow.layout.width;
-    narrow.lists = shown && stepLists(layoutIn(narrow).selections, shown, narrow.layout.width);
-    if (narrow.lease !== undefined) narrow.lease.shown = shown;
+    narrow.lists = layouts && stepLists(layoutIn(narrow).selections, layouts, narrow.layout.width);
+    if (narrow.lease !== undefined) narrow.lease.itemLayouts = layouts;
     return narrow;
   }
 
@@ -215,13 +215,13 @@ export class ItemView implements BatchView {
     const { selections: first, holds } = layouts[0] as ItemLayout;
     const width = Math.max(...layouts.map((layout) => layout.width));
     const sets = new Set(layouts.map(({ selections }) => selections));
-    const most = joined(first, sets, width);
+    const most = jointSelections(first, sets, width);
     const selections = columns === undefined && into !== undefined ? this.#kept(into, most, width) : most;
     const whole = this.#refilled(into, n, width, selections, holds);
-    const isShown = sets.size > 1 || selections !== most || parts.some(({ lease }) => lease?.shown !== undefined);
-    const shownOf = ({ lease, batch, layout }: BatchBuffer) => lease?.shown ?? new Array<Shown>(batch.count).fill(layout as ItemLayout);
+    const isShown = sets.size > 1 || selections !== most || parts.some(({ lease }) => lease?.itemLayouts !== undefined);
+    const shownOf = ({ lease, batch, layout }: BatchBuffer) => lease?.itemLayouts ?? new Array<HasSelections>(batch.count).fill(layout as ItemLayout);
     whole.check();
-    if (whole.lease !== undefined && isShown) whole.lease.shown = parts.flatMap(shownOf);
+    if (whole.lease !== undefined && isShown) whole.lease.itemLayouts = parts.flatMap(shownOf);
     return whole;
   }
 
@@ -252,7 +252,7 @@ export class ItemView implements BatchView {
     const known = into && buffers.get(into);
     if (known !== undefined) {
       const { layout } = known;
-      if (layout.n === n && layout.width === width && layout.shown === selections && (layout.holds | MASK) === (holds | MASK) && layout.holds >= holds)
+      if (layout.n === n && layout.width === width && layout.content === selections && (layout.holds | MASK) === (holds | MASK) && layout.holds >= holds)
         return known;
     }
     const size = this.#layoutOf(into)?.n ?? n;
@@ -277,7 +277,7 @@ export class ItemView implements BatchView {
     const before = this.#layoutOf(into)?.selections;
     if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
     const own = { selections: before };
-    if (!fitTogether(before, selections) || !hasRoom(before, { selections }, width) || hasRoom(selections, own, width)) return selections;
+    if (!isJoinable(before, selections) || !hasRoom(before, { selections }, width) || hasRoom(selections, own, width)) return selections;
     return jointOf(own, [own], width, before);
   }
 
@@ -294,7 +294,7 @@ export class ItemView implements BatchView {
   }
 
   /** The column layouts of slots. @throws ReplayError SPEC_MISMATCH for one that is not known */
-  #shown(slots: Uint32Array): ColumnLayout[] {
+  #layoutsOf(slots: Uint32Array): ColumnLayout[] {
     const { columnLayouts } = this.#table.engine;
     return this.#table.core.layoutsOf(slots).map((id) => {
       const layout = columnLayouts.get(id);
@@ -312,10 +312,10 @@ export class ItemView implements BatchView {
     if (longest === 0) return;
     const steps = Math.min(longest, window);
     // Longer ones may be still to come; of a batch that comes in parts they surely may.
-    if (least > (part === undefined ? steps : window) && !(window >= longest && engine.makes(name, least)))
+    if (least > (part === undefined ? steps : window) && !(window >= longest && engine.makesItems(name, least)))
       checkSteps("columns", selections, steps, `${this.#limit(steps, longest)} is ${steps}`);
     if (nStep === undefined) return;
-    const own = (nStep.flags & OWN) !== 0;
+    const own = (nStep.flags & OWN_NEXT) !== 0;
     const most = own ? steps : steps - 1;
     if (own && most <= nStep.n) this.#sayUnseen(nStep);
     if (most >= nStep.n) return;
@@ -326,15 +326,15 @@ export class ItemView implements BatchView {
       const other = 'or set nextState: "own" where a step holds its next observation';
       throw mustBe(RangeError, limit, `at least 2 for nStep, which takes the last step only as the next state (${remedy}, ${other})`, steps);
     }
-    if (window >= longest && engine.makes(name, length)) return;
+    if (window >= longest && engine.makesItems(name, length)) return;
     if (engine.warnings.first("shortReturns"))
       this.#sampler.unsaid.push(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
   }
 
   /** Warns if items end before the final step of their episode, which alone says that it terminated. */
   #sayUnseen({ discount, terminated, n }: NStep): void {
-    const { warnings, terminated: said } = this.#table.engine;
-    if (!said || discount !== NONE || terminated !== NONE || !warnings.first("unseenEnds")) return;
+    const { warnings, hasTerminated } = this.#table.engine;
+    if (!hasTerminated || discount !== NO_LEAF || terminated !== NO_LEAF || !warnings.first("unseenEnds")) return;
     const why = `with nextState: "own" items of up to ${n} steps end before the final step, which says it`;
     const remedy = `Name the leaf that says it as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
     this.#sampler.unsaid.push(`nStep does not see which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
@@ -349,7 +349,7 @@ export class ItemView implements BatchView {
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const { known } = this.#sampler.pool;
     const before = first && layoutIn(known.get(first) as BatchBuffer).selections;
-    if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && fitTogether(before, selections))) throw differentColumns();
+    if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && isJoinable(before, selections))) throw differentColumns();
     const { into, length, columns } = options;
     if (into === undefined) return;
     const width = length ?? this.#widthOf(into, selections);

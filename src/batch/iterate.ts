@@ -47,7 +47,7 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #signal: AbortSignal | undefined;
   /** The element that the loop has. */
-  #given: E | undefined;
+  #delivered: E | undefined;
   #left = false;
 
   constructor(source: ElementSource<E>, signal: AbortSignal | undefined) {
@@ -64,7 +64,7 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
     if (this.#left) return resultOf<E>(undefined);
     this.#signal?.throwIfAborted();
     const element = this.#source.next();
-    this.#given = element;
+    this.#delivered = element;
     if (element !== undefined) this.#source.passed?.(element);
     return resultOf(element);
   }
@@ -76,9 +76,9 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   }
 
   #goOn(): void {
-    const given = this.#given;
-    this.#given = undefined;
-    if (given !== undefined) this.#source.done?.(given);
+    const delivered = this.#delivered;
+    this.#delivered = undefined;
+    if (delivered !== undefined) this.#source.done?.(delivered);
   }
 }
 
@@ -94,13 +94,13 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   /** What is asked for ahead where that takes time, in order. */
   readonly #coming: Promise<E | undefined>[] = [];
   /** The last element that was asked of the source, and the last call of `next`: one is done with before the next one begins. */
-  #asked: Promise<unknown> = Promise.resolve();
+  #requests: Promise<unknown> = Promise.resolve();
   #turn: Promise<unknown> = Promise.resolve();
   /** Whether the last element did not come: what was asked for behind it does not come either. */
   #ended = false;
   #left = false;
   /** The element that the loop has. */
-  #given: E | undefined;
+  #delivered: E | undefined;
   #stop = new AbortController();
 
   constructor(source: ElementSource<E>, prefetch: number, signal: AbortSignal | undefined) {
@@ -138,15 +138,15 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     const element = ready === undefined ? await this.#come() : ready.element;
     if (element === undefined) return resultOf<E>(undefined);
     this.#source.passed?.(element);
-    this.#given = element;
+    this.#delivered = element;
     if (this.#prefetch > 0 && !this.#left) this.#goAhead(this.#source.most?.(this.#prefetch) ?? this.#prefetch);
     return resultOf(element);
   }
 
   #goOn(): void {
-    const given = this.#given;
-    this.#given = undefined;
-    if (given !== undefined) this.#source.done?.(given);
+    const delivered = this.#delivered;
+    this.#delivered = undefined;
+    if (delivered !== undefined) this.#source.done?.(delivered);
   }
 
   /** The element that was asked for first, or is asked for now. */
@@ -184,9 +184,9 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
 
   #ask(): Promise<E | undefined> {
     const begin = async () => (this.#ended || this.#left ? undefined : this.#one());
-    const element = this.#source.later === undefined ? begin() : this.#asked.then(begin);
+    const element = this.#source.later === undefined ? begin() : this.#requests.then(begin);
     // It may fail long before it is awaited, or never be awaited.
-    this.#asked = element.catch(() => {});
+    this.#requests = element.catch(() => {});
     return element;
   }
 

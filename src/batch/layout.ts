@@ -7,9 +7,9 @@
  */
 
 import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES } from "../base/abi.ts";
-import type { Shown } from "../schema/columns.ts";
+import type { HasSelections } from "../schema/columns.ts";
 import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
-import { goesStraight, mayGoStraight, type PlacedLeaf, STRAIGHT_BYTES, up } from "../schema/layout.ts";
+import { alignUp, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from "../schema/layout.ts";
 
 /** What a batch may have in addition to its leaves and the numbers of its items; as bits. */
 export const WEIGHTS = 1;
@@ -32,7 +32,7 @@ interface LeafValues {
   readonly longest?: number;
 }
 interface DrawnNumbers {
-  readonly drawn: number;
+  readonly drawColumn: number;
   readonly type: ArrayClass;
 }
 interface OwnNumbers {
@@ -90,7 +90,7 @@ export interface LayoutOptions {
   /** Steps of a whole window. */
   readonly width: number;
   /** What is shown of items: layouts of the same object have the same columns, but for what they hold. */
-  readonly shown: object;
+  readonly content: object;
   /** WEIGHTS, RETURNS, MASK where batches have them. */
   readonly holds: number;
   /** Makes a batch. */
@@ -105,7 +105,7 @@ export interface LayoutOptions {
 export class BatchLayout {
   readonly n: number;
   readonly width: number;
-  readonly shown: object;
+  readonly content: object;
   readonly holds: number;
   readonly batch: LayoutOptions["batch"];
   readonly isBlockable: boolean;
@@ -132,19 +132,19 @@ export class BatchLayout {
   /** Numbers of all lists of steps. */
   #steps = 0;
   /** Columns of the draw that are copied, and bytes behind them. */
-  #drawn = 0;
+  #drawColumns = 0;
   #direct = 0;
 
-  constructor({ n, width, shown, holds, batch, isBlockable, columns }: LayoutOptions) {
+  constructor({ n, width, content, holds, batch, isBlockable, columns }: LayoutOptions) {
     this.n = n;
     this.width = width;
-    this.shown = shown;
+    this.content = content;
     this.holds = holds;
     this.batch = batch;
     this.isBlockable = isBlockable;
     this.rows = n * width;
     this.columns = columns.map(({ name, arrays, nest }) => ({ name, nest, fields: arrays.map((array) => this.#add(name, array)) }));
-    this.copied = this.#drawn === 0 ? this.values : this.#drawnAt(this.#drawn);
+    this.copied = this.#drawColumns === 0 ? this.values : this.#drawnAt(this.#drawColumns);
     this.bytes = this.copied + this.#direct;
     this.starts = this.fields.map(({ source, at }) => (source === "values" ? at : source === "draw" ? this.#drawnAt(at) : this.copied + at));
     this.scratch = this.head + this.temporary + this.stops + this.values;
@@ -170,9 +170,9 @@ export class BatchLayout {
     const shape = array.shape && [n, ...array.shape];
     const named = { keys, path: `into.${keys.join(".")}${shape === undefined ? "" : ".data"}`, shape };
     if ("leaf" in array) return this.#addLeaf(named, array);
-    if ("drawn" in array) {
-      this.#drawn = Math.max(this.#drawn, array.drawn + 1);
-      return this.fields.push({ ...named, type: array.type, each: 1, source: "draw", at: array.drawn }) - 1;
+    if ("drawColumn" in array) {
+      this.#drawColumns = Math.max(this.#drawColumns, array.drawColumn + 1);
+      return this.fields.push({ ...named, type: array.type, each: 1, source: "draw", at: array.drawColumn }) - 1;
     }
     return this.#place(named, array.type, array.each, true, n * array.each * array.type.BYTES_PER_ELEMENT);
   }
@@ -185,22 +185,22 @@ export class BatchLayout {
     const { n } = this;
     const { dtype } = leaf.leaf;
     const isText = dtype === "string";
-    const isStraight = goesStraight(leaf, steps);
+    const isStraight = isDirect(leaf, steps);
     const outputs = isStraight ? this.straight : isText ? this.texts : this.outputs;
     const before = outputs.at(-1);
     // Columns of the same steps are selected once.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const index = this.outputs.length + this.straight.length + this.texts.length;
-    const bytes = up(longest * n * leaf.bytes, 16);
+    const bytes = alignUp(longest * n * leaf.bytes, 16);
     const field = this.#place(named, isText ? undefined : (DTYPES[dtype].array as ArrayClass), steps.length * leaf.size, isStraight, bytes);
     outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
     this.#steps += longest;
     this.rows = Math.max(this.rows, n * longest);
     // Text comes behind its lists.
-    this.temporary = Math.max(this.temporary, up(4 * longest * n, 16) + (isText ? bytes : 0));
-    if (mayGoStraight(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
+    this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
+    if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
-    this.head = up(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.runs;
+    this.head = alignUp(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.runs;
     return field;
   }
 
@@ -208,13 +208,13 @@ export class BatchLayout {
   #place(named: Pick<Field, "keys" | "path" | "shape">, type: ArrayClass | undefined, each: number, isDirect: boolean, bytes: number): number {
     const source = isDirect || type === undefined ? "direct" : "values";
     const at = type === undefined ? 0 : isDirect ? this.#direct : this.values;
-    if (type !== undefined && isDirect) this.#direct += up(bytes, 16);
+    if (type !== undefined && isDirect) this.#direct += alignUp(bytes, 16);
     else if (type !== undefined) this.values += bytes;
     return this.fields.push({ ...named, type, each, source, at }) - 1;
   }
 
   #drawnAt(column: number): number {
-    return this.values + DRAW_BYTES + column * up(8 * this.n, 16);
+    return this.values + DRAW_BYTES + column * alignUp(8 * this.n, 16);
   }
 }
 
@@ -225,7 +225,7 @@ export const NO_TEXTS: Texts = [];
 
 /** Whether a leaf that goes straight may be too short for that, where few values are neighbours. */
 export function mayStop({ frameBytes }: PlacedLeaf): boolean {
-  return frameBytes < STRAIGHT_BYTES;
+  return frameBytes < DIRECT_BYTES;
 }
 
 /** A batch's hold on its memory. Memory that comes back has a new lease each time: so the release of a batch ends its own, and no other. */
@@ -236,7 +236,7 @@ export interface Lease {
   /** The columns that were asked for, in the order of the layout: views on the memory, nested. */
   readonly columns: unknown[];
   /** Which steps each item shows, if they differ. */
-  shown: readonly Shown[] | undefined;
+  itemLayouts: readonly HasSelections[] | undefined;
   /** Whom it goes back to, once. */
   owner: { back(): void } | undefined;
   isReleased: boolean;

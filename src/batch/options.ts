@@ -1,6 +1,6 @@
 /** Options of draws: of `sample`, of a view of transitions, of datasets and waits; and what they come to once they are checked. */
 
-import { DISTINCT, NONE, OWN, STRATIFIED } from "../base/abi.ts";
+import { DISTINCT, NO_LEAF, OWN_NEXT, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { leafAt } from "../schema/columns.ts";
@@ -236,10 +236,10 @@ function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
     throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
   return {
     reward: leaf("reward", reward),
-    discount: discount === undefined ? NONE : leaf("discount", discount),
-    terminated: terminal === undefined ? NONE : leaf("terminal", terminal),
+    discount: discount === undefined ? NO_LEAF : leaf("discount", discount),
+    terminated: terminal === undefined ? NO_LEAF : leaf("terminal", terminal),
     n: integer("nStep.n", n, 1, MAX_LENGTH),
     gamma: finite("nStep.gamma", gamma),
-    flags: oneOf("nStep.nextState", { following: 0, own: OWN }, nextState),
+    flags: oneOf("nStep.nextState", { following: 0, own: OWN_NEXT }, nextState),
   };
 }

@@ -18,13 +18,13 @@ export class BatchPool {
   readonly #returned: BatchBuffer[] = [];
 
   /** One that has a new batch of such a layout, or one that came back; undefined if there is none. */
-  take(recycle: Recycle, n: number, width: number, shown: object, holds: number): BatchBuffer | undefined {
+  take(recycle: Recycle, n: number, width: number, content: object, holds: number): BatchBuffer | undefined {
     if (recycle === "detach") return undefined;
     const idle = recycle ? this.#returned : this.#spare;
     for (let i = idle.length - 1; i >= 0; i--) {
       const buffer = idle[i] as BatchBuffer;
       const { layout } = buffer;
-      const fits = layout.n === n && layout.width === width && layout.shown === shown && layout.holds === holds;
+      const fits = layout.n === n && layout.width === width && layout.content === content && layout.holds === holds;
       if (!fits || (recycle && !buffer.canRefill)) continue;
       if (i === idle.length - 1) idle.pop();
       else idle.splice(i, 1);

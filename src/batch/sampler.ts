@@ -5,7 +5,7 @@
 
 import { AHEAD, BLOCKED } from "../base/abi.ts";
 import { oneOf } from "../base/error.ts";
-import { warnOfIgnored, warnOfLost } from "../base/warnings.ts";
+import { warnIgnoredPriorities, warnLostRewards } from "../base/warnings.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreTable } from "../memory/table.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
@@ -78,7 +78,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   /** Warnings of a call: a logger may call back, so they are said at its end. */
   readonly unsaid: string[] = [];
   /** Items of the last draw. */
-  drawn = 0;
+  lastCount = 0;
   readonly #view: BatchView;
   readonly #ahead: Draw;
 
@@ -92,29 +92,29 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   }
 
   /** Draws up to n items and gathers them. @param ahead whether they count only when the batch is `passed` @param part of which batch these draws are a part */
-  sample(n: number, given: SampleOptions | undefined, ahead = false, part?: PartOf): B {
+  sample(n: number, callOptions: SampleOptions | undefined, ahead = false, part?: PartOf): B {
     const { options, pool } = this;
     const { engine, core, name } = this.table;
     const view = this.#view;
     const { handle } = core;
-    let drawn: Draw | undefined;
+    let open: Draw | undefined;
     let buffer: BatchBuffer;
     let lost = false;
     let isNew = false;
     engine.begin();
     // Options are read here, and a getter may call back.
-    engine.barred = true;
+    engine.locked = true;
     try {
-      if (given === undefined && options.isPlain && options.n === n) options.isSame = true;
-      else options.read(n, given);
+      if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
+      else options.read(n, callOptions);
       const { holds } = options;
       buffer = view.choose(part);
       const draw = buffer.prepare();
       if (holds & WEIGHTS) draw.beta[0] = options.beta[0] as number;
       const count = draw.sample(handle, n, options.flags + view.flags + (ahead ? AHEAD : 0), options.among);
       if (count < 0) throw refusedDraw(engine, count);
-      drawn = draw;
-      this.drawn = count;
+      open = draw;
+      this.lastCount = count;
       buffer = view.narrow(buffer, draw, count, part);
       if (holds & WEIGHTS) draw.weigh(handle, options.divisor);
       draw.runs(handle, count, view.width, view.from);
@@ -129,15 +129,15 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       if (layout.isBlockable) batch.blocked = count === n ? undefined : draw.blocked();
     } finally {
       options.into = undefined;
-      engine.barred = false;
-      if (drawn !== undefined) {
-        drawn.close(handle);
+      engine.locked = false;
+      if (open !== undefined) {
+        open.close(handle);
         engine.changed();
       }
     }
-    if (lost) warnOfLost(engine.warnings, name);
-    if (options.holds & WEIGHTS && core.ignoresPriorities) warnOfIgnored(engine.warnings, name, core, "beta");
-    while (this.unsaid.length > 0) engine.warnings.say(this.unsaid.shift() as string);
+    if (lost) warnLostRewards(engine.warnings, name);
+    if (options.holds & WEIGHTS && core.ignoresPriorities) warnIgnoredPriorities(engine.warnings, name, core, "beta");
+    while (this.unsaid.length > 0) engine.warnings.log(this.unsaid.shift() as string);
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 

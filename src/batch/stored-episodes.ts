@@ -92,7 +92,7 @@ class Links {
   /** How many links that nothing spans lead to it: 2 are many. */
   readonly #claims: Uint8Array;
   /** In the order in which they came. */
-  readonly #seen: Uint32Array;
+  readonly #visited: Uint32Array;
   #count = 0;
 
   constructor(rows: number) {
@@ -102,7 +102,7 @@ class Links {
     this.#next = new Uint32Array(2 ** bits);
     this.#follows = new Uint8Array(2 ** bits);
     this.#claims = new Uint8Array(2 ** bits);
-    this.#seen = new Uint32Array(rows);
+    this.#visited = new Uint32Array(rows);
   }
 
   /** A row that is held, and stands behind another in a run, or behind none (0). */
@@ -168,7 +168,7 @@ class Links {
   }
 
   get #rows(): Uint32Array {
-    return this.#seen.subarray(0, this.#count);
+    return this.#visited.subarray(0, this.#count);
   }
 
   /** Where a row is; where it would be, if it is not there. */
@@ -183,7 +183,7 @@ class Links {
     const at = this.#find(row);
     if (this.#keys[at] === 0) {
       this.#keys[at] = row;
-      this.#seen[this.#count++] = row;
+      this.#visited[this.#count++] = row;
     }
     return at;
   }

@@ -1,6 +1,6 @@
 /** What a view of transitions shows: which leaves, at which end of a transition, under which names. */
 import { BOOTSTRAP } from "../base/abi.ts";
-import { mustBe, oneFrom, ReplayError, show } from "../base/error.ts";
+import { mustBe, oneOfRule, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { isLeaf, type RowLeaf } from "../schema/leaf.ts";
@@ -53,22 +53,22 @@ export function schemaOf({ spec, layout, roles }: Engine, next: readonly string[
     const nest = without(valueAt(spec, [name]) as Spec, name, used);
     return nest === undefined ? [] : [partOf(name, nest, [name])];
   });
-  const shown = [action, ...others];
+  const visible = [action, ...others];
   const nexts = [...new Set(next)].map((name) => {
-    const part = shown.find((known) => known.name === name);
-    if (part === undefined) throw mustBe("NOT_FOUND", "each of next", oneFrom(shown.map((known) => known.name)), name);
+    const part = visible.find((known) => known.name === name);
+    if (part === undefined) throw mustBe("NOT_FOUND", "each of next", oneOfRule(visible.map((known) => known.name)), name);
     return { ...part, name: nextName(name), at: LAST };
   });
-  const taken = [...OWN, ...nexts.map(({ name }) => name)];
+  const reserved = [...OWN, ...nexts.map(({ name }) => name)];
   for (const { name } of others) {
-    if (!taken.includes(name)) continue;
+    if (!reserved.includes(name)) continue;
     const role = roles.path("terminated") === "terminated" ? "" : `, or name it in new Replay({ transition: { ${name}: ${show(name)} } })`;
     throw new ReplayError(
       "SPEC_MISMATCH",
       `the leaf ${show(name)} has the name of a column of transitions(): rename it in spec${name === "terminated" ? role : ""}`,
     );
   }
-  return { parts: [observation, ...shown, { ...observation, name: "nextObservation", at: LAST }, ...nexts], reward, discount, terminated };
+  return { parts: [observation, ...visible, { ...observation, name: "nextObservation", at: LAST }, ...nexts], reward, discount, terminated };
 }
 
 /** `nextMask` of `mask`. */

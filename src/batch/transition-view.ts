@@ -9,7 +9,7 @@ import {
   INSERTS,
   KEY,
   LONGEST,
-  NONE,
+  NO_LEAF,
   PENDING,
   RETURN,
   SHORTEST,
@@ -37,7 +37,10 @@ const OPTIONS = "gamma, n, next, dtype";
 
 /** The columns of a batch of transitions. @param float the class of returns, discounts and weights */
 function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number): readonly ColumnSpec[] {
-  const number = (name: string, drawn: number, type: ArrayClass): ColumnSpec => ({ name, arrays: [{ keys: [], drawn, type, shape: [] }] });
+  const number = (name: string, drawColumn: number, type: ArrayClass): ColumnSpec => ({
+    name,
+    arrays: [{ keys: [], drawColumn: drawColumn, type, shape: [] }],
+  });
   const parts = schema.parts.map(
     ({ name, spec, leaves, at }): ColumnSpec => ({
       name,
@@ -53,7 +56,7 @@ function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number): 
     number("terminated", TERMINATED, Uint8Array),
     number("truncated", TRUNCATED, Uint8Array),
     ...(holds & WEIGHTS ? [number("weights", WEIGHT, float)] : []),
-    { name: "keys", arrays: [{ keys: [], drawn: KEY, type: Float64Array }] },
+    { name: "keys", arrays: [{ keys: [], drawColumn: KEY, type: Float64Array }] },
   ];
 }
 
@@ -69,7 +72,7 @@ class TransitionLayout extends BatchLayout {
     const known = classes.get(schema) ?? [];
     classes.set(schema, known);
     known[holds] ??= transitionsClass(columns.map(({ name }) => name));
-    super({ n, width, shown: schema, holds, batch: known[holds] as typeof DrawnTransitions, isBlockable: false, columns });
+    super({ n, width, content: schema, holds, batch: known[holds] as typeof DrawnTransitions, isBlockable: false, columns });
     this.float = float;
   }
 }
@@ -100,8 +103,8 @@ export class TransitionView implements BatchView {
     const { reward, discount, terminated } = this.#schema;
     this.nStep = {
       reward: reward.index,
-      discount: discount?.index ?? NONE,
-      terminated: terminated?.index ?? NONE,
+      discount: discount?.index ?? NO_LEAF,
+      terminated: terminated?.index ?? NO_LEAF,
       n: n ?? MAX_LENGTH,
       gamma,
       flags: ENDS_BEHIND,
@@ -129,7 +132,7 @@ export class TransitionView implements BatchView {
     const { n, flags, among, holds, into } = this.#sampler.options;
     let width = this.#width();
     const distinct = flags & DISTINCT;
-    if (core.sure(n, distinct, among) < n) throw this.#notReady(n, among, distinct === 0);
+    if (core.guaranteedDraws(n, distinct, among) < n) throw this.#notReady(n, among, distinct === 0);
     // An item of a single step may have left long ago, too.
     if (core.isLoose(n, width, engine.layout.stagedBytes) || core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
     this.width = width;
@@ -200,8 +203,8 @@ export class TransitionView implements BatchView {
   #refilled(n: number, width: number, holds: number, into?: object, float = this.#float): BatchBuffer {
     const { known: buffers } = this.#sampler.pool;
     const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;
-    const given = known?.layout.holds ?? (into instanceof DrawnTransitions ? leaseOf(into)?.layout.holds : 0) ?? 0;
-    if (given & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
+    const present = known?.layout.holds ?? (into instanceof DrawnTransitions ? leaseOf(into)?.layout.holds : 0) ?? 0;
+    if (present & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
     if (known?.layout.n === n && known.layout.width >= width && known.layout.holds === holds) return known;
     const made = new BatchBuffer(this.#table.engine, new TransitionLayout(this.#schema, n, width, float, holds), into);
     buffers.set(made.batch, made);
@@ -227,7 +230,7 @@ export class TransitionView implements BatchView {
 
   /** Steps of the items that rules of open writers make. */
   #ruled(): number[] {
-    return this.#table.engine.ruledLengths(this.#table.name);
+    return this.#table.engine.ruleLengths(this.#table.name);
   }
 
   /** @throws RangeError where n is more steps than any item has or will have */
@@ -263,13 +266,13 @@ export class TransitionView implements BatchView {
     if (core.canSample(n)) {
       if (replacement)
         return new ReplayError("TOO_FEW", `table ${name} has ${core.size} items, which maxTimesSampled lets leave before ${n} draws: sample fewer`);
-      const sure = core.sure(n, DISTINCT, among);
-      const asked = among === 0 ? core.size : Math.min(among, core.size);
-      const of = asked < core.size ? `the ${asked} oldest of ${core.size} items, as among says` : `${core.size} items`;
-      const why = sure < asked ? ": the others have priority 0, or must stay for the rate limiter" : "";
-      const shown = why === "" && asked === core.size ? "" : ` (of ${of}${why})`;
-      const remedy = core.sure(n, 0, among) < n ? "sample fewer" : "sample fewer, or with replacement";
-      return new ReplayError("TOO_FEW", `table ${name} has ${sure} items that can be drawn, fewer draws than ${n}${shown}: ${remedy}`);
+      const sure = core.guaranteedDraws(n, DISTINCT, among);
+      const limit = among === 0 ? core.size : Math.min(among, core.size);
+      const of = limit < core.size ? `the ${limit} oldest of ${core.size} items, as among says` : `${core.size} items`;
+      const why = sure < limit ? ": the others have priority 0, or must stay for the rate limiter" : "";
+      const suffix = why === "" && limit === core.size ? "" : ` (of ${of}${why})`;
+      const remedy = core.guaranteedDraws(n, 0, among) < n ? "sample fewer" : "sample fewer, or with replacement";
+      return new ReplayError("TOO_FEW", `table ${name} has ${sure} items that can be drawn, fewer draws than ${n}${suffix}: ${remedy}`);
     }
     const why =
       core.size < minSize ? `has ${core.size} items, and its rate limiter asks for ${minSize}` : "needs inserts before its rate limiter allows as many draws";

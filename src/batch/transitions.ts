@@ -1,8 +1,8 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 
-import { pointAtCallersOf } from "../base/caller.ts";
 import { onlyKeys } from "../base/error.ts";
-import { printsAs, Word } from "../base/prints.ts";
+import { customInspect, PlainText } from "../base/inspect.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { type DatasetOptions, datasetOf } from "./dataset.ts";
 import type { Dataset } from "./iterate.ts";
@@ -21,15 +21,15 @@ export class Transitions<S = any, R = any, O = any> {
   readonly #draws: Draws<AnyTransitions>;
 
   static {
-    printsAs<Transitions>(this, "Transitions", (view) => {
+    customInspect<Transitions>(this, "Transitions", (view) => {
       const { gamma, n, columns } = view.#view;
-      return { table: view.#draws.table.name, gamma, ...(n !== undefined && { n }), parts: new Word(columns.join(", ")) };
+      return { table: view.#draws.table.name, gamma, ...(n !== undefined && { n }), parts: new PlainText(columns.join(", ")) };
     });
   }
 
   /** `table.transitions` makes views. */
   constructor(table: SampledTable, options: TransitionOptions) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     let view: TransitionView | undefined;
     const sampler = new Sampler<AnyTransitions>(table, VIEW_OPTIONS, (of) => (view = new TransitionView(of, options)));
     this.#view = view as unknown as TransitionView;

@@ -38,7 +38,7 @@ export class Draws<B extends { readonly count: number }> {
 
   /** Of n draws how many pass now, whichever items they give. */
   sure(n: number, options?: SampleOptions): number {
-    return this.table.core.sure(n, options?.replacement === false ? DISTINCT : 0, options?.among ?? 0);
+    return this.table.core.guaranteedDraws(n, options?.replacement === false ? DISTINCT : 0, options?.among ?? 0);
   }
 
   /**
@@ -86,9 +86,9 @@ export class Draws<B extends { readonly count: number }> {
     return this.table.engine.waiters.until(attempt, () => `sample from table ${show(this.table.name)}`, wait, this.table.core);
   }
 
-  async #whole(n: number, given: SampleOptions & WaitOptions): Promise<B> {
-    if (typeof given !== "object" || given === null) throw mustBe(TypeError, "the options of sampleWhenReady", "an object", given);
-    const { signal, timeoutMs, ...options } = given;
+  async #whole(n: number, callOptions: SampleOptions & WaitOptions): Promise<B> {
+    if (typeof callOptions !== "object" || callOptions === null) throw mustBe(TypeError, "the options of sampleWhenReady", "an object", callOptions);
+    const { signal, timeoutMs, ...options } = callOptions;
     const awaited = this.awaited(n, options);
     try {
       return await awaited.until({ signal, timeoutMs } as WaitOptions);
@@ -124,7 +124,7 @@ export class AwaitedBatch<B extends { readonly count: number }> {
   readonly #n: number;
   readonly #options: SampleOptions;
   readonly #parts: B[] = [];
-  #drawn = 0;
+  #count = 0;
 
   constructor(draws: Draws<B>, n: number, options: SampleOptions) {
     this.#draws = draws;
@@ -135,13 +135,13 @@ export class AwaitedBatch<B extends { readonly count: number }> {
   /** The batch, once it is whole. Of those who wait for draws of one table the first one has all that it admits. */
   until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
     const { engine, core, name } = this.#draws.table;
-    const what = () => `sample of ${this.#n} from table ${show(name)}${this.#drawn === 0 ? "" : `, of which ${this.#drawn} were drawn`}`;
+    const what = () => `sample of ${this.#n} from table ${show(name)}${this.#count === 0 ? "" : `, of which ${this.#count} were drawn`}`;
     return engine.waiters.until(() => this.#attempt(), what, { signal, timeoutMs } as WaitOptions, core);
   }
 
   /** What was drawn so far, as a batch that is short; undefined where nothing was. */
   rest(): B | undefined {
-    return this.#drawn === 0 ? undefined : this.#draws.sampler.join(this.#parts, { ...this.#options, into: undefined } as SampleOptions, true);
+    return this.#count === 0 ? undefined : this.#draws.sampler.join(this.#parts, { ...this.#options, into: undefined } as SampleOptions, true);
   }
 
   /** Why the wait ended, with what was drawn so far. @param signal what may have ended it: its reason is everybody's */
@@ -158,13 +158,13 @@ export class AwaitedBatch<B extends { readonly count: number }> {
     const n = this.#n;
     if (isAtOnce(options)) return draws.atOnce(n, options);
     draws.table.engine.open();
-    for (let k = draws.sure(n - this.#drawn, options); k > 0; k = draws.sure(n - this.#drawn, options)) {
+    for (let k = draws.sure(n - this.#count, options); k > 0; k = draws.sure(n - this.#count, options)) {
       // Nothing has to be put together.
       const part = k === n ? draws.sampler.sample(n, options) : draws.sampler.part(k, { n, options, first: this.#parts[0] });
       if (part.count === n) return part;
       this.#parts.push(part);
-      this.#drawn += part.count;
-      if (this.#drawn === n) return draws.sampler.join(this.#parts, options, false);
+      this.#count += part.count;
+      if (this.#count === n) return draws.sampler.join(this.#parts, options, false);
     }
     if (!draws.table.core.canInsert(1)) throw stuck(draws.table.name);
     return undefined;

@@ -4,7 +4,7 @@ import { SELECTORS, type Selector } from "../index.ts";
 import { SELECTOR_KINDS, selectorOf } from "../schema/selector.ts";
 
 /** A whole number of at least `min`, and at most `max`. */
-export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max)
@@ -34,8 +34,8 @@ export function notNegative(text: string): number {
 }
 
 /** An option that may be given several times. */
-export function several(text: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), text];
+export function repeatable(text: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...(previous ?? []), text];
 }
 
 /** The kinds that take an exponent, as words of a sentence. */
@@ -44,7 +44,7 @@ export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].tak
 /** The name of a selector; one that takes an exponent may have a colon and the exponent behind it. */
 export function selector(text: string): Selector {
   const [name, ...rest] = text.split(":");
-  const kind = SELECTORS.find((known) => known === name);
+  const kind = SELECTORS.find((candidate) => candidate === name);
   const exponent = rest.length === 0 ? 1 : Number(rest[0]);
   const fits = rest.length === 0 || (rest.length === 1 && rest[0] !== "" && kind !== undefined && SELECTOR_KINDS[kind].takesExponent);
   if (kind !== undefined && fits && Number.isFinite(exponent)) return selectorOf(kind, exponent);

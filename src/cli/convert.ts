@@ -14,11 +14,11 @@ import {
   writeParquet,
   writeTfds,
 } from "../datasets/rlds/index.ts";
-import type { Answer, Host } from "./answer.ts";
-import { positive, several, whole } from "./arguments.ts";
-import { addMode, addOpen, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
-import { Interrupted, UsageError } from "./failure.ts";
-import { bytes, counted } from "./text.ts";
+import { positive, repeatable, wholeNumber } from "./arguments.ts";
+import { addMode, addOpen, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import { Interrupted, UsageError } from "./exit.ts";
+import type { Host, Result } from "./result.ts";
+import { bytes, countText } from "./text.ts";
 
 const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
 type Format = (typeof FORMATS)[number];
@@ -49,11 +49,11 @@ export function addConvert(command: Command): Command {
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
-    .option("--shards <n>", "TFDS: number of files for the split", whole(1))
+    .option("--shards <n>", "TFDS: number of files for the split", wholeNumber(1))
     .option(
       "--image <leaf>",
       "TFDS, LeRobot: a leaf of pixels to store as PNG, such as observation/image; may be repeated (LeRobot's default: all with 3 channels)",
-      several,
+      repeatable,
     )
     .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot or a recording)", positive)
     .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
@@ -107,15 +107,15 @@ const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: 
 };
 const TITLES: { readonly [format in Format]: string } = { tfds: "TFDS", lerobot: "LeRobot", minari: "Minari", parquet: "Parquet", jsonl: "JSON lines" };
 
-export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Answer> {
+export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Result> {
   const format = formatOf(to, options.format);
   for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
     if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
       throw new UsageError(
-        `${flag} works only with ${formats.map((each) => TITLES[each]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
+        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
       );
   return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
-    const data = imported(reader, options, host);
+    const data = importFrom(reader, options, host);
     const progress = host.progress("converting");
     const common = {
       signal: host.signal,
@@ -123,9 +123,9 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
       onProgress: ({ episodes }: { readonly episodes: number }) => progress.at(episodes, reader.episodes),
     };
     try {
-      const written = await write();
+      const report = await write();
       progress.end();
-      return answer(to, format, written, data);
+      return resultOf(to, format, report, data);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;
@@ -150,14 +150,14 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   });
 }
 
-function formatOf(to: string, given: Format | undefined): Format {
+function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
   const isFile = byName !== "tfds";
   // Parquet may be a folder as well.
-  if (given !== undefined && isFile && given !== byName)
-    throw new UsageError(`${to} ends with ${ending}, but --format is ${given}: name a folder, or another format`);
-  if (given !== undefined) return given;
+  if (format !== undefined && isFile && format !== byName)
+    throw new UsageError(`${to} ends with ${ending}, but --format is ${format}: name a folder, or another format`);
+  if (format !== undefined) return format;
   if (ending !== undefined && !FILES.includes(ending) && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(
       `${to} ends with ${ending}, but a dataset becomes a file of ${FILES.join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
@@ -182,8 +182,8 @@ async function asLeRobot(data: ImportedRlds, reader: RldsReader, to: string, opt
 }
 
 async function asMinari(data: ImportedRlds, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
-  const { description, dataset_id: own } = reader.about;
-  const { id = typeof own === "string" ? own : `${nameOf(reader.name)}-v0`, finalStep, signal, overwrite, onProgress } = options;
+  const { description, dataset_id: datasetId } = reader.about;
+  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0`, finalStep, signal, overwrite, onProgress } = options;
   return writeMinari(data, to, {
     id,
     ...(typeof description === "string" && { description }),
@@ -204,8 +204,8 @@ async function asTfds(
   const { signal, overwrite, onProgress } = common;
   // The number of episodes decides which shard each one goes to.
   const episodes = shards === undefined ? undefined : await countOf(data);
-  const known = episodes === undefined ? data : Object.assign(data, { episodes });
-  return writeTfds(known, to, {
+  const dataset = episodes === undefined ? data : Object.assign(data, { episodes });
+  return writeTfds(dataset, to, {
     name,
     ...(version !== undefined && { version }),
     ...(split !== undefined && { split }),
@@ -234,7 +234,7 @@ function nameOf(name: string): string {
   return word === "" ? "dataset" : word;
 }
 
-function answer(to: string, format: Format, { episodes, steps, bytes: size, files }: WriteReport, { report }: ImportedRlds): Answer {
-  const text = `${to} (${format}): ${counted(episodes, "episode")}, ${counted(steps, "step")}, ${bytes(size)} in ${counted(files.length, "file")}\n${reportText(report)}`;
+function resultOf(to: string, format: Format, { episodes, steps, bytes: size, files }: WriteReport, { report }: ImportedRlds): Result {
+  const text = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n${reportText(report)}`;
   return { value: { to, format, episodes, steps, bytes: size, files, report }, text };
 }

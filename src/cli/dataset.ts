@@ -1,11 +1,11 @@
 /** How every command opens a dataset, and the options for that. */
 import { type Command, Option } from "commander";
 import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../datasets/rlds/index.ts";
-import type { Host } from "./answer.ts";
-import { several } from "./arguments.ts";
-import { breathing } from "./breath.ts";
-import { UsageError } from "./failure.ts";
-import { escaped } from "./text.ts";
+import { repeatable } from "./arguments.ts";
+import { UsageError } from "./exit.ts";
+import type { Host } from "./result.ts";
+import { escapeText } from "./text.ts";
+import { withYields } from "./yielding.ts";
 
 export interface ModeOption {
   readonly mode: ImportMode;
@@ -24,17 +24,17 @@ export interface OpenOptions {
 const OPEN = "an option for the function that opens the format, such as maxEpisodeSteps=1000 for D4RL; may be repeated";
 
 export function addOpen(command: Command): Command {
-  return command.option("--open <option=value>", OPEN, several);
+  return command.option("--open <option=value>", OPEN, repeatable);
 }
 
 /** Opens the dataset, runs `use` and closes it again. */
 export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
   const pairs = open.map(optionOf);
   const names = pairs.map(([name]) => name);
-  const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw new UsageError(`${twice} is set twice by --open. Pass it once`);
-  const given = Object.fromEntries(pairs);
-  const reader = await openRlds(path, { ...given, signal, ...(split !== undefined && { split }) }).catch((error) => {
+  const duplicate = names.find((name, i) => names.indexOf(name) < i);
+  if (duplicate !== undefined) throw new UsageError(`${duplicate} is set twice by --open. Pass it once`);
+  const options = Object.fromEntries(pairs);
+  const reader = await openRlds(path, { ...options, signal, ...(split !== undefined && { split }) }).catch((error) => {
     // The path is a string, so the argument of the wrong kind is an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
@@ -58,30 +58,30 @@ function optionOf(text: string): [name: string, value: unknown] {
 }
 
 /** The checked episodes of a reader. Ctrl-C can stop the iteration between two of them. */
-export function imported(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
+export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
   const { stepSpec, metadataSpec } = reader;
-  return importRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => breathing(reader, signal) }, { mode, signal });
+  return importRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => withYields(reader, signal) }, { mode, signal });
 }
 
 /** The faults and repairs of an import, one per line; empty if there were none. */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
   const lines = faults.map(
-    ([fault, { count, places }]) => `  ${words(fault)}: ${count} (${places.slice(0, 3).map(placeText).join("; ")}${count > 3 ? "; …" : ""})`,
+    ([fault, { count, places }]) => `  ${splitCamelCase(fault)}: ${count} (${places.slice(0, 3).map(placeText).join("; ")}${count > 3 ? "; …" : ""})`,
   );
   const repairs = Object.entries(report.repaired).filter(([, { count }]) => count > 0);
-  if (repairs.length > 0) lines.push(`  repaired: ${repairs.map(([repair, { count }]) => `${count} ${words(repair)}`).join(", ")}`);
+  if (repairs.length > 0) lines.push(`  repaired: ${repairs.map(([repair, { count }]) => `${count} ${splitCamelCase(repair)}`).join(", ")}`);
   const { episodes, steps } = report.dropped;
   if (episodes.count + steps > 0) lines.push(`  dropped: ${episodes.count} episodes with a total of ${steps} steps`);
   return lines.map((line) => `${line}\n`).join("");
 }
 
 /** `lastsInMidEpisode` → `lasts in mid episode` */
-function words(name: string): string {
+function splitCamelCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function placeText({ episode, step, path }: { readonly episode?: number; readonly step?: number; readonly path?: string }): string {
-  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path === undefined ? "" : escaped(path)];
+  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path === undefined ? "" : escapeText(path)];
   return parts.filter((part) => part !== "").join(", ");
 }

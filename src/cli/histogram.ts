@@ -19,27 +19,27 @@ const MAX_BINS = 10;
 const BAR = 32;
 
 /** Counts finite numbers only. @returns undefined if there are none */
-export function histogramOf(given: readonly number[]): Histogram | undefined {
-  const values = given.filter(Number.isFinite);
+export function histogramOf(numbers: readonly number[]): Histogram | undefined {
+  const values = numbers.filter(Number.isFinite);
   if (values.length === 0) return undefined;
-  let [min, max, sum, whole] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, true];
+  let [min, max, sum, isWhole] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, true];
   for (const value of values) {
     min = Math.min(min, value);
     max = Math.max(max, value);
     sum += value;
-    whole &&= Number.isInteger(value);
+    isWhole &&= Number.isInteger(value);
   }
   const mean = sum / values.length;
   if (min === max) return { min, max, mean, bins: [{ from: min, to: max, count: values.length }] };
   // If all values are whole, the bins start at whole numbers.
-  const width = whole ? Math.ceil((max - min + 1) / MAX_BINS) : (max - min) / MAX_BINS;
-  const count = whole ? Math.ceil((max - min + 1) / width) : MAX_BINS;
+  const width = isWhole ? Math.ceil((max - min + 1) / MAX_BINS) : (max - min) / MAX_BINS;
+  const count = isWhole ? Math.ceil((max - min + 1) / width) : MAX_BINS;
   const counts = new Array<number>(count).fill(0);
   for (const value of values) {
     const bin = Math.min(count - 1, Math.floor((value - min) / width));
     counts[bin] = (counts[bin] as number) + 1;
   }
-  return { min, max, mean, bins: counts.map((one, i) => ({ from: min + i * width, to: i === count - 1 ? max : min + (i + 1) * width, count: one })) };
+  return { min, max, mean, bins: counts.map((n, i) => ({ from: min + i * width, to: i === count - 1 ? max : min + (i + 1) * width, count: n })) };
 }
 
 /** One line per bin, with a bar. */
@@ -48,7 +48,7 @@ export function histogramText(title: string, histogram: Histogram | undefined): 
   const { min, max, mean, bins } = histogram;
   const fullest = Math.max(...bins.map((bin) => bin.count));
   const names = bins.map(({ from }) => number(from));
-  const widths = [names, bins.map(({ count }) => number(count))].map((words) => Math.max(...words.map((word) => word.length)));
+  const widths = [names, bins.map(({ count }) => number(count))].map((cells) => Math.max(...cells.map((cell) => cell.length)));
   const lines = bins.map(({ count }, i) => {
     const bar = "█".repeat(Math.ceil((BAR * count) / fullest));
     return `  ${(names[i] as string).padStart(widths[0] as number)}  ${number(count).padStart(widths[1] as number)} ${bar}`.trimEnd();

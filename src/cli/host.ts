@@ -1,17 +1,17 @@
 /** The terminal around a command: Ctrl-C, progress, width. */
 import { SingleBar } from "cli-progress";
-import type { Host, Progress } from "./answer.ts";
+import type { Host, Progress } from "./result.ts";
 import { number } from "./text.ts";
 
 const WIDTH = 120;
 
 /** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program as usual. */
-export function terminalHost(own: Pick<Host, "version" | "program" | "show">): { readonly host: Host; release(): void } {
+export function terminalHost(parts: Pick<Host, "version" | "program" | "show">): { readonly host: Host; release(): void } {
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
   process.once("SIGINT", onSignal);
   return {
-    host: { ...own, signal: interrupt.signal, width: process.stdout.columns ?? WIDTH, progress: (what) => progressOn(process.stderr, what) },
+    host: { ...parts, signal: interrupt.signal, width: process.stdout.columns ?? WIDTH, progress: (what) => progressOn(process.stderr, what) },
     release: () => process.removeListener("SIGINT", onSignal),
   };
 }
@@ -25,7 +25,15 @@ function progressOn(stream: NodeJS.WriteStream, what: string): Progress {
     at(done, of) {
       if (bar === undefined) {
         const format = of === undefined ? `${what} {value}` : `${what} {bar} {percentage} %  {value} of {total}`;
-        bar = new SingleBar({ stream, format, barCompleteChar: "█", barIncompleteChar: "░", hideCursor: true, clearOnComplete: true, formatValue: shown });
+        bar = new SingleBar({
+          stream,
+          format,
+          barCompleteChar: "█",
+          barIncompleteChar: "░",
+          hideCursor: true,
+          clearOnComplete: true,
+          formatValue: formatValue,
+        });
         bar.start(of ?? 0, 0);
       }
       bar.update(done);
@@ -37,6 +45,6 @@ function progressOn(stream: NodeJS.WriteStream, what: string): Progress {
   };
 }
 
-function shown(value: number, _: unknown, type: string): string {
+function formatValue(value: number, _: unknown, type: string): string {
   return type === "value" || type === "total" ? number(value) : String(value);
 }

@@ -1,12 +1,12 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../datasets/rlds/index.ts";
-import type { Answer, Host } from "./answer.ts";
-import { breathing } from "./breath.ts";
 import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
-import { counted, escaped } from "./text.ts";
+import type { Host, Result } from "./result.ts";
+import { countText, escapeText } from "./text.ts";
+import { withYields } from "./yielding.ts";
 
 const EXAMPLES = `
 Examples:
@@ -29,17 +29,17 @@ export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-export function inspect(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Answer> {
+export function inspect(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Result> {
   return withDataset(path, options, host, async (reader) => {
     const progress = host.progress("reading");
-    const spread = new Spread();
-    const watched = spread.watched(reader, host, (episodes) => progress.at(episodes, reader.episodes));
+    const collector = new EpisodeCollector();
+    const episodes = collector.collect(reader, host, (episodes) => progress.at(episodes, reader.episodes));
     const { stepSpec, metadataSpec } = reader;
-    const report = await inspectRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => watched }, { signal: host.signal });
+    const report = await inspectRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => episodes }, { signal: host.signal });
     const leaves = stats && (await statistics(reader, { signal: host.signal })).leaves;
     progress.end();
     const { format, name, splits, about } = reader;
-    const [lengths, returns] = spread.histograms();
+    const [lengths, returns] = collector.histograms();
     const value = {
       format,
       name,
@@ -57,7 +57,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
     };
     return {
       value,
-      text: [headOf(reader, report), specsText(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)]
+      text: [headOf(reader, report), specsText(reader), spreadText(lengths, returns), faultsText(report), leaves && statisticsText(leaves)]
         .filter(Boolean)
         .join("\n"),
     };
@@ -65,16 +65,16 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
 }
 
 /** Collects lengths and returns of episodes that another consumer reads. */
-class Spread {
+class EpisodeCollector {
   readonly #lengths: number[] = [];
   readonly #returns: number[] = [];
 
-  async *watched(reader: RldsReader, { signal }: Host, seen: (episodes: number) => void): ReturnType<typeof breathing<never>> {
-    for await (const episode of breathing(reader, signal)) {
+  async *collect(reader: RldsReader, { signal }: Host, onEpisode: (episodes: number) => void): ReturnType<typeof withYields<never>> {
+    for await (const episode of withYields(reader, signal)) {
       this.#lengths.push(episode.steps.length);
       const sum = returnOf(episode.steps);
       if (sum !== undefined) this.#returns.push(sum);
-      seen(this.#lengths.length);
+      onEpisode(this.#lengths.length);
       yield episode as never;
     }
   }
@@ -94,8 +94,8 @@ function returnOf(steps: StepColumns<unknown>): number | undefined {
 }
 
 function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }: { readonly episodes: number; readonly steps: number }): string {
-  const which = split === undefined ? "" : `, split ${split}${splits !== undefined && splits.length > 1 ? ` of ${splits.join(", ")}` : ""}`;
-  return `${escaped(`${name} (${format}${which})`)}: ${counted(episodes, "episode")}, ${counted(steps, "step")}\n`;
+  const splitText = split === undefined ? "" : `, split ${split}${splits !== undefined && splits.length > 1 ? ` of ${splits.join(", ")}` : ""}`;
+  return `${escapeText(`${name} (${format}${splitText})`)}: ${countText(episodes, "episode")}, ${countText(steps, "step")}\n`;
 }
 
 function specsText({ stepSpec, metadataSpec }: RldsReader): string {
@@ -107,9 +107,9 @@ function spreadText(lengths: Histogram | undefined, returns: Histogram | undefin
   return [histogramText("Steps per episode", lengths), histogramText("Return per episode", returns)].filter(Boolean).join("\n");
 }
 
-function wrongOf(report: Parameters<typeof reportText>[0]): string {
-  const found = reportText(report);
+function faultsText(report: Parameters<typeof reportText>[0]): string {
+  const faults = reportText(report);
   const zeros = report.zeroFinalObservations.count;
-  const note = zeros === 0 ? "" : `  ${counted(zeros, "episode")} with a final observation of zeros, which was probably not recorded\n`;
-  return found === "" ? `No faults.\n${note}` : `Faults in ${counted(report.faultyEpisodes, "episode")}:\n${found}${note}`;
+  const note = zeros === 0 ? "" : `  ${countText(zeros, "episode")} with a final observation of zeros, which was probably not recorded\n`;
+  return faults === "" ? `No faults.\n${note}` : `Faults in ${countText(report.faultyEpisodes, "episode")}:\n${faults}${note}`;
 }

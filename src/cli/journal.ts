@@ -26,7 +26,7 @@ function filesIn(path: string): string[] {
 }
 
 /** The Replay as it is on disk. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
-export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
+export async function openReadOnly(path: string, signal: AbortSignal): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   return (await openJournal(path, { signal })).replay;
 }
@@ -41,9 +41,9 @@ export function closeKilled(replay: Replay): void {
 
 /** @throws ReplayError NOT_FOUND, which lists the existing tables */
 export function tableOf(replay: Replay, name: string): Table {
-  return (Object.hasOwn(replay.tables, name) ? replay.tables[name] : undefined) ?? missing(name, replay);
+  return (Object.hasOwn(replay.tables, name) ? replay.tables[name] : undefined) ?? throwNotFound(name, replay);
 }
 
-function missing(name: string, { tables }: Replay): never {
+function throwNotFound(name: string, { tables }: Replay): never {
   throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${Object.keys(tables).join(", ") || "none"}`);
 }

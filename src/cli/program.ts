@@ -1,22 +1,22 @@
 /** The command line: its commands, and how it prints their answers and failures. */
 import { Command, CommanderError } from "commander";
-import type { Answer, Host } from "./answer.ts";
-import { several } from "./arguments.ts";
+import { repeatable } from "./arguments.ts";
 import { addConvert, convert } from "./convert.ts";
-import { exitCodeOf, failureValue, Interrupted, lineOf } from "./failure.ts";
+import { exitCodeOf, failureValue, Interrupted, lineOf } from "./exit.ts";
 import { terminalHost } from "./host.ts";
 import { addInspect, inspect } from "./inspect.ts";
 import { addPush, push } from "./push.ts";
+import type { Host, Result } from "./result.ts";
 import { addSample, sample } from "./sample.ts";
 import { addServePage, servePage } from "./serve-page.ts";
 import { addStats, stats } from "./stats.ts";
-import { printable } from "./text.ts";
+import { escapeLines } from "./text.ts";
 
 const HELP = `
 Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.
 `;
 
-type Verb = (path: string, ...rest: never[]) => Promise<Answer | undefined>;
+type Verb = (path: string, ...rest: never[]) => Promise<Result | undefined>;
 
 /** Runs the command line. @param folder the folder that the program is in @returns the exit code */
 export async function run(args: readonly string[], version: string, folder: string): Promise<number> {
@@ -38,13 +38,13 @@ export async function run(args: readonly string[], version: string, folder: stri
 
 function programOf(version: string, folder: string): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
-  program.configureOutput({ writeErr: (text) => process.stderr.write(printable(text)) });
+  program.configureOutput({ writeErr: (text) => process.stderr.write(escapeLines(text)) });
   program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
-  const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
-    const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
+  const add = (name: string, configure: (command: Command) => Command, verb: Verb) => {
+    const command = configure(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
     refuseSecondValues(command);
-    command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1), { version, program: folder }));
+    command.action((...args: unknown[]) => execute(command, verb, args.slice(0, -1), { version, program: folder }));
   };
   add("inspect", addInspect, inspect);
   add("convert", addConvert, convert);
@@ -58,7 +58,7 @@ function programOf(version: string, folder: string): Command {
 /** Makes a second value of an option wrong usage, unless the option may be repeated: commander would take the last one and say nothing. */
 function refuseSecondValues(command: Command): void {
   for (const option of command.options) {
-    if (option.isBoolean() || option.parseArg === several) continue;
+    if (option.isBoolean() || option.parseArg === repeatable) continue;
     let first: string | undefined;
     command.on(`option:${option.name()}`, (value: string) => {
       if (first !== undefined)
@@ -68,12 +68,12 @@ function refuseSecondValues(command: Command): void {
   }
 }
 
-async function answered(command: Command, verb: Verb, given: readonly unknown[], own: Pick<Host, "version" | "program">): Promise<void> {
-  const show = ({ value, text }: Answer) => write(process.stdout, command.opts().json ? json(value) : text);
+async function execute(command: Command, verb: Verb, args: readonly unknown[], own: Pick<Host, "version" | "program">): Promise<void> {
+  const show = ({ value, text }: Result) => write(process.stdout, command.opts().json ? json(value) : text);
   const { host, release } = terminalHost({ ...own, show });
   try {
-    const answer = await (verb as (...given: unknown[]) => Promise<Answer | undefined>)(...given, host satisfies Host);
-    if (answer !== undefined) await show(answer);
+    const result = await (verb as (...args: unknown[]) => Promise<Result | undefined>)(...args, host satisfies Host);
+    if (result !== undefined) await show(result);
   } catch (error) {
     if (host.signal.aborted && !(error instanceof Interrupted)) throw new Interrupted();
     throw error;
@@ -85,15 +85,15 @@ async function answered(command: Command, verb: Verb, given: readonly unknown[],
 /** Waits until the text is written, because the program may end right after. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
-    stream.write(printable(text.endsWith("\n") ? text : `${text}\n`), () => resolve());
+    stream.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`), () => resolve());
   });
 }
 
 function json(value: unknown): string {
-  return JSON.stringify(value, plain);
+  return JSON.stringify(value, jsonValue);
 }
 
-function plain(_: string, value: unknown): unknown {
+function jsonValue(_: string, value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return [...(value as Float64Array)];

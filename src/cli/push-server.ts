@@ -3,19 +3,19 @@
 import { createTrajectoryDataSpec, type RldsDataset } from "../datasets/rlds/index.ts";
 import { ReplayError, type Spec } from "../index.ts";
 import type { StepClient } from "../tf-agents/index.ts";
-import type { Host } from "./answer.ts";
-import { UsageError } from "./failure.ts";
-import { counted } from "./text.ts";
+import { UsageError } from "./exit.ts";
+import type { Host } from "./result.ts";
+import { countText } from "./text.ts";
 import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 
-const ANSWER_SECONDS = 10;
+const RESPONSE_SECONDS = 10;
 
 export interface ServerOptions extends TrajectoryOptions {
   readonly maxTextBytes?: number;
 }
 
 /** Of a table on the server. */
-export interface Sent {
+export interface TableCounts {
   readonly name: string;
   /** Items that this push has made. */
   readonly inserted: number;
@@ -29,34 +29,34 @@ export async function pushToServer(
   options: ServerOptions,
   host: Host,
   of: number | undefined,
-): Promise<{ readonly pushed: number; readonly tables: readonly Sent[] }> {
+): Promise<{ readonly pushed: number; readonly tables: readonly TableCounts[] }> {
   const { table, maxTextBytes } = options;
   const spec: Spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
   // Who pushes into journals has no need of it.
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
-  let made: ReadonlyMap<string, number> = new Map();
+  let itemCounts: ReadonlyMap<string, number> = new Map();
   // The observer keeps its writer to itself.
-  const counting: StepClient = {
+  const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),
     signature: (name) => client.signature(name),
-    writer: (given) => {
-      const writer = client.writer(given);
-      made = writer.itemsMade;
+    writer: (writerOptions) => {
+      const writer = client.writer(writerOptions);
+      itemCounts = writer.itemsMade;
       return writer;
     },
   };
   try {
-    const there = await client.serverInfo({ timeout: ANSWER_SECONDS });
-    const missing = table.find((name) => there[name] === undefined);
+    const tables = await client.serverInfo({ timeout: RESPONSE_SECONDS });
+    const missing = table.find((name) => tables[name] === undefined);
     if (missing !== undefined)
-      throw new ReplayError("NOT_FOUND", `the Reverb server at ${server} has no table ${missing}, but ${Object.keys(there).sort().join(", ")}`);
-    const interrupted = (pushed: number) =>
-      `${counted(pushed, "trajectory", "trajectories")} of whole episodes were sent to ${server}; of the last ones some items may be missing there`;
-    const pushed = await pushTrajectories(counting, data, options, host, of, interrupted);
-    const now = await client.serverInfo({ timeout: ANSWER_SECONDS });
-    return { pushed, tables: table.map((name) => ({ name, inserted: made.get(name) ?? 0, size: now[name]?.currentSize ?? 0 })) };
+      throw new ReplayError("NOT_FOUND", `the Reverb server at ${server} has no table ${missing}, but ${Object.keys(tables).sort().join(", ")}`);
+    const interruptMessage = (pushed: number) =>
+      `${countText(pushed, "trajectory", "trajectories")} of whole episodes were sent to ${server}; of the last ones some items may be missing there`;
+    const pushed = await pushTrajectories(countingClient, data, options, host, of, interruptMessage);
+    const tablesAfter = await client.serverInfo({ timeout: RESPONSE_SECONDS });
+    return { pushed, tables: table.map((name) => ({ name, inserted: itemCounts.get(name) ?? 0, size: tablesAfter[name]?.currentSize ?? 0 })) };
   } finally {
     client.close();
   }

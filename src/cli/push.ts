@@ -12,14 +12,14 @@ import {
   type StepSpec,
 } from "../datasets/rlds/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
-import type { Answer, Host } from "./answer.ts";
-import { notNegative, seed as seedOf, selector, several, WITH_EXPONENT, whole } from "./arguments.ts";
-import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
-import { UsageError } from "./failure.ts";
+import { notNegative, repeatable, seed as seedOf, selector, WITH_EXPONENT, wholeNumber } from "./arguments.ts";
+import { addMode, addOpen, importFrom, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
+import { UsageError } from "./exit.ts";
 import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
-import { pushToServer, type Sent } from "./push-server.ts";
-import { bytes, counted, table as tableText } from "./text.ts";
+import { pushToServer, type TableCounts } from "./push-server.ts";
+import type { Host, Result } from "./result.ts";
+import { bytes, countText, table as tableText } from "./text.ts";
 import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 import { pushTransitions, transitionsText } from "./transitions.ts";
 
@@ -48,28 +48,32 @@ export function addPush(command: Command): Command {
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
     .option("--dir <journal>", "the folder of the journal; created if it does not exist")
     .option("--server <host:port>", "a Reverb server, in the place of a journal")
-    .requiredOption("--table <name>", "a table to push every item into; may be repeated", several)
-    .option("--sequence-length <n>", "number of steps in an item (default: 2)", whole(1))
-    .option("--stride <n>", "number of steps between the starts of two items (default: 1)", whole(1))
+    .requiredOption("--table <name>", "a table to push every item into; may be repeated", repeatable)
+    .option("--sequence-length <n>", "number of steps in an item (default: 2)", wholeNumber(1))
+    .option("--stride <n>", "number of steps between the starts of two items (default: 1)", wholeNumber(1))
     .option("--episodes", "make an item of each whole episode")
-    .option("--n-step <n>", "make transitions of n steps, instead of trajectories", whole(1, MAX_LENGTH - 1))
-    .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
+    .option("--n-step <n>", "make transitions of n steps, instead of trajectories", wholeNumber(1, MAX_LENGTH - 1))
+    .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", wholeNumber(1))
     .option("--priority <p>", "priority of every item (default: 1)", notNegative)
     .option(
       "--sampler <sampler>",
-      `for new tables: ${[...SELECTORS, ...WITH_EXPONENT.map((kind) => `${kind}:EXPONENT`)].join(", ").replace(/, (?=[^,]*$)/, " or ")} (default: uniform)`,
+      `for new tables: ${SELECTORS.join(", ")} or ${WITH_EXPONENT.map((kind) => `${kind}:EXPONENT`).join(", ")} (default: uniform)`,
       selector,
     )
     .option(
       "--max-size <n>",
       "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
-      whole(1),
+      wholeNumber(1),
     )
-    .option("--max-text-bytes <n>", "for a new journal, or a server: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
+    .option(
+      "--max-text-bytes <n>",
+      "for a new journal, or a server: maximum bytes of a string in UTF-8; needed if observations or actions have text",
+      wholeNumber(1),
+    )
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", seedOf)
     .option("--append", "add to tables that have items already")
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
-    .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
+    .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", repeatable)
     .option("--split <split>", "the split to read");
   return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
 }
@@ -92,37 +96,37 @@ const MAX_SIZE = 1_000_000;
 /** Options of a push into a journal. */
 type JournalOptions = PushVerbOptions & { readonly dir: string };
 
-export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
+export function push(path: string, options: PushVerbOptions, host: Host): Promise<Result> {
   checkUsage(options);
   return withDataset(path, options, host, async (reader) => {
-    const judged = imported(reader, options, host);
-    const data = without(judged, reader.stepSpec, options.without ?? []);
+    const source = importFrom(reader, options, host);
+    const data = without(source, reader.stepSpec, options.without ?? []);
     const { server, dir } = options;
-    if (server === undefined) return await pushToJournal(data, { ...options, dir: dir as string }, host, reader.steps, judged);
+    if (server === undefined) return await pushToJournal(data, { ...options, dir: dir as string }, host, reader.steps, source);
     const { pushed, tables } = await pushToServer(server, data, options, host, reader.steps);
-    if (tables.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
-    return serverAnswer(server, pushed, tables, judged.report);
+    if (tables.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
+    return serverResult(server, pushed, tables, source.report);
   });
 }
 
-async function pushToJournal(data: RldsDataset, options: JournalOptions, host: Host, steps: number | undefined, judged: ImportedRlds): Promise<Answer> {
+async function pushToJournal(data: RldsDataset, options: JournalOptions, host: Host, steps: number | undefined, source: ImportedRlds): Promise<Result> {
   const isNew = !isJournal(options.dir);
-  const replay = await opened(data, options, host);
+  const replay = await openJournal(data, options, host);
   try {
-    const before = replay.stats().tables;
+    const tablesBefore = replay.stats().tables;
     const { nStep } = options;
     const transitions = nStep === undefined ? nStep : await pushTransitions(replay, data, { ...options, nStep }, host, steps);
-    const interrupted = (pushed: number) => `${counted(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`;
-    const pushed = transitions?.steps ?? (await pushTrajectories(replay, data, options, host, steps, interrupted));
+    const interruptMessage = (pushed: number) => `${countText(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`;
+    const pushed = transitions?.steps ?? (await pushTrajectories(replay, data, options, host, steps, interruptMessage));
     await replay.flush();
     const { tables } = replay.stats();
-    const made = options.table.map((name) => ({
+    const counts = options.table.map((name) => ({
       name,
-      inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
+      inserted: (tables[name]?.inserts ?? 0) - (tablesBefore[name]?.inserts ?? 0),
       size: tables[name]?.size ?? 0,
     }));
-    if (made.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
-    return answer(options.dir, { pushed, transitions }, made, replay.journal.stats, judged.report);
+    if (counts.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
+    return resultOf(options.dir, { pushed, transitions }, counts, replay.journal.stats, source.report);
   } catch (error) {
     replay.dispose();
     // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
@@ -133,15 +137,15 @@ async function pushToJournal(data: RldsDataset, options: JournalOptions, host: H
   }
 }
 
-function nothingMade({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, { kept }: ImportReport): ReplayError {
-  const long = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
+function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, { kept }: ImportReport): ReplayError {
+  const minLength = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
   const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ": give a smaller --sequence-length" : "";
-  const of = `${counted(kept.episodes, "episode")} with ${counted(kept.steps, "step")}`;
-  return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${counted(long, "step")} that can be an item${remedy}`);
+  const of = `${countText(kept.episodes, "episode")} with ${countText(kept.steps, "step")}`;
+  return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
 }
 
-/** What only a journal has. */
-const OF_JOURNALS = {
+/** Flags that work only with a journal. */
+const JOURNAL_FLAGS = {
   nStep: "--n-step",
   sampler: "--sampler",
   maxSize: "--max-size",
@@ -153,8 +157,9 @@ const OF_JOURNALS = {
 function checkUsage(options: PushVerbOptions): void {
   const { dir, server, table, episodes, sequenceLength, stride, maxLength, nStep, priority } = options;
   if ((dir === undefined) === (server === undefined)) throw new UsageError("push takes either --dir, for a journal, or --server, for a Reverb server");
-  const alien = server === undefined ? undefined : (Object.keys(OF_JOURNALS) as (keyof typeof OF_JOURNALS)[]).find((name) => options[name] !== undefined);
-  if (alien !== undefined) throw new UsageError(`${OF_JOURNALS[alien]} works only with --dir: the server has its tables already`);
+  const journalOption =
+    server === undefined ? undefined : (Object.keys(JOURNAL_FLAGS) as (keyof typeof JOURNAL_FLAGS)[]).find((name) => options[name] !== undefined);
+  if (journalOption !== undefined) throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir: the server has its tables already`);
   if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories: leave it out, or --n-step");
   if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
@@ -165,17 +170,17 @@ function checkUsage(options: PushVerbOptions): void {
 }
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
-async function opened(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
+async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, takeOver, logger: null, signal });
     try {
-      mustHold(replay, dir, nStep === undefined);
-      for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
-      const filled = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
-      if (filled !== undefined)
+      checkContents(replay, dir, nStep === undefined);
+      for (const name of table) checkTable(tableOf(replay, name).options, { sampler, maxSize }, name);
+      const nonEmpty = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
+      if (nonEmpty !== undefined)
         throw new UsageError(
-          `table ${filled} in ${dir} has ${counted(tableOf(replay, filled).size, "item")} already: give --append to add to them, or use another table or journal`,
+          `table ${nonEmpty} in ${dir} has ${countText(tableOf(replay, nonEmpty).size, "item")} already: give --append to add to them, or use another table or journal`,
         );
       if (seed !== undefined && String(seed) !== replay.options.seed)
         throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
@@ -201,38 +206,38 @@ function largest(bytesOf: (maxSize: number) => number): number {
   return size;
 }
 
-function mustHold({ options: { spec } }: OpenReplay, dir: string, trajectories: boolean): void {
+function checkContents({ options: { spec } }: OpenReplay, dir: string, trajectories: boolean): void {
   if ("nextStepType" in spec === trajectories) return;
-  const instead = trajectories ? "no trajectories: push transitions with --n-step" : "trajectories: leave --n-step out";
-  throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} holds ${instead}, or use another folder`);
+  const contents = trajectories ? "no trajectories: push transitions with --n-step" : "trajectories: leave --n-step out";
+  throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} holds ${contents}, or use another folder`);
 }
 
-function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
-  if (maxSize !== undefined && maxSize !== there.maxSize)
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${there.maxSize}: leave --max-size out, or use another journal`);
-  if (sampler !== undefined && (sampler.kind !== there.sampler?.kind || sampler.exponent !== there.sampler.exponent))
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${there.sampler?.kind}: leave --sampler out, or use another journal`);
+function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
+  if (maxSize !== undefined && maxSize !== existing.maxSize)
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${existing.maxSize}: leave --max-size out, or use another journal`);
+  if (sampler !== undefined && (sampler.kind !== existing.sampler?.kind || sampler.exponent !== existing.sampler.exponent))
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${existing.sampler?.kind}: leave --sampler out, or use another journal`);
 }
 
-interface Pushed {
+interface PushCounts {
   /** Trajectories or transitions. */
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
 }
 
-function answer(dir: string, what: Pushed, tables: readonly Sent[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Answer {
-  const { pushed, transitions } = what;
-  const trajectories = () => `${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed`;
+function resultOf(dir: string, counts: PushCounts, tables: readonly TableCounts[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Result {
+  const { pushed, transitions } = counts;
+  const trajectories = () => `${countText(pushed, "trajectory", "trajectories")} of ${countText(report.kept.episodes, "episode")} pushed`;
   const { bytes: size, segments } = journal;
   const rows = tables.map(({ name, inserted, size: items }) => [name, inserted, items]);
-  const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${counted(segments, "segment")}
+  const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${countText(segments, "segment")}
 ${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
   return { value: { dir, pushed, transitions, tables, journal: { bytes: size, segments }, report }, text };
 }
 
-function serverAnswer(server: string, pushed: number, tables: readonly Sent[], report: ImportReport): Answer {
+function serverResult(server: string, pushed: number, tables: readonly TableCounts[], report: ImportReport): Result {
   const rows = tables.map(({ name, inserted, size }) => [name, inserted, size]);
-  const text = `${server}: ${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed
+  const text = `${server}: ${countText(pushed, "trajectory", "trajectories")} of ${countText(report.kept.episodes, "episode")} pushed
 ${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
   return { value: { server, pushed, tables, report }, text };
 }
@@ -251,11 +256,11 @@ function without(data: RldsDataset, stepSpec: StepSpec, paths: readonly string[]
         `--without takes a leaf of the steps (${leaves.map((leaf) => leaf.path).join(", ")}) or an object that contains leaves, got ${path}`,
       );
   const keys = paths.map((path) => path.split("/"));
-  const left = (value: unknown) => keys.reduce((rest, way) => omitted(rest, way), value as Nested);
-  return mapSteps(data, (step) => left(step) as typeof step, { stepSpec: left(stepSpec) as StepSpec });
+  const omitAll = (value: unknown) => keys.reduce((rest, leafPath) => omit(rest, leafPath), value as Nested);
+  return mapSteps(data, (step) => omitAll(step) as typeof step, { stepSpec: omitAll(stepSpec) as StepSpec });
 }
 
-function omitted(value: Nested, [name, ...below]: readonly string[]): Nested {
+function omit(value: Nested, [name, ...tail]: readonly string[]): Nested {
   const { [name as string]: part, ...rest } = value;
-  return below.length === 0 || part === undefined ? rest : { ...rest, [name as string]: omitted(part as Nested, below) };
+  return tail.length === 0 || part === undefined ? rest : { ...rest, [name as string]: omit(part as Nested, tail) };
 }

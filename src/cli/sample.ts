@@ -4,11 +4,11 @@ import { type Column, flatten, ReplayError, type Spec, type Table } from "../ind
 import { isColumn } from "../schema/column.ts";
 import { sizeOf } from "../schema/leaf.ts";
 import { zip } from "../schema/nest.ts";
-import type { Answer, Host } from "./answer.ts";
-import { whole } from "./arguments.ts";
-import { UsageError } from "./failure.ts";
-import { lookInto, tableOf } from "./journal.ts";
+import { wholeNumber } from "./arguments.ts";
+import { UsageError } from "./exit.ts";
+import { openReadOnly, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
+import type { Host, Result } from "./result.ts";
 import { number, shapeText, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
@@ -24,7 +24,7 @@ export function addSample(command: Command): Command {
     .description("Draws items from a table of a journal and shows their steps.")
     .argument("<journal>", "the folder of the journal")
     .requiredOption("--table <name>", "the table to draw from")
-    .option("-n, --number <n>", "number of items", whole(1), 5)
+    .option("-n, --number <n>", "number of items", wholeNumber(1), 5)
     .addHelpText("after", EXAMPLES);
 }
 
@@ -45,8 +45,8 @@ interface Item {
   readonly steps: unknown;
 }
 
-export async function sample(dir: string, { table: name, number: n }: SampleVerbOptions, { signal, width }: Host): Promise<Answer> {
-  const replay = await lookInto(dir, signal);
+export async function sample(dir: string, { table: name, number: n }: SampleVerbOptions, { signal, width }: Host): Promise<Result> {
+  const replay = await openReadOnly(dir, signal);
   try {
     const { spec } = replay.options;
     const table = tableOf(replay, name);
@@ -55,7 +55,7 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
     // One at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
-      const item = drawn(table);
+      const item = drawItem(table);
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
       // The first one tells at once; others may be longer.
@@ -63,7 +63,7 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
         throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} an item: give a smaller -n`);
       items.push(item);
     }
-    if (items.length === 0) throw nothing(table);
+    if (items.length === 0) throw noItemsError(table);
     const text = items.map((item, i) => itemText(item, i, spec, width)).join("\n");
     return { value: { dir, table: name, items: items.map(({ steps, ...item }) => ({ ...item, steps: nestedSteps(steps) })) }, text };
   } finally {
@@ -76,14 +76,14 @@ function valuesIn(spec: Spec, length: number): number {
   return 8 + length * leavesIn(spec).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
 
-function drawn(table: Table): Item | undefined {
+function drawItem(table: Table): Item | undefined {
   const { count, info, lengths, steps } = table.sample(1);
   if (count === 0) return undefined;
   const [key, priority, probability] = [info.keys, info.priorities, info.probabilities].map((column) => column[0] as number) as [number, number, number];
   return { key, priority, probability, timesSampled: info.timesSampled[0] as number, length: lengths[0] as number, steps };
 }
 
-function nothing(table: Table): ReplayError {
+function noItemsError(table: Table): ReplayError {
   const { size } = table;
   const { minSize } = table.options.rateLimiter;
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
@@ -97,14 +97,14 @@ function nothing(table: Table): ReplayError {
 function nestedSteps(steps: unknown): unknown {
   return zip([steps], isColumn, ([column]) => {
     const { data, shape } = column as Column;
-    return nested(data, shape.slice(1));
+    return nestArrays(data, shape.slice(1));
   });
 }
 
-function nested(data: ArrayLike<unknown>, shape: readonly number[], from = 0): unknown {
+function nestArrays(data: ArrayLike<unknown>, shape: readonly number[], from = 0): unknown {
   const [length, ...rest] = shape;
   if (length === undefined) return data[from];
-  return Array.from({ length }, (_, i) => nested(data, rest, from + i * sizeOf(rest)));
+  return Array.from({ length }, (_, i) => nestArrays(data, rest, from + i * sizeOf(rest)));
 }
 
 /** One line per leaf, cut to the width of the terminal. */
@@ -130,8 +130,8 @@ function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; c
 const MAX_VALUES = 64;
 
 function valuesText({ data }: Column): string {
-  const shown = Array.from<unknown, string>(data.slice(0, MAX_VALUES) as ArrayLike<unknown>, (value) =>
+  const texts = Array.from<unknown, string>(data.slice(0, MAX_VALUES) as ArrayLike<unknown>, (value) =>
     typeof value === "string" ? JSON.stringify(value) : number(Number(value)).replaceAll(",", ""),
   );
-  return shown.join(" ") + (data.length > MAX_VALUES ? " …" : "");
+  return texts.join(" ") + (data.length > MAX_VALUES ? " …" : "");
 }

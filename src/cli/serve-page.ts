@@ -1,12 +1,12 @@
 /** `reprise serve-page`: the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
 import type { Command } from "commander";
-import type { Answer, Host } from "./answer.ts";
-import { whole } from "./arguments.ts";
-import { UsageError } from "./failure.ts";
+import { wholeNumber } from "./arguments.ts";
+import { UsageError } from "./exit.ts";
 import { pageFolder } from "./page/page-folder.ts";
-import type { LeftOut } from "./page/served-files.ts";
+import type { Exclusions } from "./page/served-files.ts";
 import { pageServer } from "./page/server.ts";
-import { escaped, number } from "./text.ts";
+import type { Host, Result } from "./result.ts";
+import { escapeText, number } from "./text.ts";
 
 const EXAMPLES = `
 The page is a package of its own, of the same version as reprise: npm install reprise-page
@@ -23,7 +23,7 @@ export function addServePage(command: Command): Command {
   return command
     .description("Serves a page for your browser that shows a dataset, journal or snapshot of this machine: its episodes, faults and distributions.")
     .argument("<path>", "a file or folder")
-    .option("--port <port>", "the port of 127.0.0.1 to listen on (default: a free one)", whole(0, 65535))
+    .option("--port <port>", "the port of 127.0.0.1 to listen on (default: a free one)", wholeNumber(0, 65535))
     .addHelpText("after", EXAMPLES);
 }
 
@@ -31,22 +31,25 @@ export interface ServePageOptions {
   readonly port?: number;
 }
 
-export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Answer | undefined> {
+export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Result | undefined> {
   if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine: open ${path} in the page itself`);
   const server = await pageServer({ page: pageFolder(host.version, host.program), path, port });
   try {
-    const { address, leftOut } = server;
-    await host.show({ value: { address, leftOut }, text: `${address}\nOpen this address in your browser. Ctrl-C ends it.${leftOutText(leftOut)}` });
-    await aborted(host.signal);
+    const { address, exclusions } = server;
+    await host.show({
+      value: { address, leftOut: exclusions },
+      text: `${address}\nOpen this address in your browser. Ctrl-C ends it.${exclusionsText(exclusions)}`,
+    });
+    await untilAborted(host.signal);
   } finally {
     await server.close();
   }
   return undefined;
 }
 
-function leftOutText({ links, unreadable, names }: LeftOut): string {
-  const line = (what: string, [first, ...more]: readonly string[], remedy = "") =>
-    first === undefined ? "" : `\nNot served, ${what}: ${escaped(first)}${more.length > 0 ? ` and ${number(more.length)} more` : ""}.${remedy}`;
+function exclusionsText({ links, unreadable, names }: Exclusions): string {
+  const line = (reason: string, [first, ...rest]: readonly string[], remedy = "") =>
+    first === undefined ? "" : `\nNot served, ${reason}: ${escapeText(first)}${rest.length > 0 ? ` and ${number(rest.length)} more` : ""}.${remedy}`;
   return [
     line("since links may not lead out of the folder", links, " For a snapshot in a cache of Hugging Face, serve a copy: cp -rL SNAPSHOT FOLDER"),
     line("since you may not read it", unreadable),
@@ -54,7 +57,7 @@ function leftOutText({ links, unreadable, names }: LeftOut): string {
   ].join("");
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

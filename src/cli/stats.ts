@@ -3,12 +3,12 @@ import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { statistics } from "../datasets/rlds/index.ts";
 import type { Spec, Table } from "../index.ts";
-import type { Answer, Host } from "./answer.ts";
 import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
-import { UsageError } from "./failure.ts";
-import { isJournal, lookInto } from "./journal.ts";
+import { UsageError } from "./exit.ts";
+import { isJournal, openReadOnly } from "./journal.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
-import { bytes, counted, escaped, number, table as tableText } from "./text.ts";
+import type { Host, Result } from "./result.ts";
+import { bytes, countText, escapeText, number, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
 A folder with segments (00000001.rpr, …) is a journal. Anything else is a dataset.
@@ -28,37 +28,49 @@ export function addStats(command: Command): Command {
     .addHelpText("after", EXAMPLES);
 }
 
-export function stats(path: string, options: OpenOptions, host: Host): Promise<Answer> {
-  if (!isJournal(path)) return ofDataset(path, options, host);
+export function stats(path: string, options: OpenOptions, host: Host): Promise<Result> {
+  if (!isJournal(path)) return datasetStats(path, options, host);
   if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open work only with datasets, and this is a journal");
-  return ofJournal(path, host);
+  return journalStats(path, host);
 }
 
-function ofDataset(path: string, options: OpenOptions, host: Host): Promise<Answer> {
+function datasetStats(path: string, options: OpenOptions, host: Host): Promise<Result> {
   return withDataset(path, options, host, async (reader) => {
     const progress = host.progress("reading");
     const { leaves } = await statistics(reader, { signal: host.signal });
     progress.end();
     const { format, name } = reader;
-    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${escaped(name)} (${format})\n${statisticsText(leaves)}` };
+    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${escapeText(name)} (${format})\n${statisticsText(leaves)}` };
   });
 }
 
-async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
-  const replay = await lookInto(dir, signal);
+async function journalStats(dir: string, { signal }: Host): Promise<Result> {
+  const replay = await openReadOnly(dir, signal);
   try {
     const { bytes: size, liveBytes, segments } = replay.journal.stats;
     const { steps, bytes: memory } = replay.stats();
     const { spec } = replay.options;
-    const open = replay.writers.length;
+    const openCount = replay.writers.length;
     const writers = replay.writers.map(({ options: { name = null, lanes }, episodeSteps }) => ({ name, lanes, episodeSteps }));
     const tables = Object.values(replay.tables).map((table) => ({
       ...table.stats(),
       sampler: table.options.sampler.kind,
       priorities: prioritiesOf(table, spec),
     }));
-    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: open, writers, spec, tables };
-    const head = `${dir}: ${counted(steps, "step")}; ${bytes(size)} in ${counted(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
+    const value = {
+      kind: "journal",
+      dir,
+      bytes: size,
+      liveBytes,
+      segments,
+      memoryBytes: memory.used,
+      steps,
+      openWriters: openCount,
+      writers,
+      spec,
+      tables,
+    };
+    const head = `${dir}: ${countText(steps, "step")}; ${bytes(size)} in ${countText(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
     const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
       name,
       items,
@@ -69,9 +81,9 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
       priorities === undefined ? "" : `${number(priorities.min)} … ${number(priorities.max)}, mean ${number(priorities.mean)}`,
     ]);
     const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
-    const names = writers.flatMap(({ name }) => (name === null ? [] : [escaped(name)])).join(", ");
-    const left = open === 0 ? "" : `${counted(open, "open writer")}${names && `: ${names}`}\n`;
-    return { value, text: `${head}\n${tableText([columns, ...rows])}${left}\nEach step:\n${specText(spec)}` };
+    const names = writers.flatMap(({ name }) => (name === null ? [] : [escapeText(name)])).join(", ");
+    const openText = openCount === 0 ? "" : `${countText(openCount, "open writer")}${names && `: ${names}`}\n`;
+    return { value, text: `${head}\n${tableText([columns, ...rows])}${openText}\nEach step:\n${specText(spec)}` };
   } finally {
     replay.dispose();
   }

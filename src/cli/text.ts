@@ -1,26 +1,26 @@
 /** Text for people: tables, numbers, sizes. */
 
 /** Text of others in one line, without what would steer a terminal: C0, DEL, C1, what turns text around and ends lines are escaped as JSON does it. */
-export function escaped(text: string): string {
+export function escapeText(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
 /** The same, line by line. */
-export function printable(text: string): string {
-  return text.split("\n").map(escaped).join("\n");
+export function escapeLines(text: string): string {
+  return text.split("\n").map(escapeText).join("\n");
 }
 
 /** Rows as aligned columns; numbers are aligned to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
-  const shown = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : escaped(cell))));
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : escapeText(cell))));
   const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
-  const widths = (shown[0] ?? []).map((_, i) => Math.max(...shown.map((row) => (row[i] ?? "").length)));
+  const widths = (cells[0] ?? []).map((_, i) => Math.max(...cells.map((row) => (row[i] ?? "").length)));
   const line = (row: readonly string[]) =>
     row
       .map((cell, i) => (right[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
       .join("  ")
       .trimEnd();
-  return shown.map((row) => `  ${line(row)}\n`).join("");
+  return cells.map((row) => `  ${line(row)}\n`).join("");
 }
 
 /** `10,040`, `0.1234`, `-1.5e-7`: numbers that are not whole have five digits. */
@@ -39,8 +39,8 @@ export function bytes(count: number): string {
 }
 
 /** `1 episode`, `40 episodes` */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${number(count)} ${count === 1 ? one : many}`;
+export function countText(count: number, singular: string, plural = `${singular}s`): string {
+  return `${number(count)} ${count === 1 ? singular : plural}`;
 }
 
 export function shapeText(shape: readonly number[]): string {

@@ -3,9 +3,9 @@
 import { pushRldsToReverb, type RldsDataset } from "../datasets/rlds/index.ts";
 import { Replay, type Spec } from "../index.ts";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type StepClient } from "../tf-agents/index.ts";
-import type { Host } from "./answer.ts";
-import { Interrupted } from "./failure.ts";
+import { Interrupted } from "./exit.ts";
 import { PUSHING } from "./journal.ts";
+import type { Host } from "./result.ts";
 
 export interface TrajectoryOptions {
   readonly table: readonly string[];
@@ -21,7 +21,7 @@ const MAX_EPISODE_LENGTH = 10_000;
 /**
  * Closes the observer, so that a journal keeps no writer with an open episode.
  * @param of steps of the data, if it is known
- * @param interrupted what to say when Ctrl-C ends it, of the trajectories of whole episodes that were pushed by then
+ * @param describeInterrupt what to say when Ctrl-C ends it, of the trajectories of whole episodes that were pushed by then
  * @returns the number of trajectories, whose items are all in their tables
  */
 export async function pushTrajectories(
@@ -30,7 +30,7 @@ export async function pushTrajectories(
   options: TrajectoryOptions,
   { signal, progress }: Host,
   of: number | undefined,
-  interrupted: (pushed: number) => string,
+  describeInterrupt: (pushed: number) => string,
 ): Promise<number> {
   const { table: tableName, episodes, maxLength = MAX_EPISODE_LENGTH, sequenceLength = 2, stride = 1, priority = 1 } = options;
   const name = client instanceof Replay ? { name: PUSHING } : {};
@@ -43,16 +43,16 @@ export async function pushTrajectories(
     pushed = count;
     bar.at(count, of);
   };
-  const all = async () => {
+  const pushAll = async () => {
     const count = await pushRldsToReverb(data, observer, undefined, { signal, onProgress });
     await observer.flush({ signal });
     return count;
   };
   try {
     // A full table may refuse new items forever.
-    return await Promise.race([all(), aborted(signal)]);
+    return await Promise.race([pushAll(), rejectOnAbort(signal)]);
   } catch (error) {
-    if (signal.aborted) throw new Interrupted(interrupted(pushed));
+    if (signal.aborted) throw new Interrupted(describeInterrupt(pushed));
     throw error;
   } finally {
     bar.end();
@@ -60,6 +60,6 @@ export async function pushTrajectories(
   }
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }

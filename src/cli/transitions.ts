@@ -2,10 +2,10 @@
 
 import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
 import type { OpenReplay } from "../index.ts";
-import type { Host } from "./answer.ts";
-import { Interrupted } from "./failure.ts";
+import { Interrupted } from "./exit.ts";
 import { PUSHING } from "./journal.ts";
-import { counted, number } from "./text.ts";
+import type { Host } from "./result.ts";
+import { countText, number } from "./text.ts";
 
 export interface TransitionOptions {
   readonly dir: string;
@@ -31,7 +31,7 @@ export async function pushTransitions(
   try {
     return await pushEpisodes(data, writer, { signal, onProgress });
   } catch (error) {
-    if (signal.aborted) throw new Interrupted(`${counted(pushed, "transition")} of whole episodes are in ${dir}`);
+    if (signal.aborted) throw new Interrupted(`${countText(pushed, "transition")} of whole episodes are in ${dir}`);
     throw error;
   } finally {
     bar.end();
@@ -41,7 +41,7 @@ export async function pushTransitions(
 
 /** An episode of a single step has no transition. */
 export function transitionsText({ episodes, steps, terminated, truncated }: PushedEpisodes, { kept }: ImportReport): string {
-  const of = `${counted(steps, "transition")} of ${counted(episodes, "episode")} with ${counted(kept.steps, "step")}`;
-  const short = kept.episodes > episodes ? `, ${counted(kept.episodes - episodes, "episode")} of a single step left out` : "";
-  return `${of} pushed (${number(terminated)} terminated, ${number(truncated)} truncated${short})`;
+  const of = `${countText(steps, "transition")} of ${countText(episodes, "episode")} with ${countText(kept.steps, "step")}`;
+  const shortText = kept.episodes > episodes ? `, ${countText(kept.episodes - episodes, "episode")} of a single step left out` : "";
+  return `${of} pushed (${number(terminated)} terminated, ${number(truncated)} truncated${shortText})`;
 }

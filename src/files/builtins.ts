@@ -1,7 +1,7 @@
 /** What a folder of the file system uses of Node's own modules. */
 
 import { ReplayError } from "../base/error.ts";
-import { builtin, type Host, handedOut, hasBuiltins, host } from "./builtins/builtins.ts";
+import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";
 
 /** What is used of `node:fs`. */
 export interface Fs {
@@ -41,19 +41,19 @@ export interface Builtins {
 
 let builtins: Builtins | undefined;
 
-if (host !== undefined && handedOut("node:fs") !== undefined) {
+if (host !== undefined && getBuiltin("node:fs") !== undefined) {
   builtins = {
-    fs: handedOut("node:fs") as Fs,
-    os: handedOut("node:os") as Builtins["os"],
-    path: handedOut("node:path") as Builtins["path"],
+    fs: getBuiltin("node:fs") as Fs,
+    os: getBuiltin("node:os") as Builtins["os"],
+    path: getBuiltin("node:path") as Builtins["path"],
     process: host,
   };
 }
 
 /** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
-export const ready: Promise<void> = builtins === undefined && hasBuiltins ? load(host as Host).catch(() => {}) : Promise.resolve();
+export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 
-async function load(process: Host): Promise<void> {
+async function loadBuiltins(process: Host): Promise<void> {
   const [fs, os, path] = await Promise.all([builtin<Fs>("node:fs"), builtin<Builtins["os"]>("node:os"), builtin<Builtins["path"]>("node:path")]);
   builtins = { fs, os, path, process };
 }

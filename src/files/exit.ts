@@ -6,18 +6,18 @@ interface Host {
 }
 
 const calls = new Set<() => void>();
-let listens = false;
+let isListening = false;
 
-/** The call is made at the end, unless it is given up before. It may not throw, and nothing that it leaves for later happens. */
+/** Makes the call when the process ends, unless it is cancelled before. It must not throw, and nothing asynchronous in it happens. */
 export function atExit(call: () => void): void {
   calls.add(call);
-  if (listens) return;
-  listens = true;
+  if (isListening) return;
+  isListening = true;
   (globalThis as { process?: Host }).process?.on?.("exit", () => {
-    for (const one of [...calls]) one();
+    for (const pendingCall of [...calls]) pendingCall();
   });
 }
 
-export function notAtExit(call: () => void): void {
+export function cancelAtExit(call: () => void): void {
   calls.delete(call);
 }

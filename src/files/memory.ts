@@ -61,7 +61,7 @@ class Memory implements MemoryDirectory {
   }
 
   open(name: string, create: boolean): StorageFile {
-    this.#ask("open", name, 0, 0);
+    this.#nextFault("open", name, 0, 0);
     if (!this.#files.has(name)) {
       if (!create) throw codeError("ENOENT");
       this.#change({ kind: "open", file: name });
@@ -72,7 +72,7 @@ class Memory implements MemoryDirectory {
       read: (into, at) => this.#read(name, file, into, at),
       write: (from, at) => this.#write(name, from, at),
       truncate: (bytes) => {
-        this.#ask("truncate", name, bytes, 0);
+        this.#nextFault("truncate", name, bytes, 0);
         this.#change({ kind: "truncate", file: name, bytes });
       },
       sync: () => this.#sync(name),
@@ -80,7 +80,7 @@ class Memory implements MemoryDirectory {
   }
 
   remove(name: string): void {
-    this.#ask("remove", name, 0, 0);
+    this.#nextFault("remove", name, 0, 0);
     this.#change({ kind: "remove", file: name });
   }
 
@@ -101,25 +101,25 @@ class Memory implements MemoryDirectory {
   }
 
   crash(unsyncedBytes = 0): MemoryDirectory {
-    const left = this.#onDisk.copy();
+    const survivor = this.#onDisk.copy();
     let bytes = unsyncedBytes;
     for (const change of this.#changes) {
       if (bytes <= 0) break;
-      left.apply(change.kind === "write" ? { ...change, bytes: change.bytes.subarray(0, bytes) } : change);
+      survivor.apply(change.kind === "write" ? { ...change, bytes: change.bytes.subarray(0, bytes) } : change);
       if (change.kind === "write") bytes -= change.bytes.length;
     }
-    return memory({ name: this.name, files: left.names().map((name) => [name, left.bytes(name)]) });
+    return memory({ name: this.name, files: survivor.names().map((name) => [name, survivor.bytes(name)]) });
   }
 
   #read(name: string, file: MemoryFile, into: Uint8Array, at: number): number {
-    const fault = this.#ask("read", name, at, into.length);
+    const fault = this.#nextFault("read", name, at, into.length);
     const bytes = file.bytes.subarray(at, Math.min(file.size, at + Math.min(into.length, fault?.bytes ?? into.length)));
     into.set(bytes);
     return bytes.length;
   }
 
   #write(name: string, from: Uint8Array, at: number): number {
-    const fault = this.#ask("write", name, at, from.length, true);
+    const fault = this.#nextFault("write", name, at, from.length, true);
     const bytes = from.slice(0, fault === undefined ? from.length : (fault.bytes ?? 0));
     if (bytes.length > 0) this.#change({ kind: "write", file: name, at, bytes });
     if (fault?.code !== undefined) throw codeError(fault.code);
@@ -127,10 +127,10 @@ class Memory implements MemoryDirectory {
   }
 
   #sync(name: string): void {
-    this.#ask("sync", name, 0, 0);
-    const of = (change: FileChange) => change.file === name;
-    for (const change of this.#changes.filter(of)) this.#onDisk.apply(change);
-    this.#changes = this.#changes.filter((change) => !of(change));
+    this.#nextFault("sync", name, 0, 0);
+    const isOfFile = (change: FileChange) => change.file === name;
+    for (const change of this.#changes.filter(isOfFile)) this.#onDisk.apply(change);
+    this.#changes = this.#changes.filter((change) => !isOfFile(change));
   }
 
   #change(change: FileChange): void {
@@ -138,12 +138,12 @@ class Memory implements MemoryDirectory {
     this.#changes.push(change);
   }
 
-  /** @param partly whether the caller throws, after doing a part */
-  #ask(kind: Operation["kind"], file: string, at: number, bytes: number, partly = false): Fault | undefined {
+  /** @param isPartial whether the caller throws, after doing a part */
+  #nextFault(kind: Operation["kind"], file: string, at: number, bytes: number, isPartial = false): Fault | undefined {
     const index = this.#counts.get(kind) ?? 0;
     this.#counts.set(kind, index + 1);
     const fault = this.#options.fault?.({ kind, file, index, at, bytes });
-    if (fault?.code !== undefined && !partly) throw codeError(fault.code);
+    if (fault?.code !== undefined && !isPartial) throw codeError(fault.code);
     return fault;
   }
 }

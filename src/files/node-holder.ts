@@ -21,24 +21,24 @@ export interface Holder {
 const WRITING_MS = 10_000;
 
 export function selfOf({ fs, os, process }: Builtins): Holder {
-  const boot = known(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-  const space = known(() => fs.readlinkSync("/proc/self/ns/pid"));
-  const thread = known(() => fs.readlinkSync("/proc/thread-self").split("/").at(-1));
+  const boot = tryRead(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  const space = tryRead(() => fs.readlinkSync("/proc/self/ns/pid"));
+  const thread = tryRead(() => fs.readlinkSync("/proc/thread-self").split("/").at(-1));
   return {
     pid: process.pid,
-    host: known(() => os.hostname()) ?? "",
-    start: known(() => startOf(fs, `${process.pid}`)),
+    host: tryRead(() => os.hostname()) ?? "",
+    start: tryRead(() => startOf(fs, `${process.pid}`)),
     boot,
     space,
     thread,
-    threadStart: known(() => startOf(fs, `${process.pid}/task/${thread}`)),
+    threadStart: tryRead(() => startOf(fs, `${process.pid}/task/${thread}`)),
     since: new Date().toISOString(),
   };
 }
 
 /** Who wrote a lock file; undefined where the file is gone, or not written yet. */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
-  const text = unlessGone(() => {
+  const text = ifExists(() => {
     refusePipe(fs, path);
     return fs.readFileSync(path, "utf8");
   });
@@ -54,12 +54,12 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
 
 /** Whether whoever wrote a file is at it no more; not where it is gone. */
 export function isOld(fs: Fs, path: string): boolean {
-  const stat = unlessGone(() => fs.statSync(path));
+  const stat = ifExists(() => fs.statSync(path));
   return stat !== undefined && Date.now() - stat.mtimeMs > WRITING_MS;
 }
 
 /** What a call to a file gives; undefined where somebody has removed it. */
-export function unlessGone<T>(call: () => T): T | undefined {
+export function ifExists<T>(call: () => T): T | undefined {
   try {
     return call();
   } catch (error) {
@@ -77,8 +77,8 @@ export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone"
   if (holder.space !== self.space) return "unknown";
   const { fs, process } = builtins;
   if (self.start !== undefined && holder.start !== undefined) {
-    const fate = compared(fs, `${holder.pid}`, holder.start);
-    return fate !== "runs" || holder.thread === undefined ? fate : compared(fs, `${holder.pid}/task/${holder.thread}`, holder.threadStart);
+    const fate = fateByStart(fs, `${holder.pid}`, holder.start);
+    return fate !== "runs" || holder.thread === undefined ? fate : fateByStart(fs, `${holder.pid}/task/${holder.thread}`, holder.threadStart);
   }
   try {
     process.kill(holder.pid, 0);
@@ -90,7 +90,7 @@ export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone"
 }
 
 /** What became of what had a number, and started then. */
-function compared(fs: Fs, number: string, start: string | undefined): "gone" | "runs" | "unknown" {
+function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" | "runs" | "unknown" {
   try {
     return startOf(fs, number) === start ? "runs" : "gone";
   } catch (error) {
@@ -106,9 +106,9 @@ function startOf(fs: Fs, number: string): string {
   return state === "Z" || state === "X" ? "" : (fields[18] ?? "");
 }
 
-function known<T>(ask: () => T): T | undefined {
+function tryRead<T>(read: () => T): T | undefined {
   try {
-    return ask();
+    return read();
   } catch {
     return undefined;
   }

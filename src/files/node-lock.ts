@@ -5,8 +5,8 @@
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
-import { drawnId } from "./drawn-id.ts";
-import { fateOf, type Holder, holderOf, isOld, selfOf, unlessGone } from "./node-holder.ts";
+import { fateOf, type Holder, holderOf, ifExists, isOld, selfOf } from "./node-holder.ts";
+import { randomId } from "./random-id.ts";
 
 const LOCK = /^lock\.(\d+)$/;
 const DRAFT = "lock.of-";
@@ -36,13 +36,13 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   owners.get(key)?.();
   const self = selfOf(builtins);
   const text = JSON.stringify(self);
-  const file = `${folder}/lock.${take(builtins, folder, self, text, takeOver)}`;
-  const isOurs = () => unlessGone(() => fs.readFileSync(file, "utf8")) === text;
+  const file = `${folder}/lock.${claimNumber(builtins, folder, self, text, takeOver)}`;
+  const isOurs = () => ifExists(() => fs.readFileSync(file, "utf8")) === text;
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
     // In place: so it is never empty, and a full disk has room for it.
-    if (isOurs()) unlessGone(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
+    if (isOurs()) ifExists(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
     onTakeover();
@@ -53,7 +53,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
     release,
     check: () => {
       if (isOurs()) return;
-      const last = lastOf(fs, folder);
+      const last = lastNumber(fs, folder);
       const holder = last > 0 ? holderOf(fs, `${folder}/lock.${last}`) : undefined;
       if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}: open it again there`);
       throw Object.assign(new Error("the folder was renamed or replaced"), { code: "ESTALE" });
@@ -62,7 +62,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
 }
 
 /** The highest number; 0 where there is none, or no such folder. */
-function lastOf(fs: Fs, folder: string): number {
+function lastNumber(fs: Fs, folder: string): number {
   try {
     return Math.max(0, ...numbersIn(fs, folder));
   } catch {
@@ -75,7 +75,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
 }
 
 /** The number that is ours. */
-function take(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
+function claimNumber(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {
     const last = Math.max(0, ...numbersIn(fs, folder));
@@ -83,7 +83,7 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
       const holder = holderOf(fs, `${folder}/lock.${last}`);
       if (holder === undefined && !takeOver) continue;
       const fate = holder === undefined ? "unknown" : fateOf(holder, self, builtins);
-      if (fate === "runs" || (fate === "unknown" && !takeOver)) throw locked(folder, last, holder as Holder, self, fate);
+      if (fate === "runs" || (fate === "unknown" && !takeOver)) throw lockedError(folder, last, holder as Holder, self, fate);
     }
     if (!create(last + 1)) continue;
     // Whoever was faster by one removed the number that we then took.
@@ -102,7 +102,7 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
   function create(number: number): boolean {
     const path = `${folder}/lock.${number}`;
     // No other thread or container that sees the folder has this name, though they may have our numbers.
-    const draft = `${DRAFT}${drawnId()}`;
+    const draft = `${DRAFT}${randomId()}`;
     let isDrafted = false;
     try {
       fs.writeFileSync(`${folder}/${draft}`, text);
@@ -134,10 +134,10 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
   }
 }
 
-function locked(folder: string, number: number, holder: Holder, self: Holder, fate: "runs" | "unknown"): ReplayError {
-  const who = `${folder} is open in ${nameOf(holder, self)}${holder.since === undefined ? "" : ` since ${holder.since}`} (lock.${number})`;
+function lockedError(folder: string, number: number, holder: Holder, self: Holder, fate: "runs" | "unknown"): ReplayError {
+  const ownerText = `${folder} is open in ${nameOf(holder, self)}${holder.since === undefined ? "" : ` since ${holder.since}`} (lock.${number})`;
   const unknown = "whether that still runs cannot be known here: if it does not, open with takeOver: true (reprise: --take-over)";
-  return new ReplayError("LOCKED", `${who}: ${fate === "runs" ? "close it there, or end that process" : unknown}`);
+  return new ReplayError("LOCKED", `${ownerText}: ${fate === "runs" ? "close it there, or end that process" : unknown}`);
 }
 
 function nameOf({ pid, host, space }: Holder, self: Holder): string {

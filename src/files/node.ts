@@ -1,8 +1,8 @@
 /** A folder of the file system: Node, Deno, Bun. */
 import { mustBe } from "../base/error.ts";
-import { attempt } from "./attempt.ts";
 import { type Builtins, nodeModules, refusePipe } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
+import { withIoErrors } from "./io-errors.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
 /**
@@ -64,7 +64,7 @@ class NodeDirectory implements Directory {
   }
 
   lock(onTakeover: () => void, takeOver = false): () => void {
-    attempt("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
+    withIoErrors("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
     // Where nothing can be synced nothing can be promised: that is known at once.
     syncFolder(this.#builtins, this.path);
     const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);

@@ -27,7 +27,7 @@ const TRIES = 20;
 const TRY_MS = 50;
 
 /** Those of this worker, by path. */
-const opened = new Map<string, Promise<Opfs>>();
+const directories = new Map<string, Promise<Opfs>>();
 
 /**
  * Opens a folder, made if need be; the same one again gives the same directory.
@@ -38,11 +38,11 @@ export async function opfs(path: string, options: OpfsOptions = {}): Promise<Opf
   const spare = integer("spare", onlyKeys("opfs", options, "spare").spare ?? 4, 1, 1000);
   const steps = path.split("/").filter((step) => step !== "" && step !== ".");
   const name = steps.join("/");
-  const before = opened.get(name);
-  if (before !== undefined) return before;
+  const existing = directories.get(name);
+  if (existing !== undefined) return existing;
   const opening = make(name, steps, spare);
-  opened.set(name, opening);
-  opening.catch(() => opened.delete(name));
+  directories.set(name, opening);
+  opening.catch(() => directories.delete(name));
   return opening;
 }
 
@@ -53,14 +53,14 @@ async function make(name: string, steps: readonly string[], spare: number): Prom
   }
   let folder = (await storage.getDirectory()) as Folder;
   for (const step of steps) folder = await folder.getDirectoryHandle(step, { create: true });
-  const made = new Opfs(name, folder, await patient(() => handleOf(folder, LOCK), name), spare);
+  const directory = new Opfs(name, folder, await retryOpen(() => handleOf(folder, LOCK), name), spare);
   try {
-    await made.begin();
+    await directory.openFiles();
   } catch (error) {
-    made.close();
+    directory.close();
     throw error;
   }
-  return made;
+  return directory;
 }
 
 class Opfs implements OpfsDirectory {
@@ -71,10 +71,10 @@ class Opfs implements OpfsDirectory {
   readonly #spare: number;
   readonly #files: PoolFile[] = [];
   #next = 1;
-  #filling = false;
+  #isFilling = false;
   /** Why there are not enough that are spare. */
-  #unfilled: unknown;
-  #closed = false;
+  #fillError: unknown;
+  #isClosed = false;
   #owner: (() => void) | undefined;
 
   constructor(name: string, folder: Folder, lock: SyncHandle, spare: number) {
@@ -85,12 +85,12 @@ class Opfs implements OpfsDirectory {
   }
 
   /** Opens the files that are there, and some more. */
-  async begin(): Promise<void> {
+  async openFiles(): Promise<void> {
     for await (const file of this.#folder.keys()) {
       const number = Number(FILE.exec(file)?.[1] ?? 0);
       if (number === 0) continue;
       this.#next = Math.max(this.#next, number + 1);
-      this.#files.push(new PoolFile(await patient(() => handleOf(this.#folder, file), this.name)));
+      this.#files.push(new PoolFile(await retryOpen(() => handleOf(this.#folder, file), this.name)));
     }
     await this.#fill().catch((error) => {
       // On a full disk what is there can be read.
@@ -104,13 +104,13 @@ class Opfs implements OpfsDirectory {
 
   open(name: string, create: boolean): StorageFile {
     this.#check();
-    let file = this.#files.find((one) => one.name === name);
+    let file = this.#files.find((poolFile) => poolFile.name === name);
     if (file === undefined) {
       if (!create) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
-      file = this.#files.find((one) => one.name === undefined);
+      file = this.#files.find((poolFile) => poolFile.name === undefined);
       if (file === undefined) {
         void this.#fill().catch(() => {});
-        throw this.#unfilled ?? new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
+        throw this.#fillError ?? new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
       }
       file.take(name);
       // When the worker waits next.
@@ -121,7 +121,7 @@ class Opfs implements OpfsDirectory {
 
   remove(name: string): void {
     this.#check();
-    this.#files.find((one) => one.name === name)?.release();
+    this.#files.find((poolFile) => poolFile.name === name)?.release();
   }
 
   lock(onTakeover: () => void): () => void {
@@ -134,34 +134,34 @@ class Opfs implements OpfsDirectory {
   }
 
   close(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#owner?.();
-    this.#closed = true;
+    this.#isClosed = true;
     for (const file of this.#files) file.close();
     this.#lock.close();
-    opened.delete(this.name);
+    directories.delete(this.name);
   }
 
   #check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `${this.name} was closed`);
+    if (this.#isClosed) throw new ReplayError("CLOSED", `${this.name} was closed`);
   }
 
   /** Makes files until there are enough that are spare. */
   async #fill(): Promise<void> {
-    if (this.#filling) return;
-    this.#filling = true;
+    if (this.#isFilling) return;
+    this.#isFilling = true;
     try {
-      while (!this.#closed && this.#files.filter((one) => one.name === undefined).length < this.#spare) {
+      while (!this.#isClosed && this.#files.filter((poolFile) => poolFile.name === undefined).length < this.#spare) {
         const handle = await handleOf(this.#folder, `file-${this.#next++}`);
-        if (this.#closed) handle.close();
+        if (this.#isClosed) handle.close();
         else this.#files.push(new PoolFile(handle));
       }
-      this.#unfilled = undefined;
+      this.#fillError = undefined;
     } catch (error) {
-      this.#unfilled = error;
+      this.#fillError = error;
       throw error;
     } finally {
-      this.#filling = false;
+      this.#isFilling = false;
     }
   }
 }
@@ -173,7 +173,7 @@ async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
 }
 
 /** Tries again for a while what another one still has. */
-async function patient(open: () => Promise<SyncHandle>, name: string): Promise<SyncHandle> {
+async function retryOpen(open: () => Promise<SyncHandle>, name: string): Promise<SyncHandle> {
   for (let tries = 1; ; tries++) {
     try {
       return await open();

@@ -15,13 +15,13 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** Sets a text where it differs: a text node that stays costs the page nothing. */
-export function say(element: Element, text: string): void {
+export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-export function button(text: string, act: () => void, attributes: { readonly [name: string]: string | undefined } = {}): HTMLButtonElement {
+export function button(text: string, onClick: () => void, attributes: { readonly [name: string]: string | undefined } = {}): HTMLButtonElement {
   const element = make("button", { type: "button", ...attributes }, text);
-  element.addEventListener("click", act);
+  element.addEventListener("click", onClick);
   return element;
 }
 
@@ -38,7 +38,7 @@ export function tableOf(caption: string, head: readonly string[], rows: readonly
 }
 
 /** A list of names and what is said of them, whose texts can change. */
-export class Facts {
+export class DefinitionList {
   readonly root: HTMLDListElement = make("dl");
   readonly #values = new Map<string, HTMLElement>();
 
@@ -49,7 +49,7 @@ export class Facts {
       this.#values.set(name, value);
       this.root.append(make("div", {}, make("dt", {}, name), value));
     }
-    say(value, text);
+    setText(value, text);
   }
 
   clear(): void {

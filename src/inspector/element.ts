@@ -5,29 +5,29 @@
 import { mustBe, type ReplayError } from "../base/error.ts";
 import { isPort, type PortLike } from "../remote/port.ts";
 import type { Replay } from "../replay/replay.ts";
-import { button, make, say } from "./dom.ts";
+import { button, make, setText } from "./dom.ts";
 import { Model } from "./model.ts";
 import { FillPanel, LimiterPanel } from "./panels/counters.ts";
 import { DrawPanel } from "./panels/draw.ts";
 import { ItemPanel } from "./panels/item.ts";
 import { type PlotPanel, plotPanels } from "./panels/plots.ts";
-import { ofPort, ofReplay, type Source } from "./source.ts";
-import type { About, Answers, Asked, Command, ItemView, Kind, Survey, TableAbout, TableCounts } from "./survey.ts";
+import { Pausable } from "./pausable.ts";
+import type { About, Answers, Command, ItemView, Kind, Questions, Survey, TableAbout, TableCounts } from "./protocol.ts";
+import { localSource, portSource, type Source } from "./source.ts";
 import { styleSheet } from "./theme.ts";
-import { Turns } from "./turns.ts";
 
 /** Between two surveys at least. */
-const EVERY_MS = 100;
+const SURVEY_INTERVAL_MS = 100;
 /** A program may take so long to do what it was told. */
-const SETTLED_MS = 1000;
+const COMMAND_MS = 1000;
 /** A person has so long to read what went wrong, before the status says again what goes on. */
-const READ_MS = 5000;
+const ERROR_MS = 5000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
 
 export class InspectorElement extends Base {
   readonly #model = new Model();
-  readonly #turns = new Turns();
+  readonly #pausable = new Pausable();
   readonly #title = make("h2", {}, "Replay");
   readonly #tables = make("select", { "aria-label": "Table" });
   readonly #pause: HTMLButtonElement;
@@ -46,17 +46,17 @@ export class InspectorElement extends Base {
   #table: string | undefined;
   #paused = false;
   /** Until when it goes on though it is paused. */
-  #until = 0;
+  #refreshUntil = 0;
   /** Whether it asks once more in any case: where frames come late, that time is over before the next one. */
-  #isOwed = false;
-  #isAsking = false;
+  #needsSurvey = false;
+  #isWaiting = false;
   /** Whether nobody answers any more: what is shown is how it was. */
-  #isOver = false;
+  #isDisconnected = false;
   /** Until when the status says what went wrong; 0 where it does not. */
-  #wrongUntil = 0;
-  #last = 0;
+  #errorUntil = 0;
+  #lastSurvey = 0;
   /** The plot that the next frame draws; as many as there are plots where all are drawn. */
-  #next = 0;
+  #nextPlot = 0;
   #frame = 0;
   /** Raised when it looks at something else: answers to older questions are nobody's. */
   #generation = 0;
@@ -68,7 +68,7 @@ export class InspectorElement extends Base {
     this.#pause = button("Pause", () => (this.#paused ? this.resume() : this.pause()), { "aria-pressed": "false" });
     this.#step = button("Step", () => this.step());
     this.#draw = new DrawPanel(
-      (n) => this.#askDraw(n),
+      (n) => this.#requestDraw(n),
       (key) => this.show(key),
       (item) => this.#show(item),
     );
@@ -125,7 +125,7 @@ export class InspectorElement extends Base {
     this.#draw.clear();
     this.#item.close();
     this.#item.root.hidden = true;
-    this.#goOn();
+    this.#keepRefreshing();
   }
 
   get paused(): boolean {
@@ -133,14 +133,14 @@ export class InspectorElement extends Base {
   }
 
   turn({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> | undefined {
-    return this.#turns.turn(signal);
+    return this.#pausable.turn(signal);
   }
 
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
     // What is shown is what it stopped at.
-    this.#goOn();
+    this.#keepRefreshing();
     this.#command("pause");
   }
 
@@ -153,13 +153,13 @@ export class InspectorElement extends Base {
   step(): void {
     if (!this.#paused) this.pause();
     this.#command("step");
-    this.#goOn();
+    this.#keepRefreshing();
   }
 
   show(key: number): void {
     const table = this.#table;
     if (table === undefined) return;
-    this.#ask({ kind: "item", table, key }, (item) => this.#show(item));
+    this.#request({ kind: "item", table, key }, (item) => this.#show(item));
   }
 
   #show(item: ItemView): void {
@@ -186,23 +186,23 @@ export class InspectorElement extends Base {
     const generation = this.#generation;
     const port = this.#port;
     if (port !== null) {
-      this.#source = ofPort(
+      this.#source = portSource(
         port,
-        () => generation === this.#generation && this.#askAbout(),
+        () => generation === this.#generation && this.#requestAbout(),
         () => generation === this.#generation && this.#end("The program shows its Replay no more."),
       );
-      this.#askAbout();
+      this.#requestAbout();
     } else if (this.#replay !== null) {
-      ofReplay(this.#replay, this.#turns).then(
+      localSource(this.#replay, this.#pausable).then(
         (source) => {
           if (generation !== this.#generation) return source.close();
           this.#source = source;
-          this.#askAbout();
+          this.#requestAbout();
         },
-        (error) => this.#fail(error.message),
+        (error) => this.#showError(error.message),
       );
     }
-    this.#say(port === null && this.#replay === null ? "No Replay yet." : "Waiting for the Replay.");
+    this.#showStatus(port === null && this.#replay === null ? "No Replay yet." : "Waiting for the Replay.");
   }
 
   #disconnect(): void {
@@ -211,8 +211,8 @@ export class InspectorElement extends Base {
     this.#source = undefined;
     this.#about = undefined;
     this.#paused = false;
-    this.#isAsking = false;
-    this.#isOver = false;
+    this.#isWaiting = false;
+    this.#isDisconnected = false;
     this.#model.clear();
     this.#draw.clear();
     this.#item.close();
@@ -221,50 +221,50 @@ export class InspectorElement extends Base {
     this.#enable();
   }
 
-  #askAbout(): void {
-    this.#ask({ kind: "about" }, (about) => {
+  #requestAbout(): void {
+    this.#request({ kind: "about" }, (about) => {
       this.#about = about;
-      this.#isOver = false;
+      this.#isDisconnected = false;
       this.#tables.replaceChildren(...about.tables.map(({ name }) => make("option", { value: name }, name)));
       this.#tables.hidden = about.tables.length < 2;
       this.table = this.#table;
-      say(this.#title, about.tables.length === 1 ? `Replay: ${about.tables[0]?.name}` : "Replay");
+      setText(this.#title, about.tables.length === 1 ? `Replay: ${about.tables[0]?.name}` : "Replay");
       if (this.#paused) this.#source?.command("pause");
-      this.#sayState();
+      this.#showState();
       this.#enable();
     });
   }
 
-  #askDraw(n: number): void {
+  #requestDraw(n: number): void {
     const table = this.#table;
-    if (table !== undefined) this.#ask({ kind: "draw", table, n }, (drawn) => this.#draw.show(drawn));
+    if (table !== undefined) this.#request({ kind: "draw", table, n }, (preview) => this.#draw.show(preview));
   }
 
   /** Asks the source; what comes too late is nobody's. */
-  #ask<K extends Kind>(question: Asked[K] & { readonly kind: K }, answered: (answer: Answers[K]) => void): void {
+  #request<K extends Kind>(question: Questions[K] & { readonly kind: K }, onAnswer: (answer: Answers[K]) => void): void {
     const generation = this.#generation;
     this.#source?.ask<K>(
       question,
-      (answer) => generation === this.#generation && answered(answer),
+      (answer) => generation === this.#generation && onAnswer(answer),
       (error) => {
         if (generation !== this.#generation) return;
-        this.#isAsking = false;
+        this.#isWaiting = false;
         if ((error as Partial<ReplayError>).code === "CLOSED") this.#end("The Replay was disposed of.");
-        else this.#fail(error.message);
+        else this.#showError(error.message);
       },
     );
   }
 
   /** Asks no more, and leaves what is shown. */
   #end(text: string): void {
-    this.#isOver = true;
-    this.#say(text);
+    this.#isDisconnected = true;
+    this.#showStatus(text);
     this.#enable();
   }
 
   #command(command: Command): void {
     this.#source?.command(command);
-    this.#sayState();
+    this.#showState();
     this.#enable();
     this.dispatchEvent(new Event(command));
   }
@@ -273,44 +273,50 @@ export class InspectorElement extends Base {
     this.#frame = requestAnimationFrame(() => this.#onFrame());
     if (this.#about === undefined) return;
     const now = performance.now();
-    if (this.#wrongUntil !== 0 && now > this.#wrongUntil) this.#sayState();
-    if (this.#next < this.#plots.length) this.#drawNext();
-    else if (!this.#isAsking && !this.#isOver && now - this.#last >= EVERY_MS && (!this.#paused || this.#isOwed || now < this.#until)) this.#askSurvey();
+    if (this.#errorUntil !== 0 && now > this.#errorUntil) this.#showState();
+    if (this.#nextPlot < this.#plots.length) this.#drawNextPlot();
+    else if (
+      !this.#isWaiting &&
+      !this.#isDisconnected &&
+      now - this.#lastSurvey >= SURVEY_INTERVAL_MS &&
+      (!this.#paused || this.#needsSurvey || now < this.#refreshUntil)
+    )
+      this.#requestSurvey();
   }
 
   /** Shows what comes of a command, though it is paused. */
-  #goOn(): void {
-    this.#until = performance.now() + SETTLED_MS;
-    this.#isOwed = true;
+  #keepRefreshing(): void {
+    this.#refreshUntil = performance.now() + COMMAND_MS;
+    this.#needsSurvey = true;
   }
 
-  #askSurvey(): void {
-    this.#last = performance.now();
-    this.#isAsking = true;
-    this.#isOwed = false;
-    this.#ask({ kind: "survey", table: this.#table }, (survey) => {
-      this.#isAsking = false;
-      this.#take(survey);
+  #requestSurvey(): void {
+    this.#lastSurvey = performance.now();
+    this.#isWaiting = true;
+    this.#needsSurvey = false;
+    this.#request({ kind: "survey", table: this.#table }, (survey) => {
+      this.#isWaiting = false;
+      this.#showSurvey(survey);
     });
   }
 
-  #take(survey: Survey): void {
+  #showSurvey(survey: Survey): void {
     this.#model.take(survey);
     const about = this.#tableAbout;
     const counts = this.#counts;
     this.#fill.show(this.#about as About, survey, about, counts);
     this.#limiter.root.hidden = about === undefined;
     if (about !== undefined && counts !== undefined) this.#limiter.show(about, counts);
-    this.#next = 0;
+    this.#nextPlot = 0;
   }
 
   /** One plot a frame: together they would take longer than a frame has. */
-  #drawNext(): void {
-    const panel = this.#plots[this.#next++] as PlotPanel;
+  #drawNextPlot(): void {
+    const panel = this.#plots[this.#nextPlot++] as PlotPanel;
     panel.draw(this.#model);
     panel.plot.root.hidden = !panel.has(this.#model);
     panel.plot.fit();
-    if (this.#next === this.#plots.length) this.#item.fit();
+    if (this.#nextPlot === this.#plots.length) this.#item.fit();
   }
 
   get #tableAbout(): TableAbout | undefined {
@@ -321,30 +327,30 @@ export class InspectorElement extends Base {
     return this.#model.survey?.tables.find(({ name }) => name === this.#table);
   }
 
-  #say(text: string): void {
-    say(this.#status, text);
+  #showStatus(text: string): void {
+    setText(this.#status, text);
     this.#status.classList.remove("wrong");
-    this.#wrongUntil = 0;
+    this.#errorUntil = 0;
   }
 
-  #sayState(): void {
-    this.#say(this.#paused ? "Paused." : "Watching.");
+  #showState(): void {
+    this.#showStatus(this.#paused ? "Paused." : "Watching.");
   }
 
-  #fail(text: string): void {
-    say(this.#status, text);
+  #showError(text: string): void {
+    setText(this.#status, text);
     this.#status.classList.add("wrong");
-    this.#wrongUntil = performance.now() + READ_MS;
+    this.#errorUntil = performance.now() + ERROR_MS;
   }
 
   /** What can be done now. */
   #enable(): void {
     this.#body.hidden = this.#about === undefined;
-    const answers = this.#about !== undefined && !this.#isOver;
-    this.#pause.disabled = !answers;
-    this.#step.disabled = !answers;
-    this.#draw.enable(answers);
-    say(this.#pause, this.#paused ? "Resume" : "Pause");
+    const isAnswering = this.#about !== undefined && !this.#isDisconnected;
+    this.#pause.disabled = !isAnswering;
+    this.#step.disabled = !isAnswering;
+    this.#draw.enable(isAnswering);
+    setText(this.#pause, this.#paused ? "Resume" : "Pause");
     this.#pause.setAttribute("aria-pressed", String(this.#paused));
   }
 }

@@ -1,6 +1,6 @@
 /** Whole episodes out of the items of a table, which come in the order in which they were made. */
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
-import type { Episode } from "./survey.ts";
+import type { Episode } from "./protocol.ts";
 
 /** What there is to tell of a row. */
 export interface Rows {
@@ -11,7 +11,7 @@ export interface Rows {
 }
 
 /** An episode that has not ended yet, as far as was seen. */
-interface Open {
+interface OpenEpisode {
   readonly number: number;
   return: number;
   length: number;
@@ -21,31 +21,31 @@ interface Open {
 }
 
 /** So many that ended are remembered. */
-const CLOSED = 1024;
+const MAX_CLOSED = 1024;
 
 export class EpisodeLog {
   readonly #rows: Rows;
   /** Those whose first step was seen. */
-  readonly #open = new Map<number, Open>();
+  readonly #open = new Map<number, OpenEpisode>();
   readonly #hasReward: boolean;
   /** Later episodes are seen whole. */
-  #partial: number;
+  #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;
   /** Numbers of the last that ended: items that overlap may still come. */
-  readonly #closed = new Set<number>();
-  #ended: Episode[] = [];
+  readonly #closedEpisodes = new Set<number>();
+  #endedEpisodes: Episode[] = [];
 
-  /** @param partial the last episode that may have begun before anyone looked */
-  constructor(rows: Rows, hasReward: boolean, partial: number) {
+  /** @param lastPartial the last episode that may have begun before anyone looked */
+  constructor(rows: Rows, hasReward: boolean, lastPartial: number) {
     this.#rows = rows;
     this.#hasReward = hasReward;
-    this.#partial = partial;
+    this.#lastPartial = lastPartial;
   }
 
   /** An item is there whose episodes may have begun before. */
   skip(rows: ArrayLike<number>, from: number, to: number): void {
-    for (let i = from; i < to && rows[i] !== 0; i++) this.#partial = Math.max(this.#partial, this.#rows.episodeOf(rows[i] as number));
+    for (let i = from; i < to && rows[i] !== 0; i++) this.#lastPartial = Math.max(this.#lastPartial, this.#rows.episodeOf(rows[i] as number));
   }
 
   /**
@@ -60,16 +60,16 @@ export class EpisodeLog {
       let open = this.#open.get(number);
       if (open?.recent.has(row)) continue;
       if (open === undefined) {
-        if (number <= this.#partial || this.#closed.has(number)) continue;
+        if (number <= this.#lastPartial || this.#closedEpisodes.has(number)) continue;
         this.#newest = Math.max(this.#newest, number);
         open = { number, return: 0, length: 0, recent: new Set(), last: 0 };
         this.#open.set(number, open);
       }
-      this.#join(open, row, Number(values?.[i] ?? Number.NaN), longest);
+      this.#addRow(open, row, Number(values?.[i] ?? Number.NaN), longest);
     }
   }
 
-  #join(open: Open, row: number, reward: number, longest: number): void {
+  #addRow(open: OpenEpisode, row: number, reward: number, longest: number): void {
     const end = this.#rows.endOf(row);
     open.last = row;
     open.recent.add(row);
@@ -85,34 +85,34 @@ export class EpisodeLog {
 
   /**
    * Everything was added that there is: episodes end whose newest row says so by now, and those that no writer goes on with, whose final step no item has.
-   * @param goOn the numbers of those that writers go on with
+   * @param openEpisodes the numbers of the episodes that writers continue
    */
-  settle(goOn: ReadonlySet<number>): void {
+  closeEnded(openEpisodes: ReadonlySet<number>): void {
     for (const open of this.#open.values()) {
       const { number, last } = open;
       const end = this.#rows.isLive(last) && this.#rows.episodeOf(last) === number ? this.#rows.endOf(last) : 0;
-      if (end !== 0 || !goOn.has(number)) this.#end(open, end);
+      if (end !== 0 || !openEpisodes.has(number)) this.#end(open, end);
     }
   }
 
   /** Episodes that ended since the last call. */
-  ended(): readonly Episode[] {
-    const ended = this.#ended;
-    this.#ended = [];
-    return ended;
+  takeEnded(): readonly Episode[] {
+    const episodes = this.#endedEpisodes;
+    this.#endedEpisodes = [];
+    return episodes;
   }
 
-  /** Items were missed: what is open may have lost steps. */
-  lose(newest: number): void {
+  /** Forgets open episodes after missed items, since they may lack steps. */
+  dropOpen(newest: number): void {
     this.#open.clear();
-    this.#partial = Math.max(this.#partial, this.#newest, newest);
+    this.#lastPartial = Math.max(this.#lastPartial, this.#newest, newest);
   }
 
-  #end(open: Open, end: number): void {
+  #end(open: OpenEpisode, end: number): void {
     this.#open.delete(open.number);
-    this.#closed.add(open.number);
-    if (this.#closed.size > CLOSED) this.#closed.delete(this.#closed.values().next().value as number);
-    const how = end === FINAL_TERMINATED ? "terminated" : end === FINAL_TRUNCATED ? "truncated" : "ended";
-    this.#ended.push({ number: open.number, return: this.#hasReward ? open.return : Number.NaN, length: open.length, end: how });
+    this.#closedEpisodes.add(open.number);
+    if (this.#closedEpisodes.size > MAX_CLOSED) this.#closedEpisodes.delete(this.#closedEpisodes.values().next().value as number);
+    const ending = end === FINAL_TERMINATED ? "terminated" : end === FINAL_TRUNCATED ? "truncated" : "ended";
+    this.#endedEpisodes.push({ number: open.number, return: this.#hasReward ? open.return : Number.NaN, length: open.length, end: ending });
   }
 }

@@ -1,6 +1,6 @@
 /** Numbers as people read them. */
 
-const PRECISE = 4;
+const DIGITS = 4;
 
 /** A number in about four digits, or in full where it is whole; "–" for none. */
 export function numberText(value: number): string {
@@ -9,7 +9,7 @@ export function numberText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US").replace("-", "−");
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-4) return value.toExponential(2).replace("e+", "e").replaceAll("-", "−");
-  return String(Number(value.toPrecision(PRECISE))).replace("-", "−");
+  return String(Number(value.toPrecision(DIGITS))).replace("-", "−");
 }
 
 /** Bytes in the unit that suits them. */

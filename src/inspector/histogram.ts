@@ -14,10 +14,10 @@ export interface Bins {
 
 const BINS = 32;
 /** From this ratio of the largest to the smallest on, bins are of equal ratio. */
-const WIDE = 1000;
+const LOG_RATIO = 1000;
 
-/** In at most `most` bins: of whole numbers each begins with one. Values that are not finite are left out. */
-export function binsOf(values: ArrayLike<number>, most = BINS): Bins {
+/** In at most `maxBins` bins: of whole numbers each begins with one. Values that are not finite are left out. */
+export function binsOf(values: ArrayLike<number>, maxBins = BINS): Bins {
   let [n, sum, min, max, isWhole] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, true];
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
@@ -29,8 +29,8 @@ export function binsOf(values: ArrayLike<number>, most = BINS): Bins {
     isWhole &&= Number.isInteger(value);
   }
   if (n === 0) return { edges: [], counts: [], isLog: false, n, min: Number.NaN, max: Number.NaN, mean: Number.NaN };
-  const isLog = !isWhole && min > 0 && max / min > WIDE;
-  const edges = isWhole ? wholeEdges(min, max, most) : isLog ? evenEdges(Math.log10(min), Math.log10(max), most) : evenEdges(min, max, most);
+  const isLog = !isWhole && min > 0 && max / min > LOG_RATIO;
+  const edges = isWhole ? wholeEdges(min, max, maxBins) : isLog ? evenEdges(Math.log10(min), Math.log10(max), maxBins) : evenEdges(min, max, maxBins);
   const counts = new Array<number>(edges.length - 1).fill(0);
   const from = edges[0] as number;
   const width = ((edges[edges.length - 1] as number) - from) / counts.length;
@@ -44,10 +44,14 @@ export function binsOf(values: ArrayLike<number>, most = BINS): Bins {
 }
 
 /** The mean of `ys` in bins of `xs`; NaN in a bin without any. Pairs that are not finite are left out. */
-export function meansOf(xs: ArrayLike<number>, ys: ArrayLike<number>, most = BINS): { readonly edges: readonly number[]; readonly means: readonly number[] } {
-  const { edges, min, max } = binsOf(xs, most);
+export function meansOf(
+  xs: ArrayLike<number>,
+  ys: ArrayLike<number>,
+  maxBins = BINS,
+): { readonly edges: readonly number[]; readonly means: readonly number[] } {
+  const { edges, min, max } = binsOf(xs, maxBins);
   if (edges.length === 0 || !Number.isFinite(max - min)) return { edges: [], means: [] };
-  const linear = Number.isInteger(min) && Number.isInteger(max) ? wholeEdges(min, max, most) : evenEdges(min, max, most);
+  const linear = Number.isInteger(min) && Number.isInteger(max) ? wholeEdges(min, max, maxBins) : evenEdges(min, max, maxBins);
   const sums = new Float64Array(linear.length - 1);
   const counts = new Float64Array(sums.length);
   const from = linear[0] as number;
@@ -66,13 +70,13 @@ function binOf(value: number, from: number, width: number, bins: number): number
   return Math.min(bins - 1, Math.max(0, Math.floor((value - from) / width)));
 }
 
-function wholeEdges(min: number, max: number, most: number): number[] {
-  const width = Math.ceil((max - min + 1) / most);
+function wholeEdges(min: number, max: number, maxBins: number): number[] {
+  const width = Math.ceil((max - min + 1) / maxBins);
   return Array.from({ length: Math.ceil((max - min + 1) / width) + 1 }, (_, i) => min + i * width);
 }
 
-function evenEdges(min: number, max: number, most: number): number[] {
+function evenEdges(min: number, max: number, maxBins: number): number[] {
   // Of values that are all the same there is one bin.
   if (min === max) return [min - 0.5, min + 0.5];
-  return Array.from({ length: most + 1 }, (_, i) => min + ((max - min) * i) / most);
+  return Array.from({ length: maxBins + 1 }, (_, i) => min + ((max - min) * i) / maxBins);
 }

@@ -1,9 +1,9 @@
 /** How the values of a leaf are shown: images as images, text as text, numbers as numbers or as lines. */
 import { numberText } from "./format.ts";
-import type { LeafValues } from "./survey.ts";
+import type { LeafValues } from "./protocol.ts";
 
 /** Where in a value's shape the pixels are. */
-export interface ImageForm {
+export interface ImageLayout {
   readonly height: number;
   readonly width: number;
   /** 1 grey, 3 or 4 colours. */
@@ -15,37 +15,37 @@ export interface ImageForm {
 }
 
 /** No picture is smaller, nor has another ratio. */
-const LEAST = 8;
-const RATIO = 8;
+const MIN_SIDE = 8;
+const MAX_RATIO = 8;
 
 /** How a leaf's values are images; undefined where they are none. */
-export function imageForm({ dtype, shape }: Pick<LeafValues, "dtype" | "shape">): ImageForm | undefined {
+export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape">): ImageLayout | undefined {
   if (dtype === "string" || dtype === "i64" || dtype === "u64" || shape.length < 2 || shape.length > 4) return undefined;
-  const isSide = (height: number, width: number) => Math.min(height, width) >= LEAST && Math.max(height, width) <= RATIO * Math.min(height, width);
+  const isSide = (height: number, width: number) => Math.min(height, width) >= MIN_SIDE && Math.max(height, width) <= MAX_RATIO * Math.min(height, width);
   const isColor = (channels: number) => channels === 1 || channels === 3 || channels === 4;
   const [a = 1, b = 1, c = 1] = shape.slice(-3);
-  const before = shape.slice(0, -3).reduce((product, n) => product * n, 1);
+  const leading = shape.slice(0, -3).reduce((product, n) => product * n, 1);
   if (shape.length === 2)
     return isSide(b, c) || isSide(a, b) ? { height: shape[0] as number, width: shape[1] as number, channels: 1, isPlanar: false, frames: 1 } : undefined;
-  if (isColor(c) && isSide(a, b)) return { height: a, width: b, channels: c, isPlanar: false, frames: before };
+  if (isColor(c) && isSide(a, b)) return { height: a, width: b, channels: c, isPlanar: false, frames: leading };
   if (!isSide(b, c)) return undefined;
   return a === 3
-    ? { height: b, width: c, channels: 3, isPlanar: true, frames: before }
-    : { height: b, width: c, channels: 1, isPlanar: false, frames: before * a };
+    ? { height: b, width: c, channels: 3, isPlanar: true, frames: leading }
+    : { height: b, width: c, channels: 1, isPlanar: false, frames: leading * a };
 }
 
 /** RGBA of the image that begins at `from`. Bytes are as they are; of other numbers, of which all are in `low` … `high`, low is black. */
-export function pixelsOf(data: ArrayLike<number>, from: number, form: ImageForm, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
-  const { height, width, channels, isPlanar } = form;
+export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLayout, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
+  const { height, width, channels, isPlanar } = layout;
   const size = height * width;
   const scale = high > low ? 255 / (high - low) : 0;
   const pixels = new Uint8ClampedArray(4 * size);
   for (let i = 0; i < size; i++) {
     for (let k = 0; k < 4; k++) {
       const channel = channels === 1 ? 0 : k;
-      const isThere = k < 3 || channels === 4;
+      const hasChannel = k < 3 || channels === 4;
       const at = isPlanar ? channel * size + i : channels * i + channel;
-      pixels[4 * i + k] = isThere ? ((data[from + at] as number) - low) * scale : 255;
+      pixels[4 * i + k] = hasChannel ? ((data[from + at] as number) - low) * scale : 255;
     }
   }
   return pixels;
@@ -74,23 +74,23 @@ export interface Lines {
 }
 
 /** A line an element up to so many, and so many steps before elements are plotted. */
-const MOST_LINES = 8;
-const FEW_STEPS = 4;
-const MOST_POINTS = 2048;
+const MAX_LINES = 8;
+const MIN_STEPS = 4;
+const MAX_POINTS = 2048;
 
 /** Undefined where there are so few numbers that they are better read. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
-  if (data === undefined || size * steps <= MOST_LINES * FEW_STEPS) return undefined;
+  if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;
   const at = (step: number, element: number) => Number((data as ArrayLike<number>)[step * size + element]);
-  const count = (n: number) => Array.from({ length: Math.min(n, MOST_POINTS) }, (_, i) => i);
-  if (steps > FEW_STEPS && size <= MOST_LINES) {
+  const count = (n: number) => Array.from({ length: Math.min(n, MAX_POINTS) }, (_, i) => i);
+  if (steps > MIN_STEPS && size <= MAX_LINES) {
     const x = count(steps);
     const series = Array.from({ length: size }, (_, i) => (size === 1 ? "value" : `[${i}]`));
     return { over: "steps", x, series, ys: series.map((_, element) => x.map((step) => at(step, element))) };
   }
   const x = count(size);
-  const series = Array.from({ length: Math.min(steps, MOST_LINES) }, (_, step) => `step ${step}`);
+  const series = Array.from({ length: Math.min(steps, MAX_LINES) }, (_, step) => `step ${step}`);
   return { over: "elements", x, series, ys: series.map((_, step) => x.map((element) => at(step, element))) };
 }
 

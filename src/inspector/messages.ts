@@ -1,6 +1,6 @@
 /** What goes over a port between an inspector and the Replay that it looks at. Other messages on it are somebody else's. */
 import type { SentError } from "../remote/port.ts";
-import type { Answer, Command, Question } from "./survey.ts";
+import type { Answer, Command, Question } from "./protocol.ts";
 
 /** Both ends must have the same. */
 export const VERSION = 1;

@@ -1,14 +1,14 @@
 /** What an inspector has been told, as it is shown: the newest survey, the samples of the last few together, the episodes so far. */
 import { setAll, totalLength } from "../base/bytes.ts";
-import type { Episode, Sample, Survey } from "./survey.ts";
+import type { Episode, Sample, Survey } from "./protocol.ts";
 
 /** Samples of so many surveys are shown together: one alone is coarse. */
-const TOGETHER = 4;
+const MAX_SAMPLES = 4;
 /** Episodes that are kept; of older ones then every other. */
-const EPISODES = 1024;
+const MAX_EPISODES = 1024;
 
 /** Numbers of items, without what only the surveyor needs. */
-export interface Pooled {
+export interface SamplePool {
   readonly isWhole: boolean;
   readonly n: number;
   readonly priorities: Float64Array;
@@ -37,8 +37,8 @@ export class Model {
     const { sample, total, episodes } = table;
     if (sample.isWhole || sample.keys.length === 0) this.#samples = [];
     this.#samples.push({ sample, total });
-    if (this.#samples.length > TOGETHER) this.#samples.shift();
-    if (episodes.length > 0) this.episodes = merged(this.episodes, episodes);
+    if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
+    if (episodes.length > 0) this.episodes = mergeEpisodes(this.episodes, episodes);
   }
 
   clear(): void {
@@ -49,7 +49,7 @@ export class Model {
   }
 
   /** The samples of the last surveys, together. */
-  pooled(): Pooled {
+  samplePool(): SamplePool {
     const samples = this.#samples.map(({ sample }) => sample);
     const priorities = chained(samples.map((sample) => sample.priorities));
     const isInItems = samples.some(({ ages }) => ages.some((age) => !Number.isNaN(age)));
@@ -66,11 +66,11 @@ export class Model {
 }
 
 /** Two lists of episodes as one, by number, each once. Where they are too many, every other one of the older half goes. */
-export function merged(old: readonly Episode[], found: readonly Episode[], most = EPISODES): Episode[] {
+export function mergeEpisodes(old: readonly Episode[], recent: readonly Episode[], max = MAX_EPISODES): Episode[] {
   const byNumber = new Map(old.map((episode) => [episode.number, episode]));
-  for (const episode of found) byNumber.set(episode.number, episode);
+  for (const episode of recent) byNumber.set(episode.number, episode);
   let all = [...byNumber.values()].sort((a, b) => a.number - b.number);
-  while (all.length > most) {
+  while (all.length > max) {
     const half = all.length >> 1;
     all = all.filter((_, i) => i >= half || i % 2 === 0);
   }

@@ -1,6 +1,6 @@
 /** Plots on a canvas, by uPlot: bars and points that are drawn anew as numbers come, lines of an item; each with its numbers as a table for who cannot see it. */
 import uPlot from "uplot";
-import { make, say, tableOf } from "./dom.ts";
+import { make, setText, tableOf } from "./dom.ts";
 import { numberText } from "./format.ts";
 import { type Theme, themeOf } from "./theme.ts";
 
@@ -18,7 +18,7 @@ export interface PlotOptions {
 }
 
 /** What a plot shows: numbers to plot, a sentence that says the same, rows of the table. */
-export interface Plotted {
+export interface PlotContent {
   readonly x: readonly number[];
   readonly ys: readonly (readonly (number | null)[])[];
   /** Where the x axis begins and ends. */
@@ -31,7 +31,7 @@ export interface Plotted {
 
 const HEIGHT = 140;
 /** Rows of the table beside a plot. */
-const MOST_ROWS = 64;
+const MAX_ROWS = 64;
 
 export class Plot {
   readonly root: HTMLElement;
@@ -40,7 +40,7 @@ export class Plot {
   readonly #summary = make("p", { class: "summary" });
   readonly #details: HTMLDetailsElement;
   #plot: uPlot | undefined;
-  #plotted: Plotted | undefined;
+  #content: PlotContent | undefined;
   #width = 0;
   #range: [number, number] = [0, 1];
   #isLog = false;
@@ -54,10 +54,10 @@ export class Plot {
   }
 
   /** Draws anew. O(numbers) */
-  show(plotted: Plotted): void {
-    this.#plotted = plotted;
-    const { x, ys, summary, range, isLog = false } = plotted;
-    say(this.#summary, summary);
+  show(content: PlotContent): void {
+    this.#content = content;
+    const { x, ys, summary, range, isLog = false } = content;
+    setText(this.#summary, summary);
     this.#canvas.setAttribute("aria-label", `${this.#options.title}: ${summary}`);
     this.#isLog = isLog;
     this.#range = range === undefined ? extent(x) : [range[0], range[1]];
@@ -94,7 +94,7 @@ export class Plot {
     const values = (_: uPlot, splits: number[]) => splits.map((split) => axisText(this.#isLog ? 10 ** split : split));
     const color = (i: number) => () => this.#theme?.series[i % this.#theme.series.length] ?? "gray";
     const bars = uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: 1 });
-    const shown = Array.from({ length: series }, (_, i): uPlot.Series => {
+    const seriesOptions = Array.from({ length: series }, (_, i): uPlot.Series => {
       if (kind === "bars") return { stroke: color(i), fill: color(i), width: 0, paths: bars, points: { show: false } };
       if (kind === "points") return { stroke: color(i), fill: color(i), paths: () => null, points: { show: true, size: 4, fill: color(i), width: 0 } };
       return { stroke: color(i), width: 1.5, points: { show: false } };
@@ -107,7 +107,7 @@ export class Plot {
         cursor: { show: false },
         legend: { show: false },
         scales: { x: { time: false, range: () => this.#range }, y: { range: (_, min, max) => yRange(kind, min, max) } },
-        series: [{}, ...shown],
+        series: [{}, ...seriesOptions],
         axes: [
           { ...axis, label: x, size: 24, space: 60, values },
           { ...axis, label: y, size: 44, space: 30, values: (_, splits) => splits.map(axisText) },
@@ -120,11 +120,11 @@ export class Plot {
 
   #tabulate(): void {
     this.#details.querySelector("table")?.remove();
-    if (!this.#details.open || this.#plotted === undefined) return;
-    const rows = this.#plotted.rows();
+    if (!this.#details.open || this.#content === undefined) return;
+    const rows = this.#content.rows();
     const { title, x, y, series = [y] } = this.#options;
     this.#details.append(
-      tableOf(rows.length > MOST_ROWS ? `${title}: the first ${MOST_ROWS} of ${rows.length}` : title, [x, ...series], rows.slice(0, MOST_ROWS)),
+      tableOf(rows.length > MAX_ROWS ? `${title}: the first ${MAX_ROWS} of ${rows.length}` : title, [x, ...series], rows.slice(0, MAX_ROWS)),
     );
   }
 }
@@ -139,8 +139,8 @@ function extent(x: readonly number[]): [number, number] {
 function yRange(kind: PlotKind, min: number | null, max: number | null): [number, number] {
   const [low, high] = [min ?? 0, max ?? 1];
   if (kind === "bars") return [Math.min(0, low), high > 0 ? high * 1.05 : Math.max(high, 1)];
-  const air = (high - low) * 0.05 || Math.max(0.5, Math.abs(high) * 0.05);
-  return [low - air, high + air];
+  const margin = (high - low) * 0.05 || Math.max(0.5, Math.abs(high) * 0.05);
+  return [low - margin, high + margin];
 }
 
 /** Short: an axis has room for few digits. */

@@ -1,11 +1,11 @@
 /** The Replay's end of a port at whose other end an inspector looks. */
 import { mustBe, ReplayError } from "../base/error.ts";
-import { kindIn, malformed } from "../remote/form.ts";
-import { checkPort, listen, type PortLike, sent } from "../remote/port.ts";
+import { checkPort, encodeError, listen, type PortLike } from "../remote/port.ts";
+import { kindOfMessage, malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
+import type { InspectorServer } from "./inspector-server.ts";
 import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./messages.ts";
-import type { Surveyor } from "./surveyor.ts";
-import { Turns } from "./turns.ts";
+import { Pausable } from "./pausable.ts";
 
 /** A Replay that an inspector looks at. */
 export interface InspectedReplay {
@@ -29,41 +29,41 @@ export interface InspectedReplay {
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
   if (typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay", replay);
   checkPort(port);
-  const turns = new Turns();
-  let surveyor: Promise<Surveyor> | undefined;
+  const pausable = new Pausable();
+  let server: Promise<InspectorServer> | undefined;
   let isClosed = false;
-  const answer = async ({ version, id, question }: Extract<ToReplay, { reprise: "ask" }>) => {
+  const respond = async ({ version, id, question }: Extract<ToReplay, { reprise: "ask" }>) => {
     let message: AnswerMessage;
     try {
       if (version !== VERSION)
         throw new ReplayError("UNSUPPORTED", `the inspector speaks version ${version} of the protocol, serveInspector ${VERSION}: use one version of Reprise`);
-      if (kindIn(question) === undefined) throw malformed("a question", "replay-inspector");
+      if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
       // Loaded when asked for: a page that looks through a port needs no WebAssembly, and imports this as well.
-      surveyor ??= import("./surveyor.ts").then(({ Surveyor }) => new Surveyor(replay));
-      message = { reprise: "answer", id, answer: (await surveyor).answer(question) };
+      server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
+      message = { reprise: "answer", id, answer: (await server).answer(question) };
     } catch (error) {
-      message = { reprise: "answer", id, error: sent(error) };
+      message = { reprise: "answer", id, error: encodeError(error) };
     }
     if (!isClosed) port.postMessage(message, [...buffersIn(message.answer)]);
   };
-  const heard = (message: unknown) => {
-    const to = (message ?? {}) as ToReplay;
+  const onMessage = (message: unknown) => {
+    const request = (message ?? {}) as ToReplay;
     // Without a number nobody is told.
-    if (to.reprise === "ask" && typeof to.id === "number") void answer(to);
-    else if (to.reprise === "turn" && ["pause", "step", "resume"].includes(to.command)) turns[to.command]();
+    if (request.reprise === "ask" && typeof request.id === "number") void respond(request);
+    else if (request.reprise === "turn" && ["pause", "step", "resume"].includes(request.command)) pausable[request.command]();
   };
-  const stop = listen(port, heard, () => turns.resume());
+  const stop = listen(port, onMessage, () => pausable.resume());
   port.postMessage({ reprise: "here" } satisfies HereMessage);
   return {
     get paused() {
-      return turns.paused;
+      return pausable.paused;
     },
-    turn: ({ signal } = {}) => turns.turn(signal),
+    turn: ({ signal } = {}) => pausable.turn(signal),
     close() {
       if (isClosed) return;
       isClosed = true;
       stop();
-      turns.resume();
+      pausable.resume();
       port.postMessage({ reprise: "gone" } satisfies GoneMessage);
     },
   };

@@ -1,77 +1,77 @@
 /** Where an inspector's answers come from: a Replay in this page, or the other end of a port. */
 import { ReplayError } from "../base/error.ts";
-import { malformed } from "../remote/form.ts";
-import { checkPort, listen, type PortLike, received } from "../remote/port.ts";
+import { checkPort, decodeError, listen, type PortLike } from "../remote/port.ts";
+import { malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
-import { isAnswer } from "./answer-form.ts";
+import { isAnswer } from "./answer-validators.ts";
 import { type AskMessage, type CommandMessage, type ToInspector, VERSION } from "./messages.ts";
-import type { Answer, Answers, Asked, Command, Kind } from "./survey.ts";
-import type { Turns } from "./turns.ts";
+import type { Pausable } from "./pausable.ts";
+import type { Answer, Answers, Command, Kind, Questions } from "./protocol.ts";
 
-type Answered = (answer: Answer) => void;
-type Failed = (error: Error) => void;
+type OnAnswer = (answer: Answer) => void;
+type OnError = (error: Error) => void;
 
 export interface Source {
   /** Calls one of the two: at once where the Replay is in this page. */
-  ask<K extends Kind>(question: Asked[K] & { readonly kind: K }, answered: (answer: Answers[K]) => void, failed: Failed): void;
+  ask<K extends Kind>(question: Questions[K] & { readonly kind: K }, onAnswer: (answer: Answers[K]) => void, onError: OnError): void;
   command(command: Command): void;
   close(): void;
 }
 
-/** A Replay in this page. @param turns of the program that fills it */
-export async function ofReplay(replay: Replay, turns: Turns): Promise<Source> {
+/** A Replay in this page. @param pausable of the program that fills it */
+export async function localSource(replay: Replay, pausable: Pausable): Promise<Source> {
   // Loaded when asked for: where the Replay is, its code is there already.
-  const { Surveyor } = await import("./surveyor.ts");
-  const surveyor = new Surveyor(replay);
+  const { InspectorServer } = await import("./inspector-server.ts");
+  const server = new InspectorServer(replay);
   return {
-    ask(question, answered, failed) {
+    ask(question, onAnswer, onError) {
       let answer: Answer;
       try {
-        answer = surveyor.answer(question);
+        answer = server.answer(question);
       } catch (error) {
-        return failed(error as Error);
+        return onError(error as Error);
       }
-      (answered as Answered)(answer);
+      (onAnswer as OnAnswer)(answer);
     },
-    command: (command) => turns[command](),
-    close: () => turns.resume(),
+    command: (command) => pausable[command](),
+    close: () => pausable.resume(),
   };
 }
 
-/** The other end of a port. @param here told when somebody answers there from now on, and `gone` when nobody does any more */
-export function ofPort(port: PortLike, here: () => void, gone: () => void): Source {
+/** The other end of a port. @param onConnect called when the other end starts to answer @param onDisconnect called when it stops */
+export function portSource(port: PortLike, onConnect: () => void, onDisconnect: () => void): Source {
   checkPort(port);
-  const asked = new Map<number, { readonly kind: Kind; readonly answered: Answered; readonly failed: Failed }>();
+  const pending = new Map<number, { readonly kind: Kind; readonly onAnswer: OnAnswer; readonly onError: OnError }>();
   let last = 0;
-  const lost = () => {
-    for (const { failed } of asked.values()) failed(new ReplayError("CLOSED", "the program at the other end of the port shows its Replay no more"));
-    asked.clear();
-    gone();
+  const disconnect = () => {
+    for (const { onError } of pending.values()) onError(new ReplayError("CLOSED", "the program at the other end of the port shows its Replay no more"));
+    pending.clear();
+    onDisconnect();
   };
-  const heard = (message: unknown) => {
-    const to = (message ?? {}) as ToInspector;
-    if (to.reprise === "here") here();
-    if (to.reprise === "gone") lost();
-    if (to.reprise !== "answer") return;
-    const waiting = asked.get(to.id);
-    asked.delete(to.id);
-    if (waiting === undefined) return;
-    if (to.error !== undefined) waiting.failed(received(to.error));
-    else if (isAnswer(waiting.kind, to.answer)) waiting.answered(to.answer as Answer);
-    else waiting.failed(malformed("an answer", "serveInspector"));
+  const onMessage = (message: unknown) => {
+    const reply = (message ?? {}) as ToInspector;
+    if (reply.reprise === "here") onConnect();
+    if (reply.reprise === "gone") disconnect();
+    if (reply.reprise !== "answer") return;
+    const request = pending.get(reply.id);
+    pending.delete(reply.id);
+    if (request === undefined) return;
+    if (reply.error !== undefined) request.onError(decodeError(reply.error));
+    else if (isAnswer(request.kind, reply.answer)) request.onAnswer(reply.answer as Answer);
+    else request.onError(malformed("an answer", "serveInspector"));
   };
-  const stop = listen(port, heard, lost);
+  const stop = listen(port, onMessage, disconnect);
   return {
-    ask(question, answered, failed) {
+    ask(question, onAnswer, onError) {
       last++;
-      asked.set(last, { kind: question.kind, answered: answered as Answered, failed });
+      pending.set(last, { kind: question.kind, onAnswer: onAnswer as OnAnswer, onError: onError });
       port.postMessage({ reprise: "ask", version: VERSION, id: last, question } satisfies AskMessage);
     },
     command: (command) => port.postMessage({ reprise: "turn", command } satisfies CommandMessage),
     close() {
       port.postMessage({ reprise: "turn", command: "resume" } satisfies CommandMessage);
       stop();
-      asked.clear();
+      pending.clear();
     },
   };
 }

@@ -9,10 +9,10 @@ export interface Theme {
 
 export function themeOf(element: Element): Theme {
   const style = getComputedStyle(element);
-  const color = (name: string, otherwise: string) => style.getPropertyValue(name).trim() || otherwise;
+  const color = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
   const accent = color("--inspector-accent", "#2563eb");
-  const others = ["#d97706", "#16a34a", "#dc2626", "#7c3aed", "#0891b2", "#db2777", "#65a30d"];
-  return { ink: color("--inspector-ink", "gray"), line: color("--inspector-line", "silver"), accent, series: [accent, ...others] };
+  const colors = ["#d97706", "#16a34a", "#dc2626", "#7c3aed", "#0891b2", "#db2777", "#65a30d"];
+  return { ink: color("--inspector-ink", "gray"), line: color("--inspector-line", "silver"), accent, series: [accent, ...colors] };
 }
 
 const PLOTS = `

@@ -2,16 +2,16 @@
 
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
-import { DTYPES, type Numbered } from "../schema/dtype.ts";
-import { formOf, hasNaN, mustPut, mustPutText, targetOf } from "../schema/fit.ts";
-import { type Layout, type MeasuredLeaf, type PlacedLeaf, up } from "../schema/layout.ts";
-import { named } from "../schema/nest.ts";
-import { flagsOf, isList, listLength, numbersOf } from "../schema/numbers.ts";
+import { checkedFlags, checkedNumbers, isList, listLength } from "../schema/copy-numbers.ts";
+import { hasNaN, matchingTarget, mustPut, mustPutText, targetOf } from "../schema/copy-values.ts";
+import { DTYPES, type NumberArray } from "../schema/dtype.ts";
+import { alignUp, type Layout, type MeasuredLeaf, type PlacedLeaf } from "../schema/layout.ts";
+import { pathText } from "../schema/nest.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
 /** Which steps end an episode: one value a step, each not 0 where it does so. */
-export interface Ends {
+export interface EpisodeEnds {
   /** Without a final step. */
   readonly ends?: ArrayLike<unknown> | undefined;
   readonly terminated?: ArrayLike<unknown> | undefined;
@@ -21,7 +21,7 @@ export interface Ends {
 export interface BlockParts {
   /** One a leaf. */
   readonly columns: readonly unknown[];
-  readonly ends: Ends;
+  readonly ends: EpisodeEnds;
   /** Columns of final steps, one step for each row that `terminated` or `truncated` ends; a leaf without one is zeros. */
   readonly finals: readonly unknown[] | undefined;
   /** For each rule the priorities of its items, where there are some. */
@@ -36,10 +36,10 @@ export interface Block {
   readonly rows: number;
   readonly ends: number;
   readonly finals: number;
-  /** As they were given, and nobody changes them any more. */
-  readonly settled: Ends;
+  /** Copies of the flags. */
+  readonly endFlags: EpisodeEnds;
   /** Rows that `terminated` or `truncated` ends, and those that only `truncated` does. */
-  readonly ended: number;
+  readonly endCount: number;
   readonly truncated: number;
 }
 
@@ -47,61 +47,61 @@ export interface Block {
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64">;
 
 /** Elements of a column that are looked at for NaN: in the first blocks, and in later ones, at other places in each. */
-const MOST_LOOKS = 256;
-const FEW_LOOKS = 16;
+const FIRST_NAN_CHECKS = 256;
+const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;
 
-/** Told of a leaf whose values were seen to hold NaN. */
-export type SawNaN = (leaf: string) => void;
+/** Receives the path of a leaf with NaN among its values. */
+export type ReportNaN = (leaf: string) => void;
 
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
 export function placeBlock(
-  host: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly sawNaN?: SawNaN; blocks?: number },
+  host: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly reportNaN?: ReportNaN; blocks?: number },
   lanes: number,
-  { columns, ends: given, finals, priorities: asked, isVector = false }: BlockParts,
+  { columns, ends: source, finals, priorities: priorityLists, isVector = false }: BlockParts,
 ): Block {
-  const { core, sawNaN } = host;
+  const { core, reportNaN } = host;
   const { leaves } = host.layout;
-  const turn = (host.blocks ?? 0) + 1;
-  host.blocks = turn;
+  const blockNumber = (host.blocks ?? 0) + 1;
+  host.blocks = blockNumber;
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
-  const ends = settled(given, rows);
-  const priorities = asked.map((own) => (own === undefined ? own : numbersOf("priorities", own, rows)));
-  const [ended, truncated] = countEnds(ends, rows);
+  const ends = copyEnds(source, rows);
+  const priorities = priorityLists.map((list) => (list === undefined ? list : checkedNumbers("priorities", list, rows)));
+  const [endCount, truncated] = countEnds(ends, rows);
   const offsets = blockOffsets(leaves, priorities.length, rows);
   const prioritiesAt = offsets.pop() as number;
   const endsAt = prioritiesAt + 8 * rows * priorities.length;
-  const finalsAt = up(endsAt + rows, 16);
-  const withFinals = finals !== undefined && ended > 0;
-  const at = core.scratch(finalsAt + (withFinals ? finalsBytes(leaves, ended) : 0));
+  const finalsAt = alignUp(endsAt + rows, 16);
+  const hasFinals = finals !== undefined && endCount > 0;
+  const at = core.scratch(finalsAt + (hasFinals ? finalsBytes(leaves, endCount) : 0));
   const lead = lanes === 1 ? [steps] : [steps, lanes];
   leaves.forEach((leaf, i) => {
-    placeColumn(core, leaf, at + (offsets[i] as number), isVector ? leadOf(leaf, steps, columns[i]) : lead, columns[i], "", sawNaN, turn);
+    placeColumn(core, leaf, at + (offsets[i] as number), isVector ? leadOf(leaf, steps, columns[i]) : lead, columns[i], "", reportNaN, blockNumber);
     core.u32[at / 4 + i] = at + (offsets[i] as number);
   });
   const isEnding = (ends.ends ?? ends.terminated ?? ends.truncated) !== undefined;
   if (isEnding) placeEnds(core, at + endsAt, ends, rows);
-  priorities.forEach((own, k) => {
-    const address = own === undefined ? 0 : at + prioritiesAt + 8 * rows * k;
+  priorities.forEach((list, k) => {
+    const address = list === undefined ? 0 : at + prioritiesAt + 8 * rows * k;
     core.u32[at / 4 + leaves.length + k] = address;
-    if (own !== undefined) core.f64.set(own, address / 8);
+    if (list !== undefined) core.f64.set(list, address / 8);
   });
-  if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended, sawNaN);
-  return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, settled: ends, ended, truncated };
+  if (hasFinals) placeFinals(core, leaves, at + finalsAt, finals, endCount, reportNaN);
+  return { at, rows, ends: isEnding ? at + endsAt : 0, finals: hasFinals ? at + finalsAt : 0, endFlags: ends, endCount: endCount, truncated };
 }
 
 /** The leading dimensions of a column of one lane, which may have a dimension of lanes. */
 function leadOf({ leaf: { dtype }, shape }: PlacedLeaf, steps: number, column: unknown): readonly number[] {
   const vector = targetOf(dtype, [steps, 1, ...shape]);
-  return formOf(column, targetOf(dtype, [steps, ...shape]), vector) === vector ? [steps, 1] : [steps];
+  return matchingTarget(column, targetOf(dtype, [steps, ...shape]), vector) === vector ? [steps, 1] : [steps];
 }
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
 export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, rows: number): number[] {
-  const offsets = [up(4 * (leaves.length + rules), 16)];
+  const offsets = [alignUp(4 * (leaves.length + rules), 16)];
   leaves.forEach((leaf, i) => {
-    offsets.push(up((offsets[i] as number) + leaf.bytes * rows, 16));
+    offsets.push(alignUp((offsets[i] as number) + leaf.bytes * rows, 16));
   });
   return offsets;
 }
@@ -111,24 +111,28 @@ export function placeAddresses(core: Pick<Core, "u32">, at: number, addresses: r
   core.u32.set(addresses, at / 4);
 }
 
-/** Ends of so many rows, as nobody changes them any more: they are read more than once. @throws TypeError, RangeError */
-export function settled({ ends, terminated, truncated }: Ends, rows: number): Ends {
-  return { ends: flagsOf("ends", ends, rows), terminated: flagsOf("terminated", terminated, rows), truncated: flagsOf("truncated", truncated, rows) };
+/** Copies the ends of so many rows, since they are read more than once. @throws TypeError, RangeError */
+export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: number): EpisodeEnds {
+  return {
+    ends: checkedFlags("ends", ends, rows),
+    terminated: checkedFlags("terminated", terminated, rows),
+    truncated: checkedFlags("truncated", truncated, rows),
+  };
 }
 
 /** Rows that end an episode with a final step, and those of them that only `truncated` does. */
-export function countEnds({ terminated, truncated }: Ends, rows: number): readonly [ended: number, truncated: number] {
-  let all = 0;
-  let cut = 0;
+export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number): readonly [ended: number, truncated: number] {
+  let terminatedCount = 0;
+  let truncatedCount = 0;
   for (let r = 0; r < rows; r++) {
-    if (terminated?.[r]) all++;
-    else if (truncated?.[r]) cut++;
+    if (terminated?.[r]) terminatedCount++;
+    else if (truncated?.[r]) truncatedCount++;
   }
-  return [all + cut, cut];
+  return [terminatedCount + truncatedCount, truncatedCount];
 }
 
 /** How the episode ends with each row. Where both flags are there it terminates. */
-export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: Ends, rows: number): void {
+export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: EpisodeEnds, rows: number): void {
   for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
 }
 
@@ -137,22 +141,22 @@ export function finalsBytes(leaves: readonly PlacedLeaf[], n: number): number {
 }
 
 /** Columns of n final steps; a leaf without one is zeros. */
-export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number, sawNaN?: SawNaN): void {
+export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number, reportNaN?: ReportNaN): void {
   const offsets = blockOffsets(leaves, 0, n);
   core.u8.fill(0, at, at + (offsets.pop() as number));
   leaves.forEach((leaf, i) => {
     const address = at + (offsets[i] as number);
     core.u32[at / 4 + i] = address;
-    if (columns[i] !== undefined) placeColumn(core, leaf, address, [n], columns[i], "final.", sawNaN);
+    if (columns[i] !== undefined) placeColumn(core, leaf, address, [n], columns[i], "final.", reportNaN);
   });
 }
 
 /** A final step as a staging record, in scratch memory; a leaf without a value is zeros. */
-export function placeFinal({ core, layout: { leaves, stagedBytes }, sawNaN }: Engine, values: readonly unknown[]): number {
+export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }: Engine, values: readonly unknown[]): number {
   const at = core.scratch(stagedBytes);
   core.u8.fill(0, at, at + stagedBytes);
   leaves.forEach((leaf, i) => {
-    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.", sawNaN);
+    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.", reportNaN);
   });
   return at;
 }
@@ -163,23 +167,23 @@ export function placeColumn(
   at: number,
   lead: readonly number[],
   value: unknown,
-  where = "",
-  sawNaN?: SawNaN,
-  turn = 0,
+  prefix = "",
+  reportNaN?: ReportNaN,
+  blockNumber = 0,
 ): void {
   const target = targetOf(leaf.dtype, [...lead, ...shape]);
-  const path = where === "" ? keys : [where + named(keys)];
+  const path = prefix === "" ? keys : [prefix + pathText(keys)];
   if (leaf.dtype === "string") {
     mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
     return;
   }
-  const to = core[leaf.dtype as "u8"] as unknown as Numbered;
+  const to = core[leaf.dtype as "u8"] as unknown as NumberArray;
   const first = at / DTYPES[leaf.dtype].bytes;
   mustPut(target, to, first, value, path);
-  if (sawNaN === undefined || !DTYPES[leaf.dtype].float) return;
-  const stride = Math.ceil(target.size / (turn < FIRST_BLOCKS ? MOST_LOOKS : FEW_LOOKS));
-  const skipped = stride === 0 ? 0 : turn % stride;
-  if (hasNaN(to, first + skipped, target.size - skipped, stride)) sawNaN(named(path));
+  if (reportNaN === undefined || !DTYPES[leaf.dtype].float) return;
+  const stride = Math.ceil(target.size / (blockNumber < FIRST_BLOCKS ? FIRST_NAN_CHECKS : LATER_NAN_CHECKS));
+  const offset = stride === 0 ? 0 : blockNumber % stride;
+  if (hasNaN(to, first + offset, target.size - offset, stride)) reportNaN(pathText(path));
 }
 
 /** How many steps a column has: one a part where it is nested. */
@@ -187,5 +191,5 @@ function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
   const length = isList(column) ? listLength(column) : 0;
   const steps = length > 0 && isList((column as ArrayLike<unknown>)[0]) ? length : length / leaf.size / lanes;
   if (steps > 0 && Number.isInteger(steps)) return steps;
-  throw mustBe(RangeError, named(leaf.keys), `a column of one or more steps with ${leaf.size * lanes} elements each`, column);
+  throw mustBe(RangeError, pathText(leaf.keys), `a column of one or more steps with ${leaf.size * lanes} elements each`, column);
 }

@@ -94,8 +94,8 @@ export class Changes extends State {
     return super.finish(this.#live);
   }
 
-  protected override room(bytes: number): number {
-    return bytes <= this.#bufferBytes ? this.#buffer : super.room(bytes);
+  protected override allocate(bytes: number): number {
+    return bytes <= this.#bufferBytes ? this.#buffer : super.allocate(bytes);
   }
 
   /** The place of a segment among those that are told apart; never 0. */

@@ -7,24 +7,24 @@ import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Core } from "./core.ts";
 
 /** So many are kept before anyone looks for those that nothing names any more. */
-const FEW = 1024;
+const FIRST_LIMIT = 1024;
 /** Numbers of a chunk, as a power of two: files have a section for each. */
 const CHUNK_BITS = 6;
-/** Numbers of a form, as a power of two: items whose numbers differ only below are drawn together (assembly/draw/sample.ts). */
-const FORM_BITS = 16;
-const MAX_FORMS = 2 ** (32 - FORM_BITS);
-const MAX_ALIKE = 2 ** FORM_BITS;
-/** Joint columns that a form remembers. */
+/** Numbers of a group, as a power of two: items whose numbers differ only below are drawn together (assembly/draw/sample.ts). */
+const GROUP_BITS = 16;
+const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
+const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
+/** Joint columns that a group remembers. */
 const MAX_JOINTS = 8;
 
-/** What has room for all layouts of a form in windows of so many steps. */
+/** Columns with room for all layouts of a group in windows of so many steps. */
 interface Joint {
   readonly width: number;
   readonly selections: readonly Selection[];
 }
 
 /** Layouts that show the same leaves under the same names, of other steps. */
-interface Form {
+interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
   /** Found already, the oldest first: draws of the same widths have the same again. */
@@ -45,10 +45,10 @@ export class ColumnLayouts {
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
   /** By what they show: the one that new layouts join. */
-  readonly #forms = new Map<string, Form>();
-  readonly #byNumber = new Map<number, Form>();
-  #lastForm = 0;
-  #limit = FEW;
+  readonly #groups = new Map<string, LayoutGroup>();
+  readonly #byNumber = new Map<number, LayoutGroup>();
+  #lastGroup = 0;
+  #limit = FIRST_LIMIT;
 
   constructor(core: Core, leaves: readonly PlacedLeaf[]) {
     this.#core = core;
@@ -66,128 +66,128 @@ export class ColumnLayouts {
 
   /**
    * The number of a layout, the same for equal columns. Amortized O(columns).
-   * @param kept numbers that stay, though nothing names them yet
+   * @param reserved numbers that stay, though nothing names them yet
    * @throws TypeError, RangeError, ReplayError for what are no columns of these leaves
    */
-  numberOf(columns: object, kept: readonly number[] = []): number {
+  numberOf(columns: object, reserved: readonly number[] = []): number {
     const text = columnsText(columns);
-    const known = text === undefined ? undefined : this.#byText.get(text);
-    if (known !== undefined) return known.id;
+    const existing = text === undefined ? undefined : this.#byText.get(text);
+    if (existing !== undefined) return existing.id;
     const selections = textSelections(columns, text, this.#leaves);
-    if (this.#byId.size >= this.#limit) this.sweep(kept);
-    const form = this.#formOf(selections);
+    if (this.#byId.size >= this.#limit) this.sweep(reserved);
+    const group = this.#groupOf(selections);
     let id = 0;
     do {
-      form.last = (form.last + 1) % MAX_ALIKE;
-      id = form.number * MAX_ALIKE + form.last;
+      group.last = (group.last + 1) % MAX_GROUP_SIZE;
+      id = group.number * MAX_GROUP_SIZE + group.last;
     } while (this.#byId.has(id));
-    this.#add({ id, columns: text as string, selections }, form);
+    this.#add({ id, columns: text as string, selections }, group);
     return id;
   }
 
-  /** How many are drawn together with one, it among them. */
-  alike(id: number): number {
-    return this.#byNumber.get(id >>> FORM_BITS)?.layouts.size ?? 0;
+  /** The number of layouts that are drawn together with one, including itself. */
+  groupSize(id: number): number {
+    return this.#byNumber.get(id >>> GROUP_BITS)?.layouts.size ?? 0;
   }
 
   /** Columns in the order of a layout that have room for those of all that are drawn together with it; the same object as long as that is so. */
   jointOf(layout: ColumnLayout, width: number): readonly Selection[] {
-    const form = this.#byNumber.get(layout.id >>> FORM_BITS) as Form;
-    const known = form.joints.find((joint) => joint.width === width && sameOrder(joint.selections, layout.selections));
-    if (known !== undefined) return known.selections;
-    const selections = jointOf(layout, form.layouts, width);
-    form.joints = [...form.joints.slice(1 - MAX_JOINTS), { width, selections }];
+    const group = this.#byNumber.get(layout.id >>> GROUP_BITS) as LayoutGroup;
+    const existing = group.joints.find((joint) => joint.width === width && sameOrder(joint.selections, layout.selections));
+    if (existing !== undefined) return existing.selections;
+    const selections = jointOf(layout, group.layouts, width);
+    group.joints = [...group.joints.slice(1 - MAX_JOINTS), { width, selections }];
     return selections;
   }
 
   /** Takes a layout with the number that it had. @throws TypeError, RangeError, ReplayError for what are no columns of these leaves */
   put(id: number, columns: object): void {
     const selections = selectionsOf(columns, this.#leaves);
-    const number = id >>> FORM_BITS;
-    const form = this.#byNumber.get(number) ?? this.#newForm(selections, number);
-    form.last = Math.max(form.last, id % MAX_ALIKE);
-    this.#lastForm = Math.max(this.#lastForm, number);
-    this.#add({ id, columns: JSON.stringify(columns), selections }, form);
+    const number = id >>> GROUP_BITS;
+    const group = this.#byNumber.get(number) ?? this.#newGroup(selections, number);
+    group.last = Math.max(group.last, id % MAX_GROUP_SIZE);
+    this.#lastGroup = Math.max(this.#lastGroup, number);
+    this.#add({ id, columns: JSON.stringify(columns), selections }, group);
   }
 
   /** Lets go of layouts that no item and no rule names. O(slots of tables with layouts) */
-  sweep(kept: readonly number[] = []): void {
-    const named = this.#named();
-    for (const id of kept) named.add(id);
+  sweep(reserved: readonly number[] = []): void {
+    const usedIds = this.#usedIds();
+    for (const id of reserved) usedIds.add(id);
     for (const [number, chunk] of this.chunks) {
-      const left = chunk.filter(({ id }) => named.has(id));
-      if (left.length === chunk.length) continue;
+      const remaining = chunk.filter(({ id }) => usedIds.has(id));
+      if (remaining.length === chunk.length) continue;
       for (const layout of chunk) {
-        if (named.has(layout.id)) continue;
+        if (usedIds.has(layout.id)) continue;
         this.#byId.delete(layout.id);
-        this.#leaveForm(layout);
+        this.#leaveGroup(layout);
         if (this.#byText.get(layout.columns) === layout) this.#byText.delete(layout.columns);
       }
-      if (left.length > 0) this.chunks.set(number, left);
+      if (remaining.length > 0) this.chunks.set(number, remaining);
       else this.chunks.delete(number);
     }
-    this.#limit = Math.max(FEW, 2 * this.#byId.size);
+    this.#limit = Math.max(FIRST_LIMIT, 2 * this.#byId.size);
   }
 
   /** Whether every layout is known that an item or a rule names. O(slots of tables with layouts) */
   complete(): boolean {
-    for (const id of this.#named()) if (id !== 0 && !this.#byId.has(id)) return false;
+    for (const id of this.#usedIds()) if (id !== 0 && !this.#byId.has(id)) return false;
     return true;
   }
 
-  #add(layout: ColumnLayout, form: Form): void {
-    form.layouts.add(layout);
-    form.joints = form.joints.filter(({ selections, width }) => hasRoom(selections, layout, width));
+  #add(layout: ColumnLayout, group: LayoutGroup): void {
+    group.layouts.add(layout);
+    group.joints = group.joints.filter(({ selections, width }) => hasRoom(selections, layout, width));
     const chunk = layout.id >>> CHUNK_BITS;
     this.chunks.set(chunk, [...(this.chunks.get(chunk) ?? []), layout]);
     this.#byId.set(layout.id, layout);
     this.#byText.set(layout.columns, layout);
   }
 
-  /** The form that a new layout joins. */
-  #formOf(selections: readonly Selection[]): Form {
-    const known = this.#forms.get(formKey(selections));
-    if (known !== undefined && known.layouts.size < MAX_ALIKE) return known;
-    if (this.#byNumber.size >= MAX_FORMS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_FORMS - 1} different forms of columns: use fewer`);
-    do this.#lastForm = (this.#lastForm + 1) % MAX_FORMS;
-    while (this.#lastForm === 0 || this.#byNumber.has(this.#lastForm));
-    return this.#newForm(selections, this.#lastForm);
+  /** The group that a new layout joins. */
+  #groupOf(selections: readonly Selection[]): LayoutGroup {
+    const existing = this.#groups.get(groupKey(selections));
+    if (existing !== undefined && existing.layouts.size < MAX_GROUP_SIZE) return existing;
+    if (this.#byNumber.size >= MAX_GROUPS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_GROUPS - 1} different forms of columns: use fewer`);
+    do this.#lastGroup = (this.#lastGroup + 1) % MAX_GROUPS;
+    while (this.#lastGroup === 0 || this.#byNumber.has(this.#lastGroup));
+    return this.#newGroup(selections, this.#lastGroup);
   }
 
-  #newForm(selections: readonly Selection[], number: number): Form {
-    const form: Form = { number, layouts: new Set(), joints: [], last: -1 };
-    this.#forms.set(formKey(selections), form);
-    this.#byNumber.set(number, form);
-    return form;
+  #newGroup(selections: readonly Selection[], number: number): LayoutGroup {
+    const group: LayoutGroup = { number, layouts: new Set(), joints: [], last: -1 };
+    this.#groups.set(groupKey(selections), group);
+    this.#byNumber.set(number, group);
+    return group;
   }
 
-  #leaveForm(layout: ColumnLayout): void {
-    const form = this.#byNumber.get(layout.id >>> FORM_BITS) as Form;
-    form.layouts.delete(layout);
-    form.joints = [];
-    if (form.layouts.size > 0) return;
-    this.#byNumber.delete(form.number);
-    const key = formKey(layout.selections);
-    if (this.#forms.get(key) === form) this.#forms.delete(key);
+  #leaveGroup(layout: ColumnLayout): void {
+    const group = this.#byNumber.get(layout.id >>> GROUP_BITS) as LayoutGroup;
+    group.layouts.delete(layout);
+    group.joints = [];
+    if (group.layouts.size > 0) return;
+    this.#byNumber.delete(group.number);
+    const key = groupKey(layout.selections);
+    if (this.#groups.get(key) === group) this.#groups.delete(key);
   }
 
   /** All that items and rules name, 0 among them. */
-  #named(): Set<number> {
+  #usedIds(): Set<number> {
     const core = this.#core;
     const { x } = core;
-    core.look();
-    const named = new Set([...this.rules].flat());
+    core.refreshIfMoved();
+    const usedIds = new Set([...this.rules].flat());
     for (const { handle: table } of this.tables) {
       const at = (x.table_layouts(table) >>> 0) / 4;
       if (at === 0) continue;
-      for (let slot = x.table_high(table); slot > 0; slot--) named.add(core.u32[at + slot] as number);
+      for (let slot = x.table_high(table); slot > 0; slot--) usedIds.add(core.u32[at + slot] as number);
     }
-    return named;
+    return usedIds;
   }
 }
 
 /** What items of these columns show: the same, whatever the order of their names and whichever the steps. */
-function formKey(selections: readonly Selection[]): string {
+function groupKey(selections: readonly Selection[]): string {
   const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
   return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }

@@ -22,8 +22,8 @@ export class Core {
   owner: object | undefined;
   /** What to do where memory is too small, by the names of who made this core. */
   remedy = "lower maxSize or maxSteps";
-  /** Told at once when memory moved. */
-  readonly lookers = new Set<{ moved(): void }>();
+  /** Called immediately when memory has moved. */
+  readonly listeners = new Set<{ onMemoryMoved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
   #scratchBytes = 0;
@@ -40,8 +40,8 @@ export class Core {
     this.refresh();
   }
 
-  /** After a call that may have taken memory: where that has grown, makes the views anew. */
-  look(): void {
+  /** After a call that may have taken memory: renews the views if memory has moved. */
+  refreshIfMoved(): void {
     if (this.u8.length === 0) this.refresh();
   }
 
@@ -49,35 +49,35 @@ export class Core {
   refresh(): void {
     for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.x.memory.buffer) as Uint8Array<ArrayBuffer>;
     this.generation++;
-    for (const looker of this.lookers) looker.moved();
+    for (const listener of this.listeners) listener.onMemoryMoved();
   }
 
   /** Takes zeroed memory. */
   alloc(size: number): number {
     const at = size > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
-    this.look();
-    if (at === 0) throw this.failure();
+    this.refreshIfMoved();
+    if (at === 0) throw this.errorFor();
     return at;
   }
 
   /** Ends a call that may have taken memory: what it gave. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED for a code */
-  took(code: number): number {
-    this.look();
-    if (code < 0) throw this.failure(code);
+  checkedResult(code: number): number {
+    this.refreshIfMoved();
+    if (code < 0) throw this.errorFor(code);
     return code;
   }
 
-  /** Bytes that a pool takes for so many rows, of which each has `each` bytes together with its HEAD. */
-  poolRoom(each: number, rows: number): number {
-    return this.x.pool_room(each, rows);
+  /** Bytes that a pool takes for so many rows of `bytesPerRow` bytes each, HEAD included. */
+  poolRoom(bytesPerRow: number, rows: number): number {
+    return this.x.pool_room(bytesPerRow, rows);
   }
 
   /** Of the call that was refused last: which argument, or which element of a batch; and its value. */
-  get refusedArgument(): number {
+  get errorArgument(): number {
     return this.i32[ERROR_ARGUMENT] as number;
   }
 
-  get refusedValue(): number {
+  get errorValue(): number {
     return this.f64[ERROR_VALUE] as number;
   }
 
@@ -88,23 +88,23 @@ export class Core {
     if (size > old) {
       this.x.arena_free(this.#scratch, old);
       // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
-      if (!this.#region(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#region(size)) this.#region(old);
-      this.look();
+      if (!this.#allocScratch(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#allocScratch(size)) this.#allocScratch(old);
+      this.refreshIfMoved();
       this.generation++;
-      if (this.#scratchBytes < size) throw this.failure();
+      if (this.#scratchBytes < size) throw this.errorFor();
     }
     return this.#scratch;
   }
 
   /** The region for scratch; whether there was room for it. */
-  #region(bytes: number): boolean {
+  #allocScratch(bytes: number): boolean {
     this.#scratch = bytes === 0 || bytes > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
     this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
     return this.#scratch !== 0;
   }
 
   /** The error of a call that found no room, or no key. */
-  failure(code?: number): Error {
+  errorFor(code?: number): Error {
     if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay");
     const max = Number((this.#maxBytes / 2 ** 20).toPrecision(4));
     return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached; raise it, or ${this.remedy}`);

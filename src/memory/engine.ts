@@ -2,14 +2,14 @@
 import { ReplayError } from "../base/error.ts";
 import { Waiters } from "../base/wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";
-import { Beside } from "../schema/beside.ts";
-import { type Layout, up } from "../schema/layout.ts";
+import { alignUp, type Layout } from "../schema/layout.ts";
 import { dtypeCode } from "../schema/leaf.ts";
+import { ObjectStore } from "../schema/object-store.ts";
 import type { Spec } from "../schema/spec.ts";
 import { Roles, type TransitionRoles } from "../schema/transition-roles.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
-import { reentered } from "./reentry.ts";
+import { reentrancyError } from "./reentrancy.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
 
 export interface EngineOptions {
@@ -17,15 +17,15 @@ export interface EngineOptions {
   readonly logger?: Logger | null | undefined;
 }
 
-/** A writer, as warnings ask for it: which items it makes. */
-interface RuledWriter {
+/** A writer as warnings see it: which items it makes. */
+interface WriterInfo {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
-  readonly core: { readonly barren: number; length(lane: number): number; episodeSteps(lane: number): number };
+  readonly core: { readonly barrenEpisodes: number; length(lane: number): number; episodeSteps(lane: number): number };
 }
 
 /** Steps of a writer's open episodes, or at hand. */
-const openSteps = ({ lanes, core }: RuledWriter): number =>
+const openSteps = ({ lanes, core }: WriterInfo): number =>
   Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
 
 export class Engine {
@@ -41,29 +41,29 @@ export class Engine {
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
-  /** What the rows of steps cannot hold. */
-  readonly beside = new Beside((row) => this.isLive(row));
+  /** Values in JavaScript, which rows cannot hold. */
+  readonly objectStore = new ObjectStore((row) => this.isLive(row));
   readonly columnLayouts: ColumnLayouts;
   /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
   changes = 0;
   /** Told after each of them, where there is a journal (reprise/storage). */
   journal?: () => void;
-  /** What the next call that would change something is refused with, where a journal could not do its part after the one before. */
-  refusal: (() => Error) | undefined;
+  /** Makes the error of the next call that would change something, if the journal failed after the last one. */
+  journalError: (() => Error) | undefined;
   /** Told before it is disposed of: what has another end, at a port. */
   readonly closers = new Set<{ close(): void }>();
   closed = false;
   /** Whether every public call is refused: it is closed, or a call is just reading what it was given, which may run functions of the caller. */
-  barred = false;
+  locked = false;
   readonly warnings: Warnings;
   /** Whether a writer that is closed by now had appended steps. */
   #hadSteps = false;
   /** Whether a writer said of an episode that it terminated. */
-  terminated = false;
+  hasTerminated = false;
   /** Those that are open. */
-  readonly writers = new Set<RuledWriter>();
-  /** By table, how many of these give items priority 1 because nobody said another. */
-  readonly bareRules = new Map<string, number>();
+  readonly writers = new Set<WriterInfo>();
+  /** By table, the number of rules of open writers without a priority, which give items priority 1. */
+  readonly defaultPriorityRules = new Map<string, number>();
   /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
@@ -76,11 +76,11 @@ export class Engine {
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = core;
-    this.core.lookers.add(this);
+    this.core.listeners.add(this);
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
-    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
+    this.framePools = pools.map(({ frameBytes }) => this.#pool(alignUp(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
         const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
@@ -91,29 +91,29 @@ export class Engine {
 
   /** Every public call begins here. */
   open(): void {
-    if (this.barred) throw this.closed ? disposed() : reentered();
+    if (this.locked) throw this.closed ? disposed() : reentrancyError();
   }
 
   /** As does this in its place, where the call may change something. */
   begin(): void {
-    if (this.barred || this.refusal !== undefined) this.#refuse();
+    if (this.locked || this.journalError !== undefined) this.#refuse();
   }
 
   #refuse(): never {
     this.open();
-    throw (this.refusal as () => Error)();
+    throw (this.journalError as () => Error)();
   }
 
   dispose(): void {
     this.closed = true;
-    this.barred = true;
+    this.locked = true;
     this.waiters.rejectAll(disposed);
   }
 
   /** Blocks that were placed: each is looked at for NaN at other places (memory/block.ts). */
   blocks = 0;
   /** Told of a leaf whose value was seen to hold NaN. */
-  readonly sawNaN = (leaf: string): void => this.warnings.sawNaN(leaf);
+  readonly reportNaN = (leaf: string): void => this.warnings.noteNaN(leaf);
 
   /** Says each kind once, and counts it. */
   warn(kind: WarningKind, message: string): void {
@@ -121,23 +121,23 @@ export class Engine {
   }
 
   /** Notes rules without a priority: 1 when their writer opens, -1 when it is closed. */
-  countBare(tables: readonly string[], by: number): void {
-    for (const table of tables) this.bareRules.set(table, (this.bareRules.get(table) ?? 0) + by);
+  countDefaultPriorities(tables: readonly string[], by: number): void {
+    for (const table of tables) this.defaultPriorityRules.set(table, (this.defaultPriorityRules.get(table) ?? 0) + by);
   }
 
   /** Lets a writer go that is about to close. */
-  forget(writer: RuledWriter): void {
-    if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barren > 0;
+  forget(writer: WriterInfo): void {
+    if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barrenEpisodes > 0;
   }
 
-  /** Whether there were so many steps, as far as open episodes and those without an item tell. */
-  hadSteps(some: number): boolean {
+  /** Whether at least `count` steps were appended, judging by open episodes and those without an item. */
+  hadSteps(count: number): boolean {
     const open = [...this.writers];
-    return this.#hadSteps || open.some(({ core }) => core.barren > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= some;
+    return this.#hadSteps || open.some(({ core }) => core.barrenEpisodes > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= count;
   }
 
   /** Whether a rule makes items of at least so many steps for a table. */
-  makes(table: string, length: number): boolean {
+  makesItems(table: string, length: number): boolean {
     return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
   }
 
@@ -167,7 +167,7 @@ export class Engine {
   }
 
   /** Steps of the items that the rules of open writers make for a table. */
-  ruledLengths(table: string): number[] {
+  ruleLengths(table: string): number[] {
     return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
   }
 
@@ -178,7 +178,7 @@ export class Engine {
 
   /** Makes sure that so many rows can be taken. @throws ReplayError OUT_OF_MEMORY */
   reserve(rows: number): void {
-    this.core.took(this.core.x.pool_reserve(this.pool, rows));
+    this.core.checkedResult(this.core.x.pool_reserve(this.pool, rows));
   }
 
   /** Makes room for a block of so many steps as columns, each of which begins with a multiple of 16. @throws ReplayError OUT_OF_MEMORY */
@@ -194,15 +194,15 @@ export class Engine {
     return at;
   }
 
-  /** Gives a staging record back. @param isLent whether its user may hold arrays that look at it: then it is kept for the next writer, and never becomes anything else */
-  unstage(at: number, bytes: number, isLent: boolean): void {
+  /** Gives a staging record back. @param isBorrowed whether its user may hold arrays that look at it: then it is kept for the next writer, and never becomes anything else */
+  unstage(at: number, bytes: number, isBorrowed: boolean): void {
     if (at === 0) return;
-    if (isLent) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
+    if (isBorrowed) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
     else this.core.x.arena_free(at, bytes);
   }
 
   /** Memory has moved: arrays that looked at it are void. */
-  moved(): void {
+  onMemoryMoved(): void {
     for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
     this.#spare.clear();
   }
@@ -212,16 +212,16 @@ export class Engine {
     this.changes++;
     // Asked here: nearly always memory has not grown, and nobody waits.
     if (this.core.u8.length === 0) this.core.refresh();
-    if (this.waiters.waiting.size > 0) this.waiters.wake();
+    if (this.waiters.count.size > 0) this.waiters.wake();
     this.journal?.();
   }
 
-  /** A pool whose leaves are set up by `place`. */
-  #pool(rowBytes: number, leaves: number, place: (pool: number) => void): number {
+  /** A pool whose leaves `addLeaves` sets up. */
+  #pool(rowBytes: number, leaves: number, addLeaves: (pool: number) => void): number {
     const { x } = this.core;
     const pool = this.core.alloc(x.pool_bytes(leaves));
     x.pool_init(pool, rowBytes, leaves);
-    place(pool);
+    addLeaves(pool);
     x.pool_open(pool);
     return pool;
   }

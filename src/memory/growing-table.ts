@@ -3,7 +3,7 @@
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
-import { mustBeKeys } from "../schema/numbers.ts";
+import { checkKeys } from "../schema/copy-numbers.ts";
 import { minSize } from "../schema/rate-limiter.ts";
 import { fifo, type Selector } from "../schema/selector.ts";
 import type { Engine } from "./engine.ts";
@@ -19,7 +19,7 @@ export interface GrowingTableOptions {
   readonly maxSteps: number;
   readonly seed: number | bigint;
   /** Room to begin with. */
-  readonly room?: number;
+  readonly capacity?: number;
 }
 
 /** The slots of a table's items, oldest first, then the free ones, and how many were ever used: the same in another table make the same draws. */
@@ -28,22 +28,22 @@ export interface Arrangement {
   readonly high: number;
 }
 
-const FIRST_ROOM = 1024;
+const FIRST_CAPACITY = 1024;
 const CHUNK = 1024;
 const RANDOM_BYTES = 32;
 
 export class GrowingTable extends CoreTable {
   #options: GrowingTableOptions;
-  #room: number;
-  #closed = false;
+  #capacity: number;
+  #isClosed = false;
 
   /** @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, options: GrowingTableOptions) {
-    const room = Math.max(1, Math.min(options.room ?? FIRST_ROOM, limitOf(options)));
-    super(engine, coreOptions(options, room), options.seed, 0);
+    const capacity = Math.max(1, Math.min(options.capacity ?? FIRST_CAPACITY, limitOf(options)));
+    super(engine, coreOptions(options, capacity), options.seed, 0);
     this.#options = options;
-    this.#room = room;
-    this.#open(this.handle, room);
+    this.#capacity = capacity;
+    this.#open(this.handle, capacity);
   }
 
   /** Makes sure that n more items can be made, of so many episodes. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
@@ -52,25 +52,25 @@ export class GrowingTable extends CoreTable {
     const max = limitOf(this.#options);
     // What is beyond the limit leaves once the next item is in.
     const need = size > max ? size + 1 : Math.min(size + n, max);
-    if (this.#room < need) this.#grow(need);
-    if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#room)
+    if (this.#capacity < need) this.#grow(need);
+    if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#capacity)
       throw mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (set a capacity)`, size + 1);
     const { core } = this.engine;
-    core.took(core.x.table_reserve(this.handle, episodes));
+    core.checkedResult(core.x.table_reserve(this.handle, episodes));
   }
 
   /** An item of a stream's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
   insert(stream: CoreStream, length: number, priority: number): void {
     const { core } = this.engine;
-    core.took(core.x.table_insert(this.handle, stream.handle, length, 0, priority));
+    core.checkedResult(core.x.table_insert(this.handle, stream.handle, length, 0, priority));
     this.engine.changed();
   }
 
   /** From the next item on there are at most so many, and so many steps. What is there now may be more. */
   limit(maxSize: number, maxSteps: number): void {
     this.#options = { ...this.#options, maxSize, maxSteps };
-    this.engine.core.x.table_max_size(this.handle, Math.max(1, Math.min(maxSize, this.#room)));
-    this.limits(this.handle, coreOptions(this.#options, this.#room));
+    this.engine.core.x.table_max_size(this.handle, Math.max(1, Math.min(maxSize, this.#capacity)));
+    this.limits(this.handle, coreOptions(this.#options, this.#capacity));
   }
 
   arrangement(): Arrangement {
@@ -108,10 +108,10 @@ export class GrowingTable extends CoreTable {
   }
 
   /** The same, one by one; without those whose items leave meanwhile. */
-  *held(): Generator<number, void> {
+  *liveSlots(): Generator<number, void> {
     const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
     for (const key of keys) {
-      const slot = this.#closed ? 0 : this.engine.core.x.table_find(this.handle, key);
+      const slot = this.#isClosed ? 0 : this.engine.core.x.table_find(this.handle, key);
       if (slot !== 0) yield slot;
     }
   }
@@ -143,13 +143,13 @@ export class GrowingTable extends CoreTable {
   }
 
   /** Whether an item has a priority above 0. Unlike the sum it is no fraction, which would be allocated. */
-  get weighs(): boolean {
+  get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }
 
-  /** The smallest priority. @param zeros whether one may be 0, which takes O(n) */
-  min(zeros: boolean): number {
-    return this.engine.core.x.table_min(this.handle, zeros ? 1 : 0);
+  /** The smallest priority. @param allowZeros whether one may be 0, which takes O(n) */
+  min(allowZeros: boolean): number {
+    return this.engine.core.x.table_min(this.handle, allowZeros ? 1 : 0);
   }
 
   /** The table's random state: 32 bytes, a copy. */
@@ -167,13 +167,13 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_chances(this.handle, n, ratio);
   }
 
-  /** Draws, and reads what was drawn. Where that finds no memory, the random state is as it was. */
-  drawing<T>(draw: () => T): T {
-    const before = this.randomState;
+  /** Draws and reads the result. If memory runs out, the random state is restored. */
+  drawAtomically<T>(draw: () => T): T {
+    const state = this.randomState;
     try {
       return draw();
     } catch (error) {
-      this.randomState = before;
+      this.randomState = state;
       throw error;
     }
   }
@@ -182,7 +182,7 @@ export class GrowingTable extends CoreTable {
    * New priorities of n items by key, by their errors; one that has gone is skipped. How many were there. O(n log size)
    * @throws RangeError, and then nothing changed
    */
-  updateErrors(by: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
+  updateErrors(errorPriorities: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
     const { core } = this.engine;
     const at = core.scratch(24 * n + 8);
     const to = at + 8 * n;
@@ -191,13 +191,13 @@ export class GrowingTable extends CoreTable {
       f64[(at >>> 3) + i] = keys[i] as number;
       f64[(to >>> 3) + i] = errors[i] as number;
     }
-    mustBeKeys(f64, at >>> 3, n);
-    by.weigh(core, to, n);
+    checkKeys(f64, at >>> 3, n);
+    errorPriorities.weigh(core, to, n);
     // Of items that have gone it does not count: only then are they looked up.
-    if (by.check(core, to, n)) {
+    if (errorPriorities.check(core, to, n)) {
       const max = at / 8 + 3 * n;
       core.x.priority_max(this.handle, at, to, n, 8 * max);
-      if ((f64[max] as number) > by.max) by.max = f64[max] as number;
+      if ((f64[max] as number) > errorPriorities.max) errorPriorities.max = f64[max] as number;
     }
     const found = core.x.table_update(this.handle, at, to, n, at + 16 * n, at + 20 * n);
     this.engine.changed();
@@ -207,51 +207,51 @@ export class GrowingTable extends CoreTable {
   /** Lets its items go, and gives its memory back. */
   close(): void {
     const { x } = this.engine.core;
-    this.#closed = true;
+    this.#isClosed = true;
     this.engine.columnLayouts.tables.delete(this);
     x.table_clear(this.handle);
     x.table_close(this.handle);
-    this.#free(this.handle, this.#room);
+    this.#free(this.handle, this.#capacity);
   }
 
   /** Sets up what is new in memory. */
-  #open(handle: number, room: number): void {
+  #open(handle: number, capacity: number): void {
     const { x } = this.engine.core;
     const max = limitOf(this.#options);
-    x.table_open(handle, Math.max(max, room));
-    if (max < room) x.table_max_size(handle, Math.max(1, max));
+    x.table_open(handle, Math.max(max, capacity));
+    if (max < capacity) x.table_max_size(handle, Math.max(1, max));
   }
 
   /** Twice the room; where memory has none for so much, what is needed. */
   #grow(need: number): void {
     const max = Math.max(limitOf(this.#options), need);
     const old = this.handle;
-    const oldRoom = this.#room;
+    const oldCapacity = this.#capacity;
     try {
-      this.#make(Math.min(Math.max(2 * oldRoom, need), max));
+      this.#make(Math.min(Math.max(2 * oldCapacity, need), max));
     } catch {
-      this.#make(Math.min(Math.max(need, Math.ceil(1.125 * oldRoom)), max));
+      this.#make(Math.min(Math.max(need, Math.ceil(1.125 * oldCapacity)), max));
     }
     const { core } = this.engine;
     const code = core.x.table_move(old, this.handle);
     if (code !== 0) {
-      this.#free(this.handle, this.#room);
+      this.#free(this.handle, this.#capacity);
       this.handle = old;
-      this.#room = oldRoom;
-      throw core.failure(code);
+      this.#capacity = oldCapacity;
+      throw core.errorFor(code);
     }
-    this.#free(old, oldRoom);
+    this.#free(old, oldCapacity);
   }
 
-  #make(room: number): void {
-    this.handle = this.make(coreOptions(this.#options, room));
-    this.#room = room;
-    this.#open(this.handle, room);
+  #make(capacity: number): void {
+    this.handle = this.make(coreOptions(this.#options, capacity));
+    this.#capacity = capacity;
+    this.#open(this.handle, capacity);
   }
 
-  #free(handle: number, room: number): void {
+  #free(handle: number, capacity: number): void {
     const { core } = this.engine;
-    core.x.arena_free(handle, tableBytes(core, coreOptions(this.#options, room)));
+    core.x.arena_free(handle, tableBytes(core, coreOptions(this.#options, capacity)));
   }
 }
 
@@ -259,9 +259,9 @@ function limitOf({ maxSize }: GrowingTableOptions): number {
   return Math.min(maxSize, MAX_ITEMS);
 }
 
-function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, room: number): CoreTableOptions {
+function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, capacity: number): CoreTableOptions {
   return {
-    maxSize: room,
+    maxSize: capacity,
     maxPending: 0,
     sampler,
     remover: fifo(),

@@ -3,29 +3,29 @@ import bytes from "../../dist/core-bytes.js";
 import { ABI_VERSION, type Exports } from "../base/abi.ts";
 import { mustBe, ReplayError } from "../base/error.ts";
 
-let builtIn: WebAssembly.Module | undefined;
+let defaultModule: WebAssembly.Module | undefined;
 
-/** What a host that compiles nothing has instead of the bytes: the package's core, as it imports it. */
-export function provide(module: WebAssembly.Module): void {
-  builtIn = moduleOf(module);
+/** Sets the core that a host without a compiler imported; it is used in place of the built-in bytes. */
+export function setModule(module: WebAssembly.Module): void {
+  defaultModule = moduleOf(module);
 }
 
-/** The module that was given, or the package's own. */
-export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
-  if (given !== undefined) {
+/** The module of the argument, or the default one. */
+export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
+  if (module !== undefined) {
     // Also one of another realm.
-    if (Object.prototype.toString.call(given) !== "[object WebAssembly.Module]")
-      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", given);
-    return given;
+    if (Object.prototype.toString.call(module) !== "[object WebAssembly.Module]")
+      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", module);
+    return module;
   }
-  builtIn ??= compiled();
-  return builtIn;
+  defaultModule ??= compile();
+  return defaultModule;
 }
 
 /** @throws ReplayError UNSUPPORTED where the host compiles nothing: a page by its policy, or an edge runtime */
-function compiled(): WebAssembly.Module {
+function compile(): WebAssembly.Module {
   try {
-    return new WebAssembly.Module(decoded(bytes));
+    return new WebAssembly.Module(decode(bytes));
   } catch (cause) {
     const remedy = `let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module: a WebAssembly.Module of reprise/core.wasm`;
     const error = new ReplayError("UNSUPPORTED", `this host does not compile WebAssembly (${(cause as Error)?.message}): ${remedy}`);
@@ -35,7 +35,7 @@ function compiled(): WebAssembly.Module {
 }
 
 /** Reads bytes from the text that build/wasm-bytes.mjs makes of them. A loop, since `Uint8Array.from` calls a function for each. */
-function decoded(text: string): Uint8Array<ArrayBuffer> {
+function decode(text: string): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -45,9 +45,9 @@ function decoded(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** A new instance, with a memory of its own. @throws ReplayError UNSUPPORTED for another version's module, or what is none of ours */
-export function instance(given?: WebAssembly.Module): Exports {
+export function instance(module?: WebAssembly.Module): Exports {
   // Copied: V8 calls functions of a plain object faster than those of the module's own, which has no prototype.
-  const exports = { ...new WebAssembly.Instance(moduleOf(given), {}).exports } as unknown as Exports;
+  const exports = { ...new WebAssembly.Instance(moduleOf(module), {}).exports } as unknown as Exports;
   const version = exports.ABI_VERSION?.value;
   if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
   return exports;

@@ -2,7 +2,7 @@
 
 import { LOWER, UPPER } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
-import { listLength } from "../schema/numbers.ts";
+import { listLength } from "../schema/copy-numbers.ts";
 import { Core } from "./core.ts";
 
 /** The largest priority that a table takes. */
@@ -32,7 +32,7 @@ export class ErrorPriorities {
 
   /** The priorities of errors. Infinity and NaN are values here. @throws RangeError where a power is no real number */
   of(core: Core, errors: ArrayLike<number>): number[] {
-    return worked(core, errors, (at, n) => this.weigh(core, at, n));
+    return computeInScratch(core, errors, (at, n) => this.weigh(core, at, n));
   }
 
   /** n errors (f64 each) at an address become priorities. */
@@ -44,35 +44,35 @@ export class ErrorPriorities {
   /** n priorities become such as can be drawn; whether one of them is above `max`. @throws RangeError where one is none that an item can have */
   check({ f64 }: Core, at: number, n: number): boolean {
     const { max } = this;
-    let above = false;
+    let isAbove = false;
     const first = at >>> 3;
     for (let i = 0; i < n; i++) {
       const priority = f64[first + i] as number;
       if (!(priority > 0 && priority <= MAX_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "an error whose priority is finite and above 0", `priority ${priority}`);
-      if (priority > max) above = true;
+      if (priority > max) isAbove = true;
       if (priority < MIN_PRIORITY) f64[first + i] = MIN_PRIORITY;
     }
-    return above;
+    return isAbove;
   }
 }
 
 /** A priority that is above 0 can be drawn. */
-export function drawable(priority: number): number {
+export function drawablePriority(priority: number): number {
   return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
 /** Numbers above 0 to a power. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
-  return worked(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
+  return computeInScratch(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
 }
 
 /** What becomes of numbers in scratch memory. */
-function worked(core: Core, numbers: ArrayLike<number>, work: (at: number, n: number) => void): number[] {
+function computeInScratch(core: Core, numbers: ArrayLike<number>, compute: (at: number, n: number) => void): number[] {
   const n = listLength(numbers);
   const at = core.scratch(8 * n + 8);
   core.f64.set(numbers, at / 8);
-  work(at, n);
+  compute(at, n);
   return [...core.f64.subarray(at / 8, at / 8 + n)];
 }
 

@@ -18,7 +18,7 @@ export class SectionMemory {
   constructor(module?: WebAssembly.Module) {
     this.x = instance(module);
     this.base = this.x.SECTIONS_AT.value;
-    this.#look();
+    this.#refreshViews();
   }
 
   /** Makes room for so many bytes from `base` on; views are made anew. */
@@ -32,7 +32,7 @@ export class SectionMemory {
     } catch {
       throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
     }
-    this.#look();
+    this.#refreshViews();
   }
 
   /** Writes the head of a section whose payload stands behind it. */
@@ -45,7 +45,7 @@ export class SectionMemory {
     return this.x.section_sum(at) >>> 0;
   }
 
-  #look(): void {
+  #refreshViews(): void {
     this.u8 = new Uint8Array(this.x.memory.buffer as ArrayBuffer);
     this.view = new DataView(this.x.memory.buffer as ArrayBuffer);
   }
@@ -55,7 +55,7 @@ export class SectionMemory {
  * A section made in a core's scratch: a copy of its bytes. A long one that does not stand there already is made elsewhere, since a core may be full.
  * @param head bytes before the payload, which may stand in its place already
  */
-export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+export function sealSection(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;
   if (bytes > SECTION_MAX && payload.buffer !== core.u8.buffer) {
     const memory = new SectionMemory(core.module);

@@ -56,18 +56,18 @@ export class State {
 
   /** Takes the memory that `all` needs: later there may be none. @throws ReplayError OUT_OF_MEMORY */
   reserve(): void {
-    this.room(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
+    this.allocate(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
   }
 
   /** Everything, to be read one by one: a payload is there until the next one is asked for. Changes nothing, not even what a journal knows of changes. */
   *all(): Generator<Section, void> {
     const { x } = this.core;
     for (const [id, pool] of this.pools.entries()) {
-      yield* this.#saved(ROWS, id, this.rowBytes[id] as number, 1, (from, max, out) => x.record_rows(pool, from, max, out));
-      yield* this.#saved(FREE, id, RUN_BYTES, 0, (from, max, out) => x.record_free_rows(pool, from, max, out));
+      yield* this.#records(ROWS, id, this.rowBytes[id] as number, 1, (from, max, out) => x.record_rows(pool, from, max, out));
+      yield* this.#records(FREE, id, RUN_BYTES, 0, (from, max, out) => x.record_free_rows(pool, from, max, out));
     }
     for (const [id, table] of this.tables.entries())
-      yield* this.#saved(SLOTS, id, this.slotBytes[id] as number, 1, (from, max, out) => x.record_slots(table, from, max, out));
+      yield* this.#records(SLOTS, id, this.slotBytes[id] as number, 1, (from, max, out) => x.record_slots(table, from, max, out));
     yield* this.numbers();
   }
 
@@ -75,11 +75,11 @@ export class State {
   *numbers(): Generator<Section, void> {
     const { core, pools, tables } = this;
     const { x } = core;
-    yield [POOLS, 0, this.#copied(POOL_BYTES, pools, x.record_pool)];
-    for (const [id, table] of tables.entries()) yield [TABLE, id, this.#copied(this.#tableBytes, [table], x.record_table)];
+    yield [POOLS, 0, this.#copyOut(POOL_BYTES, pools, x.record_pool)];
+    for (const [id, table] of tables.entries()) yield [TABLE, id, this.#copyOut(this.#tableBytes, [table], x.record_table)];
     const streams = this.#streams();
     const max = Math.floor(SECTION_MAX / STREAM_BYTES);
-    for (let id = 0; id === 0 || id < streams.length; id += max) yield [STREAMS, id, this.#copied(STREAM_BYTES, streams.slice(id, id + max), x.record_stream)];
+    for (let id = 0; id === 0 || id < streams.length; id += max) yield [STREAMS, id, this.#copyOut(STREAM_BYTES, streams.slice(id, id + max), x.record_stream)];
   }
 
   /**
@@ -98,7 +98,7 @@ export class State {
     const handle = (kind === SLOTS ? this.tables : this.pools)[id];
     const bytes = kind === LINKS ? LINK_BYTES : kind === FREE ? RUN_BYTES : (kind === SLOTS ? this.slotBytes : this.rowBytes)[id];
     if (handle === undefined || bytes === undefined || payload.length < COUNT_BYTES) return false;
-    const at = this.#take(payload);
+    const at = this.#copyIn(payload);
     const count = core.u32[at / 4] as number;
     if (payload.length !== COUNT_BYTES + count * bytes) return false;
     const from = at + COUNT_BYTES;
@@ -109,7 +109,7 @@ export class State {
   }
 
   /** Whether anything was loaded. */
-  get loaded(): boolean {
+  get hasLoaded(): boolean {
     return this.#newest.size !== 0;
   }
 
@@ -122,9 +122,9 @@ export class State {
     const { x } = this.core;
     const streams = this.#streams();
     const ok =
-      this.#each(POOLS, 0, POOL_BYTES, pools, x.record_name_rows) &&
-      this.#eachStream(streams) &&
-      tables.every((table, id) => this.#each(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
+      this.#loadEach(POOLS, 0, POOL_BYTES, pools, x.record_name_rows) &&
+      this.#loadStreams(streams) &&
+      tables.every((table, id) => this.#loadEach(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
       // Steps hold frames: these are settled after them.
       [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&
       this.#columnLayouts.complete();
@@ -133,7 +133,7 @@ export class State {
   }
 
   /** Everything that can be checked of itself, by name: what is broken, and which invariant. O(state) */
-  broken(): readonly (readonly [what: string, invariant: number])[] {
+  brokenInvariants(): readonly (readonly [what: string, invariant: number])[] {
     const { x } = this.core;
     const found = [
       ...this.pools.map((pool) => ["rows", x.pool_check(pool)] as const),
@@ -149,7 +149,7 @@ export class State {
   }
 
   /** Memory for a payload, with room for a head before it; until something else asks for it. */
-  protected room(bytes: number): number {
+  protected allocate(bytes: number): number {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }
 
@@ -160,10 +160,10 @@ export class State {
   }
 
   /** Sections of records that `save` writes from a cursor on, until it gives 0. */
-  *#saved(kind: number, id: number, bytes: number, first: number, save: (from: number, max: number, out: number) => number): Generator<Section, void> {
+  *#records(kind: number, id: number, bytes: number, first: number, save: (from: number, max: number, out: number) => number): Generator<Section, void> {
     const max = this.max(bytes);
     for (let cursor = first; ; ) {
-      const at = this.room(COUNT_BYTES + max * bytes);
+      const at = this.allocate(COUNT_BYTES + max * bytes);
       cursor = save(cursor, max, at) >>> 0;
       if (this.core.u32[at / 4] !== 0) yield [kind, id, this.payload(at, bytes)];
       if (cursor === 0) return;
@@ -175,37 +175,37 @@ export class State {
   }
 
   /** What `save` writes of each of some handles, so many bytes each. */
-  #copied(bytes: number, handles: readonly number[], save: (handle: number, out: number) => void): Uint8Array {
-    const at = this.room(bytes * handles.length);
+  #copyOut(bytes: number, handles: readonly number[], save: (handle: number, out: number) => void): Uint8Array {
+    const at = this.allocate(bytes * handles.length);
     for (const [i, handle] of handles.entries()) save(handle, at + bytes * i);
     return this.core.u8.slice(at, at + bytes * handles.length);
   }
 
   /** Gives each of some handles its bytes of a section that was kept. */
-  #each(kind: number, id: number, bytes: number, handles: readonly number[], load: (handle: number, from: number) => number): boolean {
+  #loadEach(kind: number, id: number, bytes: number, handles: readonly number[], load: (handle: number, from: number) => number): boolean {
     const payload = this.#newest.get(`${kind}.${id}`);
     if (payload?.length !== bytes * handles.length) return false;
-    const at = this.#take(payload);
+    const at = this.#copyIn(payload);
     return handles.every((handle, i) => this.#ok(load(handle, at + bytes * i)));
   }
 
-  #eachStream(streams: readonly number[]): boolean {
+  #loadStreams(streams: readonly number[]): boolean {
     const max = Math.floor(SECTION_MAX / STREAM_BYTES);
     for (let id = 0; id === 0 || id < streams.length; id += max)
-      if (!this.#each(STREAMS, id, STREAM_BYTES, streams.slice(id, id + max), this.core.x.record_load_stream)) return false;
+      if (!this.#loadEach(STREAMS, id, STREAM_BYTES, streams.slice(id, id + max), this.core.x.record_load_stream)) return false;
     return true;
   }
 
   /** Copies a payload into memory; its address. */
-  #take(payload: Uint8Array): number {
-    const at = this.room(payload.length);
+  #copyIn(payload: Uint8Array): number {
+    const at = this.allocate(payload.length);
     this.core.u8.set(payload, at);
     return at;
   }
 
   #ok(code: number): boolean {
     if (this.core.u8.length === 0) this.core.refresh();
-    if (code === -1) throw this.core.failure(code);
+    if (code === -1) throw this.core.errorFor(code);
     return code === 0;
   }
 }

@@ -43,7 +43,7 @@ export class CoreStream {
   /** Room for so many steps more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
   reserve(steps: number): void {
     const { core } = this.engine;
-    core.took(core.x.stream_reserve(this.handle, steps));
+    core.checkedResult(core.x.stream_reserve(this.handle, steps));
   }
 
   /** A writer's lane, which is empty, goes on where this one ended. */
@@ -81,7 +81,7 @@ export class CoreStream {
 }
 
 /** One with memory of its own. */
-export class OwnStream extends CoreStream {
+export class StandaloneStream extends CoreStream {
   readonly #room: number;
 
   /** @param keep how many steps it holds; 0: all, it grows. @throws ReplayError OUT_OF_MEMORY */

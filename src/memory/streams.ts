@@ -21,17 +21,17 @@ export class StreamSet {
   constructor(engine: Engine, { seed, streams }: StreamSetOptions) {
     const { core, pool } = engine;
     const { x } = core;
-    const isOwn = typeof streams === "number";
+    const ownsStreams = typeof streams === "number";
     this.#engine = engine;
-    this.size = isOwn ? streams : streams.length;
+    this.size = ownsStreams ? streams : streams.length;
     const setBytes = x.streams_bytes(this.size);
     const streamBytes = x.stream_bytes(0);
-    this.#bytes = setBytes + (isOwn ? this.size * streamBytes : 0);
+    this.#bytes = setBytes + (ownsStreams ? this.size * streamBytes : 0);
     this.handle = core.alloc(this.#bytes);
-    const [first = 0, second = first] = isOwn ? [this.handle + setBytes, this.handle + setBytes + streamBytes] : streams;
+    const [first = 0, second = first] = ownsStreams ? [this.handle + setBytes, this.handle + setBytes + streamBytes] : streams;
     this.#first = first;
     this.#stride = second - first;
-    for (let i = 0; isOwn && i < this.size; i++) x.stream_init(this.at(i), pool, 0, 0);
+    for (let i = 0; ownsStreams && i < this.size; i++) x.stream_init(this.at(i), pool, 0, 0);
     x.streams_init(this.handle, this.size, first, this.#stride);
     const bits = BigInt.asUintN(64, BigInt(seed));
     x.streams_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), 0);
@@ -54,7 +54,7 @@ export class StreamSet {
   /** Room for so many steps more in stream i. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
   reserve(i: number, steps: number): void {
     const { core } = this.#engine;
-    core.took(core.x.stream_reserve(this.at(i), steps));
+    core.checkedResult(core.x.stream_reserve(this.at(i), steps));
   }
 
   /** A writer's lane, which is empty, goes on where stream i ended. */

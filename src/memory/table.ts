@@ -2,7 +2,7 @@
 
 import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
-import { isKey, keysOf, listLength, mustBeKeys, type Numbers, numbersOf, priorityError } from "../schema/numbers.ts";
+import { checkedKeys, checkedNumbers, checkKeys, isKey, listLength, type Numbers, priorityError } from "../schema/copy-numbers.ts";
 import { LIMITER_OPTIONS, type RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, SELECTORS, type Selector } from "../schema/selector.ts";
 import type { Core } from "./core.ts";
@@ -26,7 +26,7 @@ function usesOf({ maxTimesSampled }: CoreTableOptions): number {
 
 /** What there is to tell of an item that is in a table, or waits. */
 export interface ItemState {
-  readonly waits: boolean;
+  readonly isWaiting: boolean;
   readonly length: number;
   readonly priority: number;
   readonly timesSampled: number;
@@ -35,8 +35,8 @@ export interface ItemState {
 
 /** The numbers of a table's sampler and remover for the core. */
 export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sampler: number; remover: number } {
-  const [drawn, left] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
-  return { sampler: drawn, remover: x.table_remover(drawn, left, Number(sampler.exponent === remover.exponent)) };
+  const [samplerKind, removerKind] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
+  return { sampler: samplerKind, remover: x.table_remover(samplerKind, removerKind, Number(sampler.exponent === remover.exponent)) };
 }
 
 /** Bytes of a table. */
@@ -51,7 +51,7 @@ export class CoreTable {
   protected readonly engine: Engine;
   /** Whether neither role looks at priorities; whether a warning has said so. */
   readonly ignoresPriorities: boolean;
-  saidIgnored = false;
+  hasWarnedIgnored = false;
   /** maxTimesSampled; 0 where there is none. */
   readonly #uses: number;
 
@@ -102,8 +102,8 @@ export class CoreTable {
   }
 
   /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
-  counter(which: number): number {
-    return this.engine.core.x.table_counter(this.handle, which);
+  counter(index: number): number {
+    return this.engine.core.x.table_counter(this.handle, index);
   }
 
   /** Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps. */
@@ -121,7 +121,7 @@ export class CoreTable {
   }
 
   /** Of n draws how many pass now, whichever items they give. @param flags 0 or DISTINCT */
-  sure(n: number, flags: number, among: number): number {
+  guaranteedDraws(n: number, flags: number, among: number): number {
     const { core } = this.engine;
     return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
   }
@@ -129,15 +129,15 @@ export class CoreTable {
   /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
   update(keys: Numbers, priorities: Numbers): number {
     const { core } = this.engine;
-    const ownKeys = keysOf("keys", keys);
-    const n = listLength(ownKeys);
-    const own = numbersOf("priorities", priorities, n);
+    const keyValues = checkedKeys("keys", keys);
+    const n = listLength(keyValues);
+    const priorityValues = checkedNumbers("priorities", priorities, n);
     const at = core.scratch(24 * n);
-    core.f64.set(ownKeys, at >>> 3);
-    core.f64.set(own, (at >>> 3) + n);
-    mustBeKeys(core.f64, at >>> 3, n);
+    core.f64.set(keyValues, at >>> 3);
+    core.f64.set(priorityValues, (at >>> 3) + n);
+    checkKeys(core.f64, at >>> 3, n);
     const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
-    if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
+    if (found < 0) throw priorityError(`priorities[${core.errorArgument}]`, core.errorValue);
     this.engine.changed();
     return found;
   }
@@ -157,11 +157,11 @@ export class CoreTable {
   /** Deletes by key; how many were there. */
   delete(keys: Numbers): number {
     const { core } = this.engine;
-    const own = keysOf("keys", keys);
-    const n = listLength(own);
+    const keyValues = checkedKeys("keys", keys);
+    const n = listLength(keyValues);
     const at = core.scratch(8 * n);
-    core.f64.set(own, at >>> 3);
-    mustBeKeys(core.f64, at >>> 3, n);
+    core.f64.set(keyValues, at >>> 3);
+    checkKeys(core.f64, at >>> 3, n);
     const found = core.x.table_delete(this.handle, at, n);
     this.engine.changed();
     return found;
@@ -186,7 +186,7 @@ export class CoreTable {
     if (!isKey(key)) throw mustBe(RangeError, "key", "a whole number from 0 to 2^53 - 1, as batches have keys", key);
     const at = core.scratch(48);
     if (core.x.table_item(this.handle, key, at) === 0) return undefined;
-    const [, length = 0, timesSampled = 0, waits, priority = 0, probability = 0] = core.f64.subarray(at / 8);
-    return { waits: waits === 1, length, timesSampled, priority, probability };
+    const [, length = 0, timesSampled = 0, isWaiting, priority = 0, probability = 0] = core.f64.subarray(at / 8);
+    return { isWaiting: isWaiting === 1, length, timesSampled, priority, probability };
   }
 }

@@ -10,7 +10,7 @@ export interface CoreWriterOptions {
   /** Whether these live on over the ends of episodes. */
   readonly across: boolean;
   /** Whether the final step of an episode comes as the next one of its lane. */
-  readonly awaits: boolean;
+  readonly finalIsNext: boolean;
   /** The leaf whose values must be finite. */
   readonly reward: number | undefined;
 }
@@ -39,7 +39,7 @@ export class CoreWriter {
   readonly #lanes: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */
-  constructor(engine: Engine, { lanes, keep, across, awaits, reward }: CoreWriterOptions, rules: number) {
+  constructor(engine: Engine, { lanes, keep, across, finalIsNext, reward }: CoreWriterOptions, rules: number) {
     const { core, pool } = engine;
     const { x } = core;
     this.#core = core;
@@ -47,7 +47,7 @@ export class CoreWriter {
     this.#lanes = lanes;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
     this.#handle = core.alloc(this.#bytes);
-    x.writer_init(this.#handle, pool, lanes, rules, keep, across ? 1 : 0, awaits ? 1 : 0, reward === undefined ? 0 : reward + 1);
+    x.writer_init(this.#handle, pool, lanes, rules, keep, across ? 1 : 0, finalIsNext ? 1 : 0, reward === undefined ? 0 : reward + 1);
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
 
@@ -90,19 +90,19 @@ export class CoreWriter {
     return state.every((number, i) => {
       if (typeof number !== "number") return false;
       const code = this.#x.writer_set_number(this.#handle, i, number);
-      if (code === E_OUT_OF_MEMORY) this.#core.took(code);
+      if (code === E_OUT_OF_MEMORY) this.#core.checkedResult(code);
       return code === 0;
     });
   }
 
   /** Episodes that ended before a rule made an item of them. */
-  get barren(): number {
+  get barrenEpisodes(): number {
     return this.#x.writer_barren(this.#handle);
   }
 
   /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, behind: number, layout: number): number {
-    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, this.priority[0] as number);
+  insert(table: number, lane: number, length: number, stepsBack: number, layout: number): number {
+    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number);
   }
 
   /** How many items would wait for a table's rate limiter if it were given n more. */

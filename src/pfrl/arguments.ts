@@ -15,19 +15,19 @@ export const ENGINE_KEYS = "spec, maxBytes, seed, module";
 export function argumentsOf(
   subject: string,
   names: readonly string[],
-  given: readonly unknown[],
+  args: readonly unknown[],
   more: readonly string[] = [],
 ): { readonly [name: string]: unknown } {
-  const last = given.at(-1);
+  const last = args.at(-1);
   const options = isPlain(last) ? last : undefined;
-  const listed = options === undefined ? given : given.slice(0, -1);
-  if (listed.length > names.length) throw mustBe(TypeError, subject, `called with at most ${names.join(", ")} and an object of options`, listed);
+  const positional = options === undefined ? args : args.slice(0, -1);
+  if (positional.length > names.length) throw mustBe(TypeError, subject, `called with at most ${names.join(", ")} and an object of options`, positional);
   const all: { [name: string]: unknown } = {};
-  listed.forEach((value, i) => {
+  positional.forEach((value, i) => {
     if (value !== undefined) all[names[i] as string] = value;
   });
-  const named = onlyKeys(`${subject} options`, options ?? {}, [...names, ...more, ENGINE_KEYS].join(", "));
-  for (const [name, value] of Object.entries(named)) {
+  const namedOptions = onlyKeys(`${subject} options`, options ?? {}, [...names, ...more, ENGINE_KEYS].join(", "));
+  for (const [name, value] of Object.entries(namedOptions)) {
     if (value === undefined) continue;
     if (name in all) throw new TypeError(`${name} is given twice: by position and by name`);
     all[name] = value;

@@ -2,9 +2,9 @@
 
 import { finite, mustBe, onlyKeys } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
+import { elementsIn } from "../schema/copy-numbers.ts";
 import { type Dtype, isDtype } from "../schema/dtype.ts";
-import { elementsIn } from "../schema/numbers.ts";
-import { columnsOf, elementsOf, type PlainDtype, stackOf } from "./rows/stack.ts";
+import { columnsOf, type DefaultDtype, elementsOf, stackOf } from "./rows/stack.ts";
 import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
 import { specOfBatch } from "./store/batches.ts";
@@ -50,15 +50,15 @@ export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
   options: BatchExperiencesOptions,
 ): Experiences {
-  const how = howOf(options);
+  const settings = parseOptions(options);
   const spec = specOfBatch(experiences);
-  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, how);
-  const { gamma, seen, states, actions } = how;
+  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, settings);
+  const { gamma, mapState, states, actions } = settings;
   const lists = listsOf(experiences, "a list of lists of transitions, or a batch from sample");
   const first = lists.map((list) => list[0] as Transition);
   const last = lists.map((list) => list.at(-1) as Transition);
-  const firstStates = first.map((transition) => seen(transition.state));
-  const nextStates = last.map((transition) => seen(transition.nextState));
+  const firstStates = first.map((transition) => mapState(transition.state));
+  const nextStates = last.map((transition) => mapState(transition.nextState));
   const firstActions = first.map((transition) => transition.action);
   const nextActions = last.map((transition) => transition.nextAction ?? null);
   const batch = {
@@ -73,22 +73,22 @@ export function batchExperiences<S extends StepSpec>(
 }
 
 /** How experiences are batched: the options, checked. */
-interface How {
+interface BatchSettings {
   readonly gamma: number;
   readonly phi: ((state: never) => unknown) | undefined;
   /** What phi makes of a state. */
-  readonly seen: (state: unknown) => unknown;
-  readonly states: PlainDtype;
-  readonly actions: PlainDtype;
+  readonly mapState: (state: unknown) => unknown;
+  readonly states: DefaultDtype;
+  readonly actions: DefaultDtype;
 }
 
-export function howOf(options: BatchExperiencesOptions): How {
+export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
   const { gamma, phi, dtypes = {} } = onlyKeys("options", options, "gamma, phi, dtypes");
   finite("gamma", gamma);
   if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
-  const states: PlainDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
-  const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
-  return { gamma, phi, seen: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
+  const states: DefaultDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
+  const actions: DefaultDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
+  return { gamma, phi, mapState: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
 /** Lists of transitions, checked, as nobody changes them. */
@@ -97,11 +97,11 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
   return elementsIn(experiences).map((list, i) => {
     if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
-    return elementsIn(list).map((one, t) => {
-      if (typeof one !== "object" || one === null) throw mustBe(TypeError, `experiences[${i}][${t}]`, "a transition", one);
-      const { reward } = one as Transition;
+    return elementsIn(list).map((transition, t) => {
+      if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, `experiences[${i}][${t}]`, "a transition", transition);
+      const { reward } = transition as Transition;
       if (typeof reward !== "number" && typeof reward !== "boolean") throw mustBe(TypeError, `reward of experiences[${i}][${t}]`, "a number", reward);
-      return one as Transition;
+      return transition as Transition;
     });
   });
 }
@@ -114,38 +114,40 @@ function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; re
 }
 
 /** The same, of columns. */
-function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: How): Experiences {
+function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: BatchSettings): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
-  const each = reward.data.length / count;
-  const seen = (name: "state" | "nextState") => {
+  const itemSize = reward.data.length / count;
+  const mapStates = (name: "state" | "nextState") => {
     const element = elementsOf(spec.state, batch[name]);
     return Array.from({ length: count }, (_, i) => phi?.((name === "state" || hasNextState.data[i] !== 0 ? element(i) : null) as never));
   };
-  const shown = phi && { state: seen("state"), nextState: seen("nextState") };
-  const column = (name: "state" | "nextState", other: "state" | "nextState") =>
-    shown === undefined ? columnsOf(name, spec.state, batch[name], states.dtype) : stackOf(name, shown[name], states, shown[other]);
-  const [returns, discounts, ends] = [new Float32Array(count), new Float32Array(count), new Float32Array(count)];
+  const mappedStates = phi && { state: mapStates("state"), nextState: mapStates("nextState") };
+  const column = (name: "state" | "nextState", otherName: "state" | "nextState") =>
+    mappedStates === undefined ? columnsOf(name, spec.state, batch[name], states.dtype) : stackOf(name, mappedStates[name], states, mappedStates[otherName]);
+  const [returns, discounts, terminals] = [new Float32Array(count), new Float32Array(count), new Float32Array(count)];
   for (let i = 0; i < count; i++) {
     let factor = 1;
     let sum = 0;
     for (let t = 0; t < (lengths[i] as number); t++) {
-      sum += factor * Number(reward.data[i * each + t]);
+      sum += factor * Number(reward.data[i * itemSize + t]);
       factor *= gamma;
-      if (isStateTerminal.data[i * each + t] !== 0) ends[i] = 1;
+      if (isStateTerminal.data[i * itemSize + t] !== 0) terminals[i] = 1;
     }
     returns[i] = sum;
     discounts[i] = factor;
   }
   const shape = [count];
-  const made = {
+  const experiencesBatch = {
     state: column("state", "nextState"),
     action: columnsOf("action", spec.action, batch.action, actions.dtype),
     reward: new Column<"f32">(returns, shape),
     nextState: column("nextState", "state"),
-    isStateTerminal: new Column<"f32">(ends, shape),
+    isStateTerminal: new Column<"f32">(terminals, shape),
     discount: new Column<"f32">(discounts, shape),
   };
-  return hasNextAction.data.every((one) => one !== 0) ? { ...made, nextAction: columnsOf("nextAction", spec.action, batch.nextAction, actions.dtype) } : made;
+  return hasNextAction.data.every((flag) => flag !== 0)
+    ? { ...experiencesBatch, nextAction: columnsOf("nextAction", spec.action, batch.nextAction, actions.dtype) }
+    : experiencesBatch;
 }
 
 function returnOf(list: readonly Transition[], gamma: number): number {

@@ -5,9 +5,9 @@ import { Column } from "../schema/column.ts";
 import { type AnyArray, zeros } from "../schema/dtype.ts";
 import { isLeaf, isObject, shapeOf, sizeOf } from "../schema/leaf.ts";
 import { nested } from "../schema/nest.ts";
-import { type BatchExperiencesOptions, floats, howOf, listsOf, type Stacked } from "./batch-experiences.ts";
+import { type BatchExperiencesOptions, floats, listsOf, parseOptions, type Stacked } from "./batch-experiences.ts";
 import type { PartLeaf } from "./rows/leaf.ts";
-import { type PlainDtype, stackOf } from "./rows/stack.ts";
+import { type DefaultDtype, stackOf } from "./rows/stack.ts";
 import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
@@ -31,7 +31,7 @@ export interface RecurrentExperiences {
 }
 
 /** What stands in for a recurrent state's plain numbers. */
-const PLAIN: PlainDtype = { dtype: undefined, fractions: "f64" };
+const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
  * Dtypes are those of `batchExperiences`. In a recurrent state arrays are dimensions, objects nest: an LSTM's pair is `{h, c}`. O(bytes)
@@ -39,26 +39,31 @@ const PLAIN: PlainDtype = { dtype: undefined, fractions: "f64" };
  * @throws TypeError, RangeError
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
-  const { gamma, seen, states, actions } = howOf(options);
+  const { gamma, mapState, states, actions } = parseOptions(options);
   const lists = listsOf(experiences, 'a list of episodes, as sampleEpisodes(n, maxLength, { form: "list" }) gives it');
   lists.forEach(({ length }, i) => {
-    const before = lists[i - 1]?.length ?? length;
-    if (length > before)
-      throw mustBe(RangeError, "experiences", "sorted, the longest episode first: sort((a, b) => b.length - a.length)", `${length} steps behind ${before}`);
+    const previousLength = lists[i - 1]?.length ?? length;
+    if (length > previousLength)
+      throw mustBe(
+        RangeError,
+        "experiences",
+        "sorted, the longest episode first: sort((a, b) => b.length - a.length)",
+        `${length} steps behind ${previousLength}`,
+      );
   });
   const flat = timeFirst(lists);
-  const state = lists.map((list) => list.map((one) => seen(one.state)));
-  const nextState = lists.map((list) => list.map((one) => seen(one.nextState)));
+  const state = lists.map((list) => list.map((transition) => mapState(transition.state)));
+  const nextState = lists.map((list) => list.map((transition) => mapState(transition.nextState)));
   const [all, next] = [state.flat(), nextState.flat()];
-  const action = flat.map((one) => one.action);
-  const nextActions = flat.map((one) => one.nextAction ?? null);
+  const action = flat.map((transition) => transition.action);
+  const nextActions = flat.map((transition) => transition.nextAction ?? null);
   const batch = {
     // All of them beside each: so they have one dtype.
     state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
     action: stackOf("action", action, actions, nextActions),
-    reward: floats(flat.map((one) => one.reward)),
+    reward: floats(flat.map((transition) => transition.reward)),
     nextState: nextState.map((values) => stackOf("nextState", values, states, [...all, ...next])),
-    isStateTerminal: floats(flat.map((one) => Number(one.isStateTerminal))),
+    isStateTerminal: floats(flat.map((transition) => Number(transition.isStateTerminal))),
     discount: floats(flat.map(() => gamma)),
     recurrentState: joined("recurrentState", lists),
     nextRecurrentState: joined("nextRecurrentState", lists),
@@ -99,29 +104,29 @@ function timeFirst(lists: readonly (readonly Transition[])[]): Transition[] {
 function joined(name: string, lists: readonly (readonly Transition[])[]): Stacked {
   const values = lists.map(([first]) => first?.[name]);
   for (const value of values) if (value === undefined) throw mustBe(TypeError, name, "given as an extra of each episode's first transition, or null", value);
-  return concatenated(name, values);
+  return concatValues(name, values);
 }
 
 /** PFRL's concatenate_recurrent_states. */
-function concatenated(name: string, values: readonly unknown[]): Stacked {
-  const there = values.filter((value) => value !== null && value !== undefined);
-  if (there.length === 0) return null;
-  const spec = infer(there[0], name);
+function concatValues(name: string, values: readonly unknown[]): Stacked {
+  const present = values.filter((value) => value !== null && value !== undefined);
+  if (present.length === 0) return null;
+  const spec = infer(present[0], name);
   if (!isLeaf(spec)) {
     const keys = Object.keys(spec);
-    const parts = keys.map((key) => concatenated(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: a part a line
+    const parts = keys.map((key) => concatValues(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: a part a line
     return nested(keys, parts, Array.isArray(spec));
   }
   const [first, ...rest] = isObject(spec) ? [] : shapeOf(spec as PartLeaf);
-  if (first === undefined) throw mustBe(TypeError, name, "null, a typed array, or arrays or objects of them", there[0]);
-  const { data } = stackOf(name, there, PLAIN) as Column;
+  if (first === undefined) throw mustBe(TypeError, name, "null, a typed array, or arrays or objects of them", present[0]);
+  const { data } = stackOf(name, present, DEFAULT_DTYPE) as Column;
   const n = values.length;
   const inner = sizeOf(rest);
-  const made = zeros((spec as PartLeaf).dtype as "f32", n * first * inner) as AnyArray as Float32Array<ArrayBuffer>;
+  const output = zeros((spec as PartLeaf).dtype as "f32", n * first * inner) as AnyArray as Float32Array<ArrayBuffer>;
   let from = 0;
   values.forEach((value, i) => {
     if (value === null || value === undefined) return;
-    for (let a = 0; a < first; a++, from += inner) made.set((data as Float32Array).subarray(from, from + inner), (a * n + i) * inner);
+    for (let a = 0; a < first; a++, from += inner) output.set((data as Float32Array).subarray(from, from + inner), (a * n + i) * inner);
   });
-  return new Column(made, [first, n, ...rest]);
+  return new Column(output, [first, n, ...rest]);
 }

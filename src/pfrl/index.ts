@@ -12,12 +12,12 @@ export { PrioritizedEpisodicReplayBuffer, type PrioritizedEpisodicReplayBufferOp
 export { PrioritizedReplayBuffer, type PrioritizedReplayBufferOptions } from "./buffers/prioritized-replay-buffer.ts";
 export { ReplayBuffer, type ReplayBufferOptions } from "./buffers/replay-buffer.ts";
 export type { BufferOptions, ListOptions, SampleOptions } from "./buffers/stored-buffer.ts";
+export type { Progress, WorkOptions } from "./files/incremental.ts";
 export type { PersistenceOptions } from "./files/log.ts";
 export type { SaveTarget } from "./files/single-file.ts";
-export type { Progress, WorkOptions } from "./files/work.ts";
 export type { PartSpec } from "./rows/leaf.ts";
 export type { StepSpec } from "./rows/step-spec.ts";
-export type { Listed, TransitionBatch, WeightedBatch } from "./rows/transition-batch.ts";
+export type { SampleList as Listed, TransitionBatch, WeightedBatch } from "./rows/transition-batch.ts";
+export type { NormalizeByMax, WeighingOptions } from "./store/importance-weights.ts";
 export type { EngineOptions } from "./store/steps.ts";
-export type { NormalizeByMax, WeighingOptions } from "./store/weighing.ts";
 export type { AppendedTransition, Transition } from "./transition.ts";

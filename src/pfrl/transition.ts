@@ -41,7 +41,7 @@ export function checkEnvId(envId: unknown): void {
 }
 
 /** Whether a key is no extra. */
-export function isOwnKey(name: string): boolean {
+export function isTransitionField(name: string): boolean {
   switch (name) {
     case "state":
     case "action":
@@ -57,7 +57,7 @@ export function isOwnKey(name: string): boolean {
 }
 
 /** Names of the document that a program may have kept: as extras they would go unnoticed. */
-export const RENAMED: { readonly [name: string]: string } = {
+export const RENAMED_KEYS: { readonly [name: string]: string } = {
   next_state: "nextState",
   next_action: "nextAction",
   is_state_terminal: "isStateTerminal",
@@ -65,28 +65,28 @@ export const RENAMED: { readonly [name: string]: string } = {
 };
 
 /** What others call the end of an episode: as an extra, in the place of `isStateTerminal`, it would go unnoticed. */
-const ENDS: readonly string[] = ["done", "terminated", "terminal"];
+const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
-const FORM = "the one object of append({ state, action, reward, nextState, isStateTerminal, … })";
+const CALL_SHAPE = "the one object of append({ state, action, reward, nextState, isStateTerminal, … })";
 
 /** @throws TypeError for what is no object */
 export function checkTransition(transition: AppendedTransition): void {
-  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", FORM, transition);
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", CALL_SHAPE, transition);
 }
 
 /** @throws TypeError for a state or an action that is not there */
 export function checkGiven(name: string, value: unknown): void {
-  if (value === undefined) throw mustBe(TypeError, name, `given in ${FORM}`, undefined);
+  if (value === undefined) throw mustBe(TypeError, name, `given in ${CALL_SHAPE}`, undefined);
 }
 
 /** @throws TypeError for an extra that is the end of an episode by another name */
 export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
-  if (isStateTerminal === undefined && ENDS.includes(name)) throw mustBe(TypeError, name, "given as isStateTerminal (or beside it, as an extra)", value);
+  if (isStateTerminal === undefined && END_KEYS.includes(name)) throw mustBe(TypeError, name, "given as isStateTerminal (or beside it, as an extra)", value);
 }
 
 /** @throws TypeError for an extra whose name is another one here, or that no object can have as others */
 export function checkExtra(name: string, value: unknown): void {
-  if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
+  if (Object.hasOwn(RENAMED_KEYS, name)) throw mustBe(TypeError, name, `written ${RENAMED_KEYS[name]}`, value);
   if (name === "__proto__") throw mustBe(TypeError, "__proto__", "renamed, because it cannot be an extra", value);
 }
 
@@ -95,7 +95,7 @@ export function extrasOf(transition: AppendedTransition): { [name: string]: unkn
   const extras: { [name: string]: unknown } = {};
   for (const name of Object.keys(transition)) {
     const value = transition[name];
-    if (isOwnKey(name) || value === undefined) continue;
+    if (isTransitionField(name) || value === undefined) continue;
     checkExtra(name, value);
     checkEnd(name, value, transition);
     extras[name] = value;

@@ -6,9 +6,9 @@ import { RECORDED_FRAME } from "../base/kinds.ts";
 import type { FrameEncoder } from "../datasets/formats/images/frame-png.ts";
 import type { RecordingAbout } from "../datasets/model/recording/about.ts";
 import { FrameNames, frameOf } from "../datasets/model/recording/frame-files.ts";
-import type { FrameLeaf, RowForm } from "../datasets/model/recording/row-form.ts";
-import { attempt, ioError } from "../files/attempt.ts";
+import type { FrameLeaf, RowLayout } from "../datasets/model/recording/row-layout.ts";
 import type { Directory, StorageFile } from "../files/directory.ts";
+import { ioError, withIoErrors } from "../files/io-errors.ts";
 import type { Log } from "../storage/log/log.ts";
 
 /** Files that are open until they are synced: a process may have about a thousand. */
@@ -21,11 +21,11 @@ export class Frames {
   readonly #names: FrameNames | undefined;
   readonly #unsynced = new Map<string, StorageFile>();
   /** Those of the group that is written. */
-  readonly #written: string[] = [];
-  #lost: Error | undefined;
+  readonly #groupFiles: string[] = [];
+  #syncError: Error | undefined;
 
   /** @param encode of PNG; none for raw pixels */
-  constructor(directory: Directory, { frames }: RowForm, { images, imagesIn }: RecordingAbout, encode: FrameEncoder | undefined) {
+  constructor(directory: Directory, { frames }: RowLayout, { images, imagesIn }: RecordingAbout, encode: FrameEncoder | undefined) {
     this.#directory = directory;
     this.#leaves = frames;
     this.#encode = encode;
@@ -34,12 +34,12 @@ export class Frames {
 
   /** Whether a sync failed. */
   get broken(): boolean {
-    return this.#lost !== undefined;
+    return this.#syncError !== undefined;
   }
 
   /** @throws ReplayError IO where a sync failed before */
   check(): void {
-    if (this.#lost !== undefined) throw ioError(`${this.#lost.message}; nobody knows what is on the disk: open it again`, this.#lost);
+    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; nobody knows what is on the disk: open it again`, this.#syncError);
   }
 
   /** Writes a step's frames. @throws ReplayError IO: then `takeBack` removes what is there of them */
@@ -55,11 +55,11 @@ export class Frames {
 
   /** From here on `takeBack` removes what comes. */
   mark(): void {
-    this.#written.length = 0;
+    this.#groupFiles.length = 0;
   }
 
   takeBack(): void {
-    for (const name of this.#written.splice(0)) {
+    for (const name of this.#groupFiles.splice(0)) {
       this.#unsynced.get(name)?.close();
       this.#unsynced.delete(name);
       try {
@@ -75,9 +75,9 @@ export class Frames {
     this.check();
     for (const [name, file] of this.#unsynced) {
       try {
-        attempt("syncing", this.#directory, name, () => file.sync());
+        withIoErrors("syncing", this.#directory, name, () => file.sync());
       } catch (error) {
-        this.#lost = error as Error;
+        this.#syncError = error as Error;
         throw error;
       }
     }
@@ -91,28 +91,28 @@ export class Frames {
   }
 
   /** Removes files that a crash left without their steps: of episodes from `next` on, and of the one before from its end on. */
-  tidy(next: number, length: number): void {
+  removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;
-    for (const name of attempt("listing", this.#directory, "", () => this.#directory.list())) {
+    for (const name of withIoErrors("listing", this.#directory, "", () => this.#directory.list())) {
       const found = frameOf(name);
-      const isLate = found !== undefined && (found.episode >= next || (found.episode === next - 1 && found.step >= length));
-      if (isLate) attempt("removing", this.#directory, name, () => this.#directory.remove(name));
+      const isOrphan = found !== undefined && (found.episode >= next || (found.episode === next - 1 && found.step >= length));
+      if (isOrphan) withIoErrors("removing", this.#directory, name, () => this.#directory.remove(name));
     }
   }
 
   /** What the log says of a file: its bytes and their sum. */
   #file(name: string, bytes: Uint8Array): Uint8Array {
     if (this.#unsynced.size >= MAX_OPEN) this.sync();
-    attempt("writing", this.#directory, name, () => this.#directory.check?.());
-    const file = attempt("opening", this.#directory, name, () => this.#directory.open(name, true));
-    this.#written.push(name);
+    withIoErrors("writing", this.#directory, name, () => this.#directory.check?.());
+    const file = withIoErrors("opening", this.#directory, name, () => this.#directory.open(name, true));
+    this.#groupFiles.push(name);
     try {
-      attempt("writing", this.#directory, name, () => {
+      withIoErrors("writing", this.#directory, name, () => {
         if (file.size > 0) file.truncate(0);
         for (let done = 0; done < bytes.length; ) {
-          const taken = file.write(bytes.subarray(done), done);
-          if (!(taken > 0)) throw new ReplayError("IO", `writing ${this.#directory.name}/${name} failed: nothing was taken`);
-          done += taken;
+          const written = file.write(bytes.subarray(done), done);
+          if (!(written > 0)) throw new ReplayError("IO", `writing ${this.#directory.name}/${name} failed: nothing was taken`);
+          done += written;
         }
       });
     } catch (error) {
@@ -120,9 +120,9 @@ export class Frames {
       throw error;
     }
     this.#unsynced.set(name, file);
-    const said = new DataView(new ArrayBuffer(8));
-    said.setUint32(0, bytes.length, true);
-    said.setUint32(4, crc32c(bytes), true);
-    return new Uint8Array(said.buffer);
+    const summary = new DataView(new ArrayBuffer(8));
+    summary.setUint32(0, bytes.length, true);
+    summary.setUint32(4, crc32c(bytes), true);
+    return new Uint8Array(summary.buffer);
   }
 }

@@ -2,18 +2,18 @@
 import { mustBe, ReplayError } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
-import { checkedAbout, type RecordingAbout, VERSION } from "../datasets/model/recording/about.ts";
-import { RowForm, recordedSpec } from "../datasets/model/recording/row-form.ts";
+import { parseAbout, type RecordingAbout, VERSION } from "../datasets/model/recording/about.ts";
+import { RowLayout, toRecordingSpec } from "../datasets/model/recording/row-layout.ts";
 import { ready } from "../files/builtins.ts";
 import type { Directory } from "../files/directory.ts";
 import { node } from "../files/node.ts";
 import type { Spec } from "../schema/spec.ts";
 import { Log } from "../storage/log/log.ts";
-import { type Looking, looking } from "../storage/log/looking.ts";
+import { type PeekOptions, peekLog } from "../storage/log/peek.ts";
 import { Frames } from "./frames.ts";
 import { checkedOptions, type RecordOptions } from "./options.ts";
-import { PastReader } from "./past.ts";
 import { Recorder } from "./recorder.ts";
+import { ResumeReader } from "./resume.ts";
 import { StagedStep } from "./staged.ts";
 
 /**
@@ -23,37 +23,37 @@ import { StagedStep } from "./staged.ts";
  * `spec` or `fps` is left out · LOCKED where another process records there · CORRUPT, UNSUPPORTED, IO as `Replay.open`
  */
 export async function open<const S extends Spec = Spec>(options: RecordOptions<S>): Promise<Recorder<S>> {
-  const { dir, durability, segmentBytes, salvage, takeOver, logger, module, ...given } = checkedOptions(options);
-  const spec = given.spec && recordedSpec(given.spec);
-  if (spec !== undefined) new RowForm(spec);
+  const { dir, durability, segmentBytes, salvage, takeOver, logger, module, ...settings } = checkedOptions(options);
+  const spec = settings.spec && toRecordingSpec(settings.spec);
+  if (spec !== undefined) new RowLayout(spec);
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const there = spec === undefined || given.fps === undefined ? aboutOf(directory, { salvage, takeOver, module }) : undefined;
-  const made: RecordingAbout = {
+  const existing = spec === undefined || settings.fps === undefined ? aboutOf(directory, { salvage, takeOver, module }) : undefined;
+  const newAbout: RecordingAbout = {
     content: "recording",
     version: VERSION,
-    spec: spec ?? (there?.spec as Spec),
-    fps: given.fps ?? (there?.fps as number),
-    images: given.images ?? there?.images ?? "raw",
-    imagesIn: given.imagesIn ?? there?.imagesIn ?? "rows",
-    about: given.about ?? there?.about ?? {},
+    spec: spec ?? (existing?.spec as Spec),
+    fps: settings.fps ?? (existing?.fps as number),
+    images: settings.images ?? existing?.images ?? "raw",
+    imagesIn: settings.imagesIn ?? existing?.imagesIn ?? "rows",
+    about: settings.about ?? existing?.about ?? {},
   };
-  checkPlace(directory, made);
-  const log = Log.open(directory, { about: made, durability: "manual", segmentBytes, salvage, takeOver, logger, ...(module && { module }) });
+  checkPlace(directory, newAbout);
+  const log = Log.open(directory, { about: newAbout, durability: "manual", segmentBytes, salvage, takeOver, logger, ...(module && { module }) });
   try {
-    const about = checkedAbout(directory.name, log.about);
-    same(directory.name, { ...given, spec }, about);
-    const reader = new PastReader();
+    const about = parseAbout(directory.name, log.about);
+    checkSame(directory.name, { ...settings, spec }, about);
+    const reader = new ResumeReader();
     const progress = log.replay((kind, id, payload, segment) => reader.visit(kind, id, payload, segment), true);
     while (progress.next().done !== true);
-    const past = reader.finish(log.segment);
-    const form = new RowForm(about.spec);
-    const isPng = about.images === "png" && form.frames.length > 0;
+    const resumeState = reader.finish(log.segment);
+    const rowLayout = new RowLayout(about.spec);
+    const isPng = about.images === "png" && rowLayout.frames.length > 0;
     const encode = isPng ? await (await import("../datasets/formats/images/frame-png.ts")).frameEncoder() : undefined;
-    const frames = new Frames(directory, form, about, encode);
-    frames.tidy(past.next, past.cut > 0 ? past.cut : Number.POSITIVE_INFINITY);
-    const staged = new StagedStep(about.spec, form);
-    const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, past, durability, logger: loggerOf(logger) });
+    const frames = new Frames(directory, rowLayout, about, encode);
+    frames.removeOrphans(resumeState.nextEpisode, resumeState.cutLength > 0 ? resumeState.cutLength : Number.POSITIVE_INFINITY);
+    const staged = new StagedStep(about.spec, rowLayout);
+    const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, resumeState: resumeState, durability, logger: loggerOf(logger) });
     // What was given up goes now: later openings need no salvage.
     if (log.salvaged) log.flush();
     return recorder;
@@ -64,10 +64,10 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
 }
 
 /** What is there says of itself. @throws ReplayError NOT_FOUND */
-function aboutOf(directory: Directory, options: Looking): RecordingAbout {
-  const log = looking(directory, options);
+function aboutOf(directory: Directory, options: PeekOptions): RecordingAbout {
+  const log = peekLog(directory, options);
   if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no recording in ${directory.name}: pass spec and fps to begin one`);
-  return checkedAbout(directory.name, log.about);
+  return parseAbout(directory.name, log.about);
 }
 
 /** A pool of files, each open all the time, is no place for a file a frame. @throws ReplayError UNSUPPORTED */
@@ -80,30 +80,30 @@ function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout)
 const OR = "or leave it out, or use another directory";
 
 /** @throws ReplayError SPEC_MISMATCH naming what is given otherwise */
-function same(name: string, given: Partial<RecordingAbout>, there: RecordingAbout): void {
+function checkSame(name: string, settings: Partial<RecordingAbout>, existing: RecordingAbout): void {
   for (const key of ["fps", "images", "imagesIn"] as const) {
-    if (given[key] !== undefined && given[key] !== there[key])
-      throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there[key])} as in ${name} (${OR})`, given[key]);
+    if (settings[key] !== undefined && settings[key] !== existing[key])
+      throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(existing[key])} as in ${name} (${OR})`, settings[key]);
   }
   // As it would be written.
-  if (given.about !== undefined) sameJson(name, JSON.parse(JSON.stringify(given.about)), there.about, "about");
-  if (given.spec === undefined) return;
-  const [asked, own] = [given.spec, there.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
-  for (const path of new Set([...own.keys(), ...asked.keys()])) {
-    const [a, b] = [asked.get(path), own.get(path)];
+  if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
+  if (settings.spec === undefined) return;
+  const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
+  for (const path of new Set([...existingLeaves.keys(), ...requestedLeaves.keys()])) {
+    const [a, b] = [requestedLeaves.get(path), existingLeaves.get(path)];
     if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name} (${OR}), got ${a ?? "none"}`);
   }
 }
 
 /** In whatever order the keys are. @throws ReplayError SPEC_MISMATCH naming the first value that differs */
-function sameJson(name: string, asked: unknown, there: unknown, path: string): void {
-  const isNest = [asked, there].every((value) => typeof value === "object" && value !== null) && Array.isArray(asked) === Array.isArray(there);
+function checkSameJson(name: string, requested: unknown, existing: unknown, path: string): void {
+  const isNest = [requested, existing].every((value) => typeof value === "object" && value !== null) && Array.isArray(requested) === Array.isArray(existing);
   if (isNest) {
-    const [a, b] = [asked, there] as [{ readonly [key: string]: unknown }, { readonly [key: string]: unknown }];
-    const own = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
-    for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) sameJson(name, own(a, key), own(b, key), `${path}.${key}`);
-  } else if (asked !== there) {
-    throw mustBe("SPEC_MISMATCH", path, `${there === undefined ? "left out" : JSON.stringify(there)} as in ${name} (${OR})`, asked);
+    const [a, b] = [requested, existing] as [{ readonly [key: string]: unknown }, { readonly [key: string]: unknown }];
+    const getOwn = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
+    for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) checkSameJson(name, getOwn(a, key), getOwn(b, key), `${path}.${key}`);
+  } else if (requested !== existing) {
+    throw mustBe("SPEC_MISMATCH", path, `${existing === undefined ? "left out" : JSON.stringify(existing)} as in ${name} (${OR})`, requested);
   }
 }
 

@@ -2,7 +2,7 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, toConsole } from "../base/warnings.ts";
-import { type ImageFormat, type ImagePlace, specFault } from "../datasets/model/recording/about.ts";
+import { type ImageFormat, type ImageStorage, specFault } from "../datasets/model/recording/about.ts";
 import type { Directory } from "../files/directory.ts";
 import type { Spec } from "../schema/spec.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "../storage/log/durability.ts";
@@ -20,7 +20,7 @@ export interface RecordOptions<S extends Spec = Spec> {
   /** How frames are kept: "raw" pixels (no work, and their full size), or as "png" (lossless; smaller, and work for the processor). "raw" where it is left out. */
   readonly images?: ImageFormat;
   /** Where frames are kept: in the "rows", or as "files" beside, one a frame. "rows" where it is left out. */
-  readonly imagesIn?: ImagePlace;
+  readonly imagesIn?: ImageStorage;
   /** What readers show as `about`: robot, environment, licence. JSON. */
   readonly about?: { readonly [key: string]: unknown };
   /** When a step is on the disk; a second later at most where it is left out. */

@@ -4,12 +4,12 @@ import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../
 import type { FullLogger } from "../base/warnings.ts";
 import type { RecordingAbout } from "../datasets/model/recording/about.ts";
 import { Contents, DISCARDED, ENDED, type End, endBytes, SUCCESS, TERMINATED } from "../datasets/model/recording/contents.ts";
-import type { SomeOf, Spec, StepOf } from "../schema/spec.ts";
+import type { PartialStepOf, Spec, StepOf } from "../schema/spec.ts";
 import { isWellFormed } from "../schema/text.ts";
-import { Due, type Durability } from "../storage/log/durability.ts";
+import { DelayedCall, type Durability } from "../storage/log/durability.ts";
 import type { Log } from "../storage/log/log.ts";
 import type { Frames } from "./frames.ts";
-import type { Past } from "./past.ts";
+import type { ResumeState } from "./resume.ts";
 import type { StagedStep } from "./staged.ts";
 
 /** How an episode ended. */
@@ -21,7 +21,7 @@ export interface EndOptions<S = unknown> {
   /** Whether the environment itself has ended, so that nothing could have come after: RLDS's `is_terminal`. Default: false */
   readonly terminated?: boolean;
   /** What was seen last, behind the last action; leaves that are left out are zeros. It becomes a step without an action of its own. */
-  readonly final?: SomeOf<S>;
+  readonly final?: PartialStepOf<S>;
 }
 
 /** What a recorder is made of. */
@@ -31,7 +31,7 @@ export interface RecorderParts {
   readonly log: Log;
   readonly staged: StagedStep;
   readonly frames: Frames;
-  readonly past: Past;
+  readonly resumeState: ResumeState;
   readonly durability: Durability;
   readonly logger: FullLogger;
 }
@@ -49,20 +49,20 @@ export class Recorder<S extends Spec = Spec> {
   readonly #frames: Frames;
   readonly #durability: Durability;
   readonly #logger: FullLogger;
-  readonly #writesStep = () => this.#writes(RECORDED_STEP);
-  readonly #due = new Due(() => this.#onTime());
+  readonly #writeStep = () => this.#writeStaged(RECORDED_STEP);
+  readonly #flushTimer = new DelayedCall(() => this.#onTime());
   /** Of the segment that is written. */
   #contents: Contents;
   #segment: number;
   #episode: number;
   #length = 0;
-  #kept: number;
+  #episodeCount: number;
   /** Whether the last try to write failed, while nobody waited. */
-  #failing = false;
-  #busy = false;
-  #closed = false;
+  #isFailing = false;
+  #isBusy = false;
+  #isClosed = false;
 
-  constructor({ name, about, log, staged, frames, past, durability, logger }: RecorderParts) {
+  constructor({ name, about, log, staged, frames, resumeState, durability, logger }: RecorderParts) {
     this.#name = name;
     this.#spec = about.spec;
     this.fps = about.fps;
@@ -71,16 +71,16 @@ export class Recorder<S extends Spec = Spec> {
     this.#frames = frames;
     this.#durability = durability;
     this.#logger = logger;
-    this.#contents = past.contents;
-    this.#segment = past.segment;
-    this.#episode = past.next;
-    this.#kept = past.kept;
-    log.onSegment = () => this.#begins();
+    this.#contents = resumeState.contents;
+    this.#segment = resumeState.segment;
+    this.#episode = resumeState.nextEpisode;
+    this.#episodeCount = resumeState.episodes;
+    log.onSegment = () => this.#beginSegment();
     // However the system orders what it has on the disk: the log never tells of a file that is not there.
     log.onWrite = () => frames.sync();
-    log.onTakeover = () => this.#takenOver();
-    const { index } = past;
-    if (index !== undefined) this.#group(() => log.write(RECORDED_INDEX, index.of, index.bytes));
+    log.onTakeover = () => this.#onTakeover();
+    const { index } = resumeState;
+    if (index !== undefined) this.#group(() => log.write(RECORDED_INDEX, index.previousSegment, index.bytes));
   }
 
   /** What a step is. */
@@ -90,7 +90,7 @@ export class Recorder<S extends Spec = Spec> {
 
   /** Episodes that are recorded: those that ended, and those that a crash or `close` cut. What is open, and what was discarded, does not count. */
   get episodes(): number {
-    return this.#kept;
+    return this.#episodeCount;
   }
 
   /** Steps of the open episode; 0 between episodes. */
@@ -99,7 +99,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   get closed(): boolean {
-    return this.#closed;
+    return this.#isClosed;
   }
 
   /**
@@ -110,8 +110,8 @@ export class Recorder<S extends Spec = Spec> {
    */
   step(step: StepOf<S>): void {
     this.#open();
-    this.#reads(() => this.#staged.take(step));
-    this.#group(this.#writesStep);
+    this.#lockWhile(() => this.#staged.take(step));
+    this.#group(this.#writeStep);
     this.#length++;
   }
 
@@ -123,21 +123,21 @@ export class Recorder<S extends Spec = Spec> {
     this.#open();
     let end: End | undefined;
     let final: unknown;
-    this.#reads(() => {
+    this.#lockWhile(() => {
       const { success = false, task = "", terminated = false, ...rest } = onlyKeys("endEpisode", options, "success, task, terminated, final");
       if (!isWellFormed(task)) throw mustBe(TypeError, "task", "well-formed text", task);
       end = { flags: ENDED | (flag("success", success) * SUCCESS) | (flag("terminated", terminated) * TERMINATED), task };
       final = rest.final;
-      if (this.#length > 0 && final !== undefined) this.#staged.takeSome(final);
+      if (this.#length > 0 && final !== undefined) this.#staged.takePartial(final);
     });
-    this.#ends(end as End, final !== undefined);
-    this.#kept++;
+    this.#finishEpisode(end as End, final !== undefined);
+    this.#episodeCount++;
   }
 
   /** Ends the open episode, and takes it out: readers pass over it. Its bytes stay. @throws as `endEpisode` */
   async discardEpisode(): Promise<void> {
     this.#open();
-    this.#ends({ flags: ENDED | DISCARDED, task: "" }, false);
+    this.#finishEpisode({ flags: ENDED | DISCARDED, task: "" }, false);
   }
 
   /** Resolves when everything so far is on the disk. @throws ReplayError IO where it is not: it stays in memory, and later calls try again · CLOSED */
@@ -152,10 +152,10 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   [Symbol.dispose](): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#due.cancel();
-    this.#letGo();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#flushTimer.cancel();
+    this.#releaseFrames();
     this.#log.close();
   }
 
@@ -164,24 +164,25 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `the recorder of ${this.#name} was closed, or its directory was opened again: a directory has one owner`);
-    if (this.#busy) throw new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
+    if (this.#isClosed)
+      throw new ReplayError("CLOSED", `the recorder of ${this.#name} was closed, or its directory was opened again: a directory has one owner`);
+    if (this.#isBusy) throw new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
   }
 
   /** Reads what the caller gave, whose getters may call. */
-  #reads(read: () => void): void {
-    this.#busy = true;
+  #lockWhile(read: () => void): void {
+    this.#isBusy = true;
     try {
       read();
     } finally {
-      this.#busy = false;
+      this.#isBusy = false;
     }
   }
 
-  #ends(end: End, final: boolean): void {
+  #finishEpisode(end: End, final: boolean): void {
     if (this.#length === 0) throw new ReplayError("EMPTY", "an episode must have at least one step: none was recorded since the last one ended");
     const write = () => {
-      if (final) this.#writes(RECORDED_FINAL);
+      if (final) this.#writeStaged(RECORDED_FINAL);
       this.#log.write(RECORDED_END, this.#episode, endBytes(end));
       this.#contents.end(this.#episode, end);
     };
@@ -191,7 +192,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /** Writes the staged step. */
-  #writes(kind: number): void {
+  #writeStaged(kind: number): void {
     this.#frames.write(this.#log, this.#staged.frames, this.#episode, this.#length);
     this.#log.write(kind, this.#episode, this.#staged.row);
     this.#contents.step(this.#episode);
@@ -208,9 +209,9 @@ export class Recorder<S extends Spec = Spec> {
       this.#frames.check();
       log.check();
       // What waits goes first, so that it does not pile up.
-      if (this.#failing || log.waiting > MAX_WAITING) this.#flush();
+      if (this.#isFailing || log.waiting > MAX_WAITING) this.#flush();
     } catch (error) {
-      throw this.#refused(error);
+      throw this.#writeError(error);
     }
     const mark = log.mark;
     this.#contents.mark();
@@ -224,31 +225,31 @@ export class Recorder<S extends Spec = Spec> {
         this.#contents.takeBack();
         this.#frames.takeBack();
       }
-      throw this.#refused(error);
+      throw this.#writeError(error);
     }
     if (typeof this.#durability !== "object") return;
-    if (now) this.#due.cancel();
-    else this.#due.in(this.#durability.everyMs);
+    if (now) this.#flushTimer.cancel();
+    else this.#flushTimer.schedule(this.#durability.everyMs);
   }
 
   /** A new segment of the log: it begins with what the one before holds. */
-  #begins(): void {
+  #beginSegment(): void {
     this.#log.write(RECORDED_INDEX, this.#segment, this.#contents.bytes());
     this.#contents = new Contents(this.#contents.after);
     this.#segment = this.#log.segment;
   }
 
   #flush(): void {
-    this.#due.cancel();
+    this.#flushTimer.cancel();
     try {
       this.#log.flush();
     } catch (error) {
       // Without a timer nothing would try again.
-      if (typeof this.#durability === "object" && !this.#broken) this.#due.again(this.#durability.everyMs);
+      if (typeof this.#durability === "object" && !this.#broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
-    if (this.#failing) this.#logger.info(`${this.#name} is written to again`);
-    this.#failing = false;
+    if (this.#isFailing) this.#logger.info(`${this.#name} is written to again`);
+    this.#isFailing = false;
   }
 
   #onTime(): void {
@@ -256,8 +257,8 @@ export class Recorder<S extends Spec = Spec> {
       this.#flush();
     } catch (error) {
       // Nobody waits for it.
-      if (!this.#failing) this.#logger.warn(`${(error as Error).message}; what was recorded is in memory`);
-      this.#failing = true;
+      if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}; what was recorded is in memory`);
+      this.#isFailing = true;
     }
   }
 
@@ -267,21 +268,21 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /** What is thrown for a call that could not be written. */
-  #refused(error: unknown): unknown {
+  #writeError(error: unknown): unknown {
     const { code, message, cause } = error as ReplayError;
     if (code !== "IO") return error;
     const remedy = this.#broken ? "" : ": make this call again when it can be written to";
     return Object.assign(new ReplayError(code, `${message}; what was recorded before is kept, this call did nothing${remedy}`), { cause });
   }
 
-  #takenOver(): void {
-    this.#due.cancel();
-    this.#closed = true;
-    this.#letGo();
+  #onTakeover(): void {
+    this.#flushTimer.cancel();
+    this.#isClosed = true;
+    this.#releaseFrames();
   }
 
   /** Has the files on the disk, before the log says so. */
-  #letGo(): void {
+  #releaseFrames(): void {
     try {
       this.#frames.sync();
     } catch (error) {

@@ -1,21 +1,21 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../base/error.ts";
-import { printsAs } from "../base/prints.ts";
+import { customInspect } from "../base/inspect.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { disposed, type Engine } from "../memory/engine.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { packer } from "../schema/nest.ts";
 import type { ColumnsOf, Spec } from "../schema/spec.ts";
-import { type BlockOptions, endRulesOf } from "../tables/ends.ts";
+import { type BlockOptions, endRulesOf } from "../tables/episode-ends.ts";
 import { finiteReward, type ResolvedWriterOptions, type WriterOptions } from "../tables/rules.ts";
 import type { AnyTable } from "../tables/table.ts";
 import type { Writer } from "../tables/writer.ts";
-import { type BlockForm, blockForm, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
-import { fieldsOf, isBuffer, isCount, isNumber, kindIn, listOf, malformed } from "./form.ts";
-import { admit, gone, type Met } from "./handshake.ts";
+import { type BlockLayout, blockLayout, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
+import { acceptConnection, type Connection, portClosed } from "./handshake.ts";
 import type { BlockMessage, ClosedMessage, ColumnsMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./messages.ts";
-import { type Channel, type PortLike, sent } from "./port.ts";
+import { type Channel, encodeError, type PortLike } from "./port.ts";
+import { fieldsOf, isBuffer, isCount, isNumber, kindOfMessage, listOf, malformed } from "./validators.ts";
 
 /** The writer's own options but for its lanes, which the actor says. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
@@ -24,7 +24,7 @@ export interface AcceptOptions<TableName extends string = string, Columns = obje
 }
 
 /** How an accepted writer ended: by the actor's `close`, because the actor is gone, by `close` here, or by an error, which the actor is told. */
-export interface Farewell {
+export interface Goodbye {
   readonly how: "left" | "gone" | "closed" | "failed";
   readonly error?: unknown;
 }
@@ -44,13 +44,13 @@ const MAX_IN_FLIGHT = 1024;
 const NO_ROOM = "one call brings more items than the rate limiters let in at once, and maxPending leaves them no place to wait: raise maxPending";
 
 export async function accept(port: PortLike, host: Host, options: AcceptOptions): Promise<AcceptedWriter> {
-  const { maxInFlight = MAX_IN_FLIGHT, signal, timeoutMs, ...own } = onlyKeys("acceptWriter", options, OPTIONS);
+  const { maxInFlight = MAX_IN_FLIGHT, signal, timeoutMs, ...writerOptions } = onlyKeys("acceptWriter", options, OPTIONS);
   integer("maxInFlight", maxInFlight, 1);
-  host.resolve(own);
+  host.resolve(writerOptions);
   const { engine, tables } = host;
   const { leaves } = engine.layout;
-  const welcome = (lanes: number) => {
-    const resolved = host.resolve({ ...own, lanes });
+  const reply = (lanes: number) => {
+    const resolved = host.resolve({ ...writerOptions, lanes });
     host.mustBeFree(resolved.name);
     const { keep, across, items } = resolved;
     const rules = items.map(({ table }) => table);
@@ -66,15 +66,21 @@ export async function accept(port: PortLike, host: Host, options: AcceptOptions)
     };
   };
   // Ends the wait with the caller's signal, or with the Replay.
-  const over = new AbortController();
-  const stop = () => over.abort(signal?.reason);
-  const closer = { close: () => over.abort(disposed()) };
+  const aborter = new AbortController();
+  const stop = () => aborter.abort(signal?.reason);
+  const closer = { close: () => aborter.abort(disposed()) };
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop);
   engine.closers.add(closer);
   try {
-    const wait = { signal: over.signal, timeoutMs };
-    return await admit(port, leaves, welcome, wait, (met, lanes) => new AcceptedWriter(met, host, host.writer({ ...own, lanes }), leaves));
+    const wait = { signal: aborter.signal, timeoutMs };
+    return await acceptConnection(
+      port,
+      leaves,
+      reply,
+      wait,
+      (connection, lanes) => new AcceptedWriter(connection, host, host.writer({ ...writerOptions, lanes }), leaves),
+    );
   } finally {
     signal?.removeEventListener("abort", stop);
     engine.closers.delete(closer);
@@ -98,26 +104,26 @@ function isColumns(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-/** What the form of a message says wrongly is no place in its buffer. */
-function read<T>(from: () => T): T {
+/** Parses a message; a place outside of its buffer makes it a foreign message. */
+function readMessage<T>(from: () => T): T {
   try {
     return from();
   } catch (cause) {
-    throw notOurs(cause);
+    throw foreignMessage(cause);
   }
 }
 
-function notOurs(cause?: unknown): ReplayError {
+function foreignMessage(cause?: unknown): ReplayError {
   return malformed("a message", "remoteWriter", cause);
 }
 
 /** What has to wait on the way yields a promise. */
-type Work = Generator<Promise<unknown>, void, unknown>;
+type Task = Generator<Promise<unknown>, void, unknown>;
 
 export class AcceptedWriter {
   /** Resolves when the actor has gone and all that came from it is in the memory, and with what ended it. It never rejects. */
-  readonly closed: Promise<Farewell>;
-  readonly #met: Met;
+  readonly closed: Promise<Goodbye>;
+  readonly #connection: Connection;
   readonly #channel: Channel;
   readonly #engine: Engine;
   readonly #writer: Writer<Spec, string, boolean>;
@@ -126,42 +132,42 @@ export class AcceptedWriter {
   readonly #names: readonly string[];
   readonly #byName: ReadonlyMap<string, AnyTable>;
   /** The tables of its rules. */
-  readonly #ruled: readonly AnyTable[];
+  readonly #ruleTables: readonly AnyTable[];
   /** What came and is not taken yet. */
   readonly #queue: ToMemory[] = [];
   /** Ends what waits. */
-  readonly #over = new AbortController();
-  #form: BlockForm | undefined;
+  readonly #aborter = new AbortController();
+  #layout: BlockLayout | undefined;
   #steps = 0;
   #isWorking = false;
-  #isGone = false;
-  #farewell!: (how: Farewell) => void;
+  #isDisconnected = false;
+  #resolveClosed!: (how: Goodbye) => void;
 
   static {
-    printsAs<AcceptedWriter>(this, "AcceptedWriter", (writer) => writer.#shown());
+    customInspect<AcceptedWriter>(this, "AcceptedWriter", (writer) => writer.#inspect());
   }
 
   /** `replay.acceptWriter` makes them. */
-  constructor(met: Met, host: Host, writer: Writer<Spec, string, boolean>, leaves: readonly PlacedLeaf[]) {
-    this.#met = met;
-    this.#channel = met.channel;
+  constructor(connection: Connection, host: Host, writer: Writer<Spec, string, boolean>, leaves: readonly PlacedLeaf[]) {
+    this.#connection = connection;
+    this.#channel = connection.channel;
     this.#engine = host.engine;
     this.#writer = writer;
     this.#leaves = leaves;
     this.#pack = packer(host.engine.spec);
     this.#names = [...host.tables.keys()];
     this.#byName = host.tables;
-    this.#ruled = [...new Set(writer.options.items.map(({ table }) => host.tables.get(table) as AnyTable))];
+    this.#ruleTables = [...new Set(writer.options.items.map(({ table }) => host.tables.get(table) as AnyTable))];
     this.closed = new Promise((resolve) => {
-      this.#farewell = resolve;
+      this.#resolveClosed = resolve;
     });
-    met.channel.heard = (message: ToMemory) => {
+    connection.channel.onMessage = (message: ToMemory) => {
       this.#queue.push(message);
       this.#run();
     };
-    met.channel.ended = () => this.#depart();
+    connection.channel.onEnd = () => this.#onDisconnect();
     // What was sent before may still be on its way over the channel.
-    met.lost = () => setTimeout(() => this.#depart(), 0);
+    connection.onLost = () => setTimeout(() => this.#onDisconnect(), 0);
     host.engine.closers.add(this);
   }
 
@@ -182,142 +188,147 @@ export class AcceptedWriter {
     this.close();
   }
 
-  #shown(): object {
+  #inspect(): object {
     const { lanes, items } = this.#writer.options;
-    return { lanes, items, steps: this.#steps, ...(this.#over.signal.aborted && { closed: true }) };
+    return { lanes, items, steps: this.#steps, ...(this.#aborter.signal.aborted && { closed: true }) };
   }
 
-  /** Takes what came, up to where it has to wait. */
+  /** Processes received messages until it has to wait. */
   #run(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
-    this.#goOn(this.#work());
+    this.#advance(this.#processQueue());
   }
 
-  #goOn(work: Work): void {
+  #advance(task: Task): void {
     try {
-      const { done, value } = work.next();
+      const { done, value } = task.next();
       if (!done) {
         value.then(
-          () => this.#goOn(work),
+          () => this.#advance(task),
           (error) => this.#fail(error),
         );
         return;
       }
       this.#isWorking = false;
-      if (this.#isGone) this.#end({ how: "gone" });
+      if (this.#isDisconnected) this.#end({ how: "gone" });
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  *#work(): Work {
+  *#processQueue(): Task {
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
-      const kind = kindIn(message);
+      const kind = kindOfMessage(message);
       if (kind === "bye") return this.#end({ how: "left" });
       if (kind === "flush") this.#flush(message as FlushMessage);
       else if (kind === "columns" && isColumnsMessage(message)) yield* this.#takeColumns(message as ColumnsMessage);
-      else if (kind === "block" && isBlock(message)) yield* this.#take(message as BlockMessage);
-      else throw notOurs();
+      else if (kind === "block" && isBlock(message)) yield* this.#takeBlock(message as BlockMessage);
+      else throw foreignMessage();
     }
   }
 
-  *#take({ buffer, slots, used, calls, columns, counts }: BlockMessage): Work {
-    if (this.#form?.slots !== slots) this.#form = blockForm(this.#leaves, this.#writer.options.lanes, slots);
-    const form = this.#form;
+  *#takeBlock({ buffer, slots, used, calls, columns, counts }: BlockMessage): Task {
+    if (this.#layout?.slots !== slots) this.#layout = blockLayout(this.#leaves, this.#writer.options.lanes, slots);
+    const layout = this.#layout;
     const writer = this.#writer;
-    if (form.bytes > buffer.byteLength || used > slots) throw notOurs();
+    if (layout.bytes > buffer.byteLength || used > slots) throw foreignMessage();
     let from = 0;
     for (let k = 0; k < calls.length; k += CALL) {
       const [slot, kind, a, b, c, d, e] = calls.slice(k, k + CALL) as [number, number, number, number, number, number, number];
-      if (!isCount(slot) || slot < from || slot > used) throw notOurs();
-      yield* this.#appendSlots(form, buffer, from, slot);
+      if (!isCount(slot) || slot < from || slot > used) throw foreignMessage();
+      yield* this.#appendSlots(layout, buffer, from, slot);
       from = slot;
       if (kind === ITEM) {
         const options = { length: b, priority: c, lane: d, columns: columns[e - 1] as never };
         const table = this.#names[a];
-        if (table === undefined) throw notOurs();
-        yield* this.#limited([this.#byName.get(table) as AnyTable], () => writer.createItem(table, options));
+        if (table === undefined) throw foreignMessage();
+        yield* this.#retry([this.#byName.get(table) as AnyTable], () => writer.createItem(table, options));
       } else if (kind === END) {
         const options = {
           lane: a === 0 ? undefined : a - 1,
           terminated: b === 0 ? undefined : b === 2,
-          final: c === 1 ? this.#finalStep(form, buffer, slot) : undefined,
+          final: c === 1 ? this.#finalStep(layout, buffer, slot) : undefined,
         };
-        yield* this.#limited(this.#ruled, () => writer.endEpisode(options));
+        yield* this.#retry(this.#ruleTables, () => writer.endEpisode(options));
         // Also where nothing was given but `terminated`, the slot is there.
         if (c === 1 || b === 2) from++;
       } else {
-        const { lanes, flags } = form;
-        const ends = read(() => new Uint8Array(buffer, flags + slot * lanes, lanes));
-        const finals = a === 0 ? undefined : (n: number, rows: number) => (n === 0 ? read(() => columnsOf(form, buffer, slot + 1, rows)) : []);
-        yield* this.#append({ steps: 1, columns: () => read(() => columnsOf(form, buffer, slot, lanes)), ends, finals });
+        const { lanes, flags } = layout;
+        const ends = readMessage(() => new Uint8Array(buffer, flags + slot * lanes, lanes));
+        const finals = a === 0 ? undefined : (n: number, rows: number) => (n === 0 ? readMessage(() => columnsOf(layout, buffer, slot + 1, rows)) : []);
+        yield* this.#append({ steps: 1, columns: () => readMessage(() => columnsOf(layout, buffer, slot, lanes)), ends, finals });
         from += a === 0 ? 1 : 2;
       }
     }
-    yield* this.#appendSlots(form, buffer, from, used);
+    yield* this.#appendSlots(layout, buffer, from, used);
     this.#channel.post({ kind: "taken", counts, buffer } satisfies TakenMessage, [buffer]);
   }
 
-  #appendSlots(form: BlockForm, buffer: ArrayBuffer, from: number, to: number): Work {
-    return this.#append({ steps: to - from, columns: (step, steps) => read(() => columnsOf(form, buffer, from + step, steps * form.lanes)) });
+  #appendSlots(layout: BlockLayout, buffer: ArrayBuffer, from: number, to: number): Task {
+    return this.#append({ steps: to - from, columns: (step, steps) => readMessage(() => columnsOf(layout, buffer, from + step, steps * layout.lanes)) });
   }
 
-  #finalStep(form: BlockForm, buffer: ArrayBuffer, slot: number): unknown {
-    const values = read(() => columnsOf(form, buffer, slot, 1));
+  #finalStep(layout: BlockLayout, buffer: ArrayBuffer, slot: number): unknown {
+    const values = readMessage(() => columnsOf(layout, buffer, slot, 1));
     return this.#pack(values.map((value, i) => (Array.isArray(value) && this.#leaves[i]?.shape.length === 0 ? value[0] : value)));
   }
 
-  *#takeColumns({ buffer, rows, ends, finals, counts }: ColumnsMessage): Work {
+  *#takeColumns({ buffer, rows, ends, finals, counts }: ColumnsMessage): Task {
     const leaves = this.#leaves;
     const { lanes, items } = this.#writer.options;
-    if (rows % lanes !== 0) throw notOurs();
-    const addresses = read(() => new Uint32Array(buffer, 0, leaves.length + items.length));
+    if (rows % lanes !== 0) throw foreignMessage();
+    const addresses = readMessage(() => new Uint32Array(buffer, 0, leaves.length + items.length));
     const columns = (from: number, steps: number) =>
-      read(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (addresses[i] as number) + from * lanes * leaf.bytes, steps * lanes)));
-    const last = finals === 0 ? undefined : read(() => new Uint32Array(buffer, finals, leaves.length));
-    const lastOf = (from: number, n: number) => read(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (last?.[i] as number) + from * leaf.bytes, n)));
+      readMessage(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (addresses[i] as number) + from * lanes * leaf.bytes, steps * lanes)));
+    const finalAddresses = finals === 0 ? undefined : readMessage(() => new Uint32Array(buffer, finals, leaves.length));
+    const readFinals = (from: number, n: number) =>
+      readMessage(() => leaves.map((leaf, i) => columnAt(leaf, buffer, (finalAddresses?.[i] as number) + from * leaf.bytes, n)));
     const priorities: { [table: string]: Float64Array } = {};
     items.forEach(({ table }, k) => {
       const at = addresses[leaves.length + k] as number;
-      if (at !== 0) priorities[table] = read(() => new Float64Array(buffer, at, rows));
+      if (at !== 0) priorities[table] = readMessage(() => new Float64Array(buffer, at, rows));
     });
     yield* this.#append({
       steps: rows / lanes,
       columns,
-      ends: ends === 0 ? undefined : read(() => new Uint8Array(buffer, ends, rows)),
-      finals: last === undefined ? undefined : lastOf,
+      ends: ends === 0 ? undefined : readMessage(() => new Uint8Array(buffer, ends, rows)),
+      finals: finalAddresses === undefined ? undefined : readFinals,
       priorities,
     });
     this.#channel.post({ kind: "taken", counts, buffer } satisfies TakenMessage, [buffer]);
   }
 
   /** Appends steps: as many at once as the rate limiters take. */
-  *#append({ steps, columns, ends, finals, priorities = {} }: Steps): Work {
+  *#append({ steps, columns, ends, finals, priorities = {} }: Steps): Task {
     const { lanes } = this.#writer.options;
-    let many = steps;
-    let seen = 0;
+    let chunk = steps;
+    let finalsRead = 0;
     for (let at = 0; at < steps; ) {
-      const n = Math.min(many, steps - at);
+      const n = Math.min(chunk, steps - at);
       const [from, to] = [at * lanes, (at + n) * lanes];
-      const own = ends?.subarray(from, to);
-      const ended = own === undefined ? 0 : own.reduce((sum, how) => sum + Number(how > ENDS), 0);
-      const final = finals === undefined || ended === 0 ? undefined : this.#pack(finals(seen, ended));
-      const of = Object.fromEntries(Object.entries(priorities).map(([table, all]) => [table, all.subarray(from, to)]));
+      const endBytes = ends?.subarray(from, to);
+      const endedCount = endBytes === undefined ? 0 : endBytes.reduce((sum, how) => sum + Number(how > ENDS), 0);
+      const final = finals === undefined || endedCount === 0 ? undefined : this.#pack(finals(finalsRead, endedCount));
+      const chunkPriorities = Object.fromEntries(Object.entries(priorities).map(([table, values]) => [table, values.subarray(from, to)]));
       try {
-        this.#steps += this.#writer.appendColumns(this.#pack(columns(at, n)) as ColumnsOf<Spec>, { ...endsOf(own), final: final as never, priorities: of });
+        this.#steps += this.#writer.appendColumns(this.#pack(columns(at, n)) as ColumnsOf<Spec>, {
+          ...endsOf(endBytes),
+          final: final as never,
+          priorities: chunkPriorities,
+        });
         at += n;
-        seen += ended;
+        finalsRead += endedCount;
       } catch (error) {
         if (!isLimited(error)) throw error;
-        if (many === 1) yield this.#room(this.#ruled);
-        else many >>= 1;
+        if (chunk === 1) yield this.#waitForRoom(this.#ruleTables);
+        else chunk >>= 1;
       }
     }
   }
 
   /** A call that is made again when the rate limiters of these tables may have room for it. */
-  *#limited(tables: readonly AnyTable[], call: () => unknown): Work {
+  *#retry(tables: readonly AnyTable[], call: () => unknown): Task {
     for (;;) {
       try {
         call();
@@ -325,12 +336,12 @@ export class AcceptedWriter {
       } catch (error) {
         if (!isLimited(error)) throw error;
       }
-      yield this.#room(tables);
+      yield this.#waitForRoom(tables);
     }
   }
 
   /** Waits until something has changed, and half of the items that wait for one of the limiters are in: each try costs an error. */
-  #room(tables: readonly AnyTable[]): Promise<unknown> {
+  #waitForRoom(tables: readonly AnyTable[]): Promise<unknown> {
     const engine = this.#engine;
     const { changes } = engine;
     // Any of these may be the one that has no room.
@@ -338,28 +349,28 @@ export class AcceptedWriter {
     const isEmpty = ({ size, pending }: { readonly size: number; readonly pending: number }) => size === 0 && pending === 0;
     // Where nothing can be drawn, nothing will ever make room.
     if (limiting.every((table) => isEmpty(table.stats()))) throw new ReplayError("RATE_LIMITED", NO_ROOM);
-    const few = limiting.map((table) => table.stats().pending >> 1);
-    const isRoom = () => limiting.some((table, i) => table.stats().pending <= (few[i] as number));
+    const targets = limiting.map((table) => table.stats().pending >> 1);
+    const isRoom = () => limiting.some((table, i) => table.stats().pending <= (targets[i] as number));
     return Promise.resolve(
       engine.waiters.until(
         () => (engine.changes !== changes && isRoom() ? true : undefined),
         () => "",
-        { signal: this.#over.signal },
+        { signal: this.#aborter.signal },
       ),
     );
   }
 
   #flush({ id }: FlushMessage): void {
-    const { signal } = this.#over;
+    const { signal } = this.#aborter;
     Promise.resolve(this.#writer.flush({ signal })).then(
       () => signal.aborted || this.#channel.post({ kind: "flushed", id } satisfies FlushedMessage),
       () => {},
     );
   }
 
-  /** The actor is gone: what came from it is taken, then that is the end. */
-  #depart(): void {
-    this.#isGone = true;
+  /** The actor is gone: takes the messages that came from it, then ends. */
+  #onDisconnect(): void {
+    this.#isDisconnected = true;
     if (!this.#isWorking) this.#end({ how: "gone" });
   }
 
@@ -367,27 +378,27 @@ export class AcceptedWriter {
     this.#end({ how: "failed", error }, error);
   }
 
-  #end(farewell: Farewell, error?: unknown): void {
-    if (this.#over.signal.aborted) return;
-    this.#over.abort(error ?? gone());
+  #end(goodbye: Goodbye, error?: unknown): void {
+    if (this.#aborter.signal.aborted) return;
+    this.#aborter.abort(error ?? portClosed());
     this.#queue.length = 0;
     this.#engine.closers.delete(this);
-    let [ended, reason] = [farewell, error];
+    let [outcome, reason] = [goodbye, error];
     try {
       if (!this.#engine.closed) {
         this.#writer.close();
         // A call of its own: it is told of what could not be written before.
         this.#engine.begin();
       }
-    } catch (broken) {
+    } catch (journalError) {
       // The writer is closed, but a journal could not write that down.
-      if (reason === undefined) [ended, reason] = [{ how: "failed", error: broken }, broken];
+      if (reason === undefined) [outcome, reason] = [{ how: "failed", error: journalError }, journalError];
     }
-    const message: ClosedMessage = { kind: "closed", error: reason === undefined ? undefined : sent(reason) };
+    const message: ClosedMessage = { kind: "closed", error: reason === undefined ? undefined : encodeError(reason) };
     this.#channel.post(message);
     this.#channel.close();
-    this.#met.leave();
-    this.#farewell(ended);
+    this.#connection.leave();
+    this.#resolveClosed(outcome);
   }
 }
 

@@ -1,6 +1,6 @@
 /** A block: many steps on their way, a column a leaf, in one buffer that goes there and comes back. Behind the columns is a byte a row for what ends. */
 import { DTYPES } from "../schema/dtype.ts";
-import { type PlacedLeaf, up } from "../schema/layout.ts";
+import { alignUp, type PlacedLeaf } from "../schema/layout.ts";
 import { readTexts } from "../schema/text.ts";
 
 /** What happens between two steps: numbers in the message, so many each; the first is the number of the slot that comes next. */
@@ -13,7 +13,7 @@ export const END = 1;
 export const FLAGS = 2;
 
 /** Where things are in a block of so many slots; a slot has a row for each lane. */
-export interface BlockForm {
+export interface BlockLayout {
   readonly slots: number;
   readonly lanes: number;
   readonly leaves: readonly PlacedLeaf[];
@@ -23,18 +23,18 @@ export interface BlockForm {
   readonly bytes: number;
 }
 
-export function blockForm(leaves: readonly PlacedLeaf[], lanes: number, slots: number): BlockForm {
+export function blockLayout(leaves: readonly PlacedLeaf[], lanes: number, slots: number): BlockLayout {
   let at = 0;
   const offsets = leaves.map(({ bytes }) => {
     const offset = at;
-    at = up(at + bytes * lanes * slots, 16);
+    at = alignUp(at + bytes * lanes * slots, 16);
     return offset;
   });
-  return { slots, lanes, leaves, offsets, flags: at, bytes: up(at + lanes * slots, 16) };
+  return { slots, lanes, leaves, offsets, flags: at, bytes: alignUp(at + lanes * slots, 16) };
 }
 
 /** A block's columns from one slot on, of so many rows, one a leaf. */
-export function columnsOf({ lanes, leaves, offsets }: BlockForm, buffer: ArrayBuffer, slot: number, rows: number): unknown[] {
+export function columnsOf({ lanes, leaves, offsets }: BlockLayout, buffer: ArrayBuffer, slot: number, rows: number): unknown[] {
   return leaves.map((leaf, i) => columnAt(leaf, buffer, (offsets[i] as number) + slot * lanes * leaf.bytes, rows));
 }
 

@@ -2,19 +2,19 @@
 
 import { finite, ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
-import { type WaitOptions, within } from "../base/wait.ts";
+import { abortable, type WaitOptions } from "../base/wait.ts";
 import { leafText } from "../schema/leaf.ts";
 import type { FoundLeaf } from "../schema/spec.ts";
-import type { EndRules } from "../tables/ends.ts";
-import { fieldsOf, isCount, isFlag, isText, kindIn, listOf, type Form as MessageForm, malformed, maybe } from "./form.ts";
+import type { EndRules } from "../tables/episode-ends.ts";
 import type { RefusedMessage } from "./messages.ts";
-import { Channel, checkPort, isPort, listen, type PortLike, received, sent } from "./port.ts";
+import { Channel, checkPort, decodeError, encodeError, isPort, listen, type PortLike } from "./port.ts";
+import { fieldsOf, isCount, isFlag, isText, kindOfMessage, listOf, malformed, maybe, type Validator } from "./validators.ts";
 
 /** Of all messages. Both ends must have the same. */
 export const VERSION = 1;
 
 /** A leaf, in a message. */
-interface Form {
+interface LeafDescription {
   readonly path: string;
   /** Dtype and shape, and of text how long it may be. */
   readonly text: string;
@@ -26,7 +26,7 @@ interface Hello {
   readonly version: number;
   /** The same each time that one call of remoteWriter asks. */
   readonly id: string;
-  readonly leaves: readonly Form[];
+  readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
   readonly channel: PortLike;
 }
@@ -37,7 +37,7 @@ interface Invitation {
 }
 
 /** On the channel: what the actor's side must know of the writer. */
-export interface Welcome {
+export interface HelloReply {
   readonly kind: "welcome";
   readonly keep: number;
   readonly across: boolean;
@@ -51,8 +51,8 @@ export interface Welcome {
 }
 
 const isHello = fieldsOf({ id: isText, leaves: listOf(fieldsOf({ path: isText, text: isText })), lanes: isCount });
-const isAtLeastOne: MessageForm = (value) => isCount(value) && value !== 0;
-const isWelcome = fieldsOf({
+const isAtLeastOne: Validator = (value) => isCount(value) && value !== 0;
+const isHelloReply = fieldsOf({
   keep: isAtLeastOne,
   across: isFlag,
   ends: fieldsOf({ lanes: isCount, hasTransitions: isFlag, observation: fieldsOf({ path: isText, leaves: listOf(isCount) }) }),
@@ -63,7 +63,7 @@ const isWelcome = fieldsOf({
 });
 
 /** Whether all numbers of leaves are of some that there are. */
-function isFor(leaves: number, { reward = 0, ends }: Welcome): boolean {
+function namesKnownLeaves(leaves: number, { reward = 0, ends }: HelloReply): boolean {
   return [reward, ...ends.observation.leaves].every((leaf) => leaf < leaves);
 }
 
@@ -73,26 +73,26 @@ interface Answer {
 }
 
 /** Ports that have a writer at this end, or wait for one. */
-const taken = new WeakSet<object>();
+const busyPorts = new WeakSet<object>();
 
 /** Whom a port's memory end has answered last: who asks once more meanwhile has an answer already. */
-const answered = new WeakMap<object, string>();
+const answeredIds = new WeakMap<object, string>();
 
-function take(port: PortLike): void {
+function claimPort(port: PortLike): void {
   checkPort(port);
-  if (taken.has(port)) throw twice();
-  taken.add(port);
+  if (busyPorts.has(port)) throw portInUse();
+  busyPorts.add(port);
 }
 
-function twice(): ReplayError {
+function portInUse(): ReplayError {
   return new ReplayError("OUT_OF_TURN", "this port already has a writer: close that first, or give each writer a MessageChannel of its own");
 }
 
-export function gone(): ReplayError {
+export function portClosed(): ReplayError {
   return new ReplayError("CLOSED", "the port was closed, or the worker behind it has ended");
 }
 
-function formsOf(leaves: readonly FoundLeaf[]): Form[] {
+function describeLeaves(leaves: readonly FoundLeaf[]): LeafDescription[] {
   return leaves.map(({ path, shape, leaf }) => ({
     path,
     text: leafText(leaf.dtype, shape) + (leaf.dtype === "string" ? ` and maxBytes ${leaf.maxBytes}` : ""),
@@ -100,79 +100,79 @@ function formsOf(leaves: readonly FoundLeaf[]): Form[] {
 }
 
 /** Where two specs differ first. */
-function difference(actor: readonly Form[], memory: readonly Form[]): string | undefined {
+function difference(actor: readonly LeafDescription[], memory: readonly LeafDescription[]): string | undefined {
   const paths = [...new Set([...actor, ...memory].map(({ path }) => path))];
-  const told = paths.map((path) => {
-    const [here, there] = [actor, memory].map((forms) => forms.find((form) => form.path === path)?.text ?? "missing");
-    return here === there ? undefined : `${path || "step"} is ${here} in the spec of remoteWriter, and ${there} in that of the Replay`;
+  const differences = paths.map((path) => {
+    const [actorText, replayText] = [actor, memory].map((descriptions) => descriptions.find((description) => description.path === path)?.text ?? "missing");
+    return actorText === replayText ? undefined : `${path || "step"} is ${actorText} in the spec of remoteWriter, and ${replayText} in that of the Replay`;
   });
-  return told.find((text) => text !== undefined);
+  return differences.find((text) => text !== undefined);
 }
 
-/** What came of a handshake: the channel, and what lets the user's port go. */
-export interface Met {
+/** The result of a handshake: the channel, and a function that releases the user's port. */
+export interface Connection {
   readonly channel: Channel;
   readonly leave: () => void;
   /** Told where the user's port ends. */
-  lost: () => void;
+  onLost: () => void;
 }
 
 /**
- * The actor's end. Gives what `enter` makes once it was welcomed.
+ * Connects the actor's end. Returns the result of `onConnect` when the other end has replied.
  * @throws ReplayError SPEC_MISMATCH, UNSUPPORTED, OUT_OF_TURN, CLOSED, TIMEOUT, or the signal's reason
  */
-export async function knock<T>(
+export async function connect<T>(
   port: PortLike,
   leaves: readonly FoundLeaf[],
   lanes: number,
   options: WaitOptions,
-  enter: (met: Met, welcome: Welcome) => T,
+  onConnect: (connection: Connection, reply: HelloReply) => T,
 ): Promise<T> {
-  const forms = formsOf(leaves);
+  const descriptions = describeLeaves(leaves);
   check(options);
-  take(port);
+  claimPort(port);
   const id = crypto.getRandomValues(new Uint32Array(4)).join("-");
-  const asked = new Set<Channel>();
+  const channels = new Set<Channel>();
   let stop = () => {};
-  const entered = new Promise<T>((resolve, reject) => {
-    const ask = () => {
+  const result = new Promise<T>((resolve, reject) => {
+    const sendHello = () => {
       const { port1, port2 } = new MessageChannel();
       const channel = new Channel(port1);
-      asked.add(channel);
-      channel.heard = (message: Welcome | RefusedMessage) => {
-        asked.delete(channel);
-        if (kindIn(message) === "welcome" && isWelcome(message) && isFor(leaves.length, message as Welcome)) {
-          const welcome = message as Welcome;
+      channels.add(channel);
+      channel.onMessage = (message: HelloReply | RefusedMessage) => {
+        channels.delete(channel);
+        if (kindOfMessage(message) === "welcome" && isHelloReply(message) && namesKnownLeaves(leaves.length, message as HelloReply)) {
+          const reply = message as HelloReply;
           channel.post({ kind: "ready" } satisfies Answer);
           stop();
-          const met: Met = { channel, lost: () => {}, leave: () => leave() };
-          const unheard = listenForEnd(port, () => met.lost());
+          const connection: Connection = { channel, onLost: () => {}, leave: () => leave() };
+          const stopListening = listenForEnd(port, () => connection.onLost());
           const leave = () => {
-            unheard();
-            taken.delete(port);
+            stopListening();
+            busyPorts.delete(port);
           };
-          resolve(enter(met, welcome));
-          return abandon(asked);
+          resolve(onConnect(connection, reply));
+          return abandon(channels);
         }
         channel.close();
-        reject(kindIn(message) === "refused" ? received((message as RefusedMessage).error) : malformed("an answer", "acceptWriter"));
+        reject(kindOfMessage(message) === "refused" ? decodeError((message as RefusedMessage).error) : malformed("an answer", "acceptWriter"));
       };
-      port.postMessage({ reprise: "hello", version: VERSION, id, leaves: forms, lanes, channel: port2 } satisfies Hello, [port2]);
+      port.postMessage({ reprise: "hello", version: VERSION, id, leaves: descriptions, lanes, channel: port2 } satisfies Hello, [port2]);
     };
-    const heard = (message: unknown) => {
+    const onMessage = (message: unknown) => {
       const { reprise } = (message ?? {}) as Hello | Invitation;
-      if (reprise === "invitation") ask();
+      if (reprise === "invitation") sendHello();
       if (reprise === "hello") reject(new ReplayError("OUT_OF_TURN", "both ends of the port call remoteWriter: where the Replay is, call replay.acceptWriter"));
     };
-    stop = listen(port, heard, () => reject(gone()));
-    ask();
+    stop = listen(port, onMessage, () => reject(portClosed()));
+    sendHello();
   });
   try {
-    return await within(entered, "no acceptWriter answers at the other end of the port", options);
+    return await abortable(result, "no acceptWriter answers at the other end of the port", options);
   } catch (error) {
     stop();
-    taken.delete(port);
-    abandon(asked);
+    busyPorts.delete(port);
+    abandon(channels);
     throw error;
   }
 }
@@ -187,95 +187,95 @@ function abandon(channels: Set<Channel>): void {
 }
 
 /** Unlike a listener for messages, this keeps no process alive. */
-function listenForEnd(port: PortLike, ended: () => void): () => void {
+function listenForEnd(port: PortLike, onEnd: () => void): () => void {
   const { on = port.addEventListener, off = port.removeEventListener } = port;
-  on?.call(port, "close", ended);
-  return () => off?.call(port, "close", ended);
+  on?.call(port, "close", onEnd);
+  return () => off?.call(port, "close", onEnd);
 }
 
 /**
- * The memory's end. Gives what `enter` makes when an actor has come.
- * @param welcome for so many lanes; what it throws both ends are told
- * @throws as `knock`
+ * Connects the memory's end. Returns the result of `onConnect` when an actor has come.
+ * @param replyTo makes the reply for so many lanes; both ends receive what it throws
+ * @throws as `connect`
  */
-export async function admit<T>(
+export async function acceptConnection<T>(
   port: PortLike,
   leaves: readonly FoundLeaf[],
-  welcome: (lanes: number) => Welcome,
+  replyTo: (lanes: number) => HelloReply,
   options: WaitOptions,
-  enter: (met: Met, lanes: number) => T,
+  onConnect: (connection: Connection, lanes: number) => T,
 ): Promise<T> {
-  const forms = formsOf(leaves);
+  const descriptions = describeLeaves(leaves);
   check(options);
-  take(port);
-  const guests = new Set<Channel>();
+  claimPort(port);
+  const candidates = new Set<Channel>();
   let stop = () => {};
   const refuse = (channel: Channel, error: unknown) => {
-    guests.delete(channel);
-    channel.post({ kind: "refused", error: sent(error) } satisfies RefusedMessage);
+    candidates.delete(channel);
+    channel.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
     channel.close();
   };
   const leave = () => {
     stop();
-    taken.delete(port);
-    for (const guest of guests) refuse(guest, gone());
+    busyPorts.delete(port);
+    for (const candidate of candidates) refuse(candidate, portClosed());
   };
-  const entered = new Promise<T>((resolve, reject) => {
-    let met: Met | undefined;
+  const result = new Promise<T>((resolve, reject) => {
+    let connection: Connection | undefined;
     const fail = (channel: Channel, error: unknown) => {
       refuse(channel, error);
       reject(error);
     };
-    const hello = (asking: Hello) => {
-      const { id, lanes } = asking;
-      const channel = new Channel(asking.channel);
-      if (id !== undefined && answered.get(port) === id) return channel.close();
-      answered.set(port, id);
-      if (met !== undefined) return refuse(channel, twice());
+    const onHello = (hello: Hello) => {
+      const { id, lanes } = hello;
+      const channel = new Channel(hello.channel);
+      if (id !== undefined && answeredIds.get(port) === id) return channel.close();
+      answeredIds.set(port, id);
+      if (connection !== undefined) return refuse(channel, portInUse());
       try {
-        channel.post(welcomeOf(asking));
+        channel.post(checkedReply(hello));
       } catch (error) {
         return fail(channel, error);
       }
-      guests.add(channel);
-      channel.ended = () => guests.delete(channel);
-      channel.heard = (answer: Answer) => {
-        guests.delete(channel);
-        if (kindIn(answer) !== "ready") return channel.close();
+      candidates.add(channel);
+      channel.onEnd = () => candidates.delete(channel);
+      channel.onMessage = (answer: Answer) => {
+        candidates.delete(channel);
+        if (kindOfMessage(answer) !== "ready") return channel.close();
         try {
-          met = { channel, leave, lost: () => {} };
-          resolve(enter(met, lanes));
+          connection = { channel, leave, onLost: () => {} };
+          resolve(onConnect(connection, lanes));
         } catch (error) {
           return fail(channel, error);
         }
-        for (const guest of guests) refuse(guest, twice());
+        for (const candidate of candidates) refuse(candidate, portInUse());
       };
     };
-    const welcomeOf = (asking: Hello) => {
-      const { version, leaves: asked, lanes } = asking;
+    const checkedReply = (hello: Hello) => {
+      const { version, leaves: actorLeaves, lanes } = hello;
       if (typeof version === "number" && version !== VERSION)
         throw new ReplayError("UNSUPPORTED", `remoteWriter speaks version ${version} of the protocol, acceptWriter ${VERSION}: use one version of Reprise`);
-      if (version !== VERSION || !isHello(asking)) throw malformed("a question", "remoteWriter");
-      const differs = difference(asked, forms);
-      if (differs !== undefined) throw new ReplayError("SPEC_MISMATCH", differs);
-      return welcome(lanes);
+      if (version !== VERSION || !isHello(hello)) throw malformed("a question", "remoteWriter");
+      const mismatch = difference(actorLeaves, descriptions);
+      if (mismatch !== undefined) throw new ReplayError("SPEC_MISMATCH", mismatch);
+      return replyTo(lanes);
     };
-    const heard = (message: unknown) => {
+    const onMessage = (message: unknown) => {
       const { reprise } = (message ?? {}) as Hello | Invitation;
       // Without a channel there is nobody to answer.
-      if (reprise === "hello" && isPort((message as Hello).channel)) hello(message as Hello);
+      if (reprise === "hello" && isPort((message as Hello).channel)) onHello(message as Hello);
       if (reprise === "invitation")
         reject(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter: where the environment is, call remoteWriter"));
     };
-    const ended = () => {
-      if (met === undefined) reject(gone());
-      else met.lost();
+    const onEnd = () => {
+      if (connection === undefined) reject(portClosed());
+      else connection.onLost();
     };
-    stop = listen(port, heard, ended);
+    stop = listen(port, onMessage, onEnd);
     port.postMessage({ reprise: "invitation" } satisfies Invitation);
   });
   try {
-    return await within(entered, "no remoteWriter asks at the other end of the port", options);
+    return await abortable(result, "no remoteWriter asks at the other end of the port", options);
   } catch (error) {
     leave();
     throw error;

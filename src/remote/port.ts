@@ -1,9 +1,9 @@
 /** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
 import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../base/error.ts";
-import { malformed } from "./form.ts";
+import { malformed } from "./validators.ts";
 
 /** A method, so that each port's own listeners fit. */
-type Listener = { heard(event: unknown): void }["heard"];
+type Listener = { onMessage(event: unknown): void }["onMessage"];
 
 /**
  * A MessagePort or a Worker; inside a worker, what leads out of it: `parentPort`, or the global scope. With the types of pages that scope, `self`, is a Window, which takes
@@ -38,33 +38,33 @@ export function isPort(value: unknown): value is PortLike {
   return typeof postMessage === "function" && (typeof on === "function" || typeof addEventListener === "function");
 }
 
-/** Calls `heard` with each message, and `ended` when the port is known to have ended. Gives what stops that. */
-export function listen(port: PortLike, heard: (message: unknown) => void, ended: () => void): () => void {
+/** Calls `onMessage` with each message, and `onEnd` when the port is known to have ended. Returns a function that stops this. */
+export function listen(port: PortLike, onMessage: (message: unknown) => void, onEnd: () => void): () => void {
   const { on, off } = port;
   if (typeof on === "function" && typeof off === "function") {
-    on.call(port, "message", heard);
-    for (const event of ENDS) on.call(port, event, ended);
+    on.call(port, "message", onMessage);
+    for (const event of ENDS) on.call(port, event, onEnd);
     return () => {
-      off.call(port, "message", heard);
-      for (const event of ENDS) off.call(port, event, ended);
+      off.call(port, "message", onMessage);
+      for (const event of ENDS) off.call(port, event, onEnd);
     };
   }
-  const opened = ({ data }: { readonly data: unknown }) => heard(data);
-  port.addEventListener?.("message", opened);
-  for (const event of ENDS) port.addEventListener?.(event, ended);
+  const onEvent = ({ data }: { readonly data: unknown }) => onMessage(data);
+  port.addEventListener?.("message", onEvent);
+  for (const event of ENDS) port.addEventListener?.(event, onEnd);
   (port as Control).start?.();
   return () => {
-    port.removeEventListener?.("message", opened);
-    for (const event of ENDS) port.removeEventListener?.(event, ended);
+    port.removeEventListener?.("message", onEvent);
+    for (const event of ENDS) port.removeEventListener?.(event, onEnd);
   };
 }
 
 /** One end of a connection's own channel. What it hears goes to its owner of the moment. */
 export class Channel {
-  /** Told of each message. */
-  heard: (message: never) => void = () => {};
-  /** Told once when the other end is gone. */
-  ended: () => void = () => {};
+  /** Receives each message. */
+  onMessage: (message: never) => void = () => {};
+  /** Called once when the other end is gone. */
+  onEnd: () => void = () => {};
   readonly #port: PortLike & Control;
   readonly #stop: () => void;
 
@@ -72,8 +72,8 @@ export class Channel {
     this.#port = port;
     this.#stop = listen(
       port,
-      (message) => this.heard(message as never),
-      () => this.ended(),
+      (message) => this.onMessage(message as never),
+      () => this.onEnd(),
     );
   }
 
@@ -81,9 +81,9 @@ export class Channel {
     this.#port.postMessage(message, transfer);
   }
 
-  /** Whether the process stays for what may come, in Node. */
-  hold(stays: boolean): void {
-    if (stays) this.#port.ref?.();
+  /** Sets whether the channel keeps a process of Node alive. */
+  keepAlive(isAlive: boolean): void {
+    if (isAlive) this.#port.ref?.();
     else this.#port.unref?.();
   }
 
@@ -101,14 +101,14 @@ export interface SentError {
   readonly message: string;
 }
 
-export function sent(error: unknown): SentError {
+export function encodeError(error: unknown): SentError {
   const { message } = error as Error;
   if (error instanceof ReplayError) return { kind: "ReplayError", code: error.code, message };
   return { kind: error instanceof RangeError ? "RangeError" : "TypeError", message: codeOf(error) === undefined ? message : `${codeOf(error)}: ${message}` };
 }
 
 /** Whatever came in its place is an error, too. */
-export function received(sentError: SentError): Error {
+export function decodeError(sentError: SentError): Error {
   const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
   if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "one that Reprise has sent");
   return kind === "ReplayError" ? new ReplayError(code, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);

@@ -1,18 +1,19 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
-import { pointAtCallersOf } from "../base/caller.ts";
+
 import { finite, integer, onlyKeys } from "../base/error.ts";
+import { customInspect } from "../base/inspect.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
-import { printsAs } from "../base/prints.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import { type Block, blockOffsets, countEnds, type Ends, placeBlock, settled } from "../memory/block.ts";
-import { whileBarred } from "../memory/reentry.ts";
+import { type Block, blockOffsets, copyEnds, countEnds, type EpisodeEnds, placeBlock } from "../memory/block.ts";
+import { withLock } from "../memory/reentrancy.ts";
 import { type StagedOf, Staging, stepMaker } from "../memory/staged.ts";
 import { type ColumnSet, checkSteps, columnsText, textSelections } from "../schema/columns.ts";
-import { DTYPES, type Numbered } from "../schema/dtype.ts";
-import { measured, NARROW, type PlacedLeaf, up } from "../schema/layout.ts";
-import { flattener, flattenSome, type Visit, visitor } from "../schema/nest.ts";
-import { priorityError } from "../schema/numbers.ts";
-import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../schema/spec.ts";
+import { priorityError } from "../schema/copy-numbers.ts";
+import { DTYPES, type NumberArray } from "../schema/dtype.ts";
+import { alignUp, measureLeaves, NARROW, type PlacedLeaf } from "../schema/layout.ts";
+import { flattener, flattenPartial, type Visit, visitor } from "../schema/nest.ts";
+import { type ColumnsOf, describeSpec, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf } from "../schema/spec.ts";
 import {
   type BlockOptions,
   beginsWithFinal,
@@ -20,18 +21,18 @@ import {
   checkEnd,
   checkLaneEnds,
   type EndOptions,
+  finalStep,
   type LaneEnds,
-  lastSeen,
-  mustSay,
-  mustSee,
-  mustShow,
   noEpisode,
   notFinite,
-} from "../tables/ends.ts";
-import { type ItemOptions, onlyItemOptions, unknownTable } from "../tables/rules.ts";
+  requireFinal,
+  requireFlag,
+  requireObservation,
+} from "../tables/episode-ends.ts";
+import { checkItemOptions, type ItemOptions, unknownTable } from "../tables/rules.ts";
 import type { HasLanes, OneLane } from "../tables/writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
-import { knock, type Met, type Welcome } from "./handshake.ts";
+import { type Connection, connect, type HelloReply } from "./handshake.ts";
 import { LaneStates } from "./lanes.ts";
 import { type ColumnMemory, Outbox } from "./outbox.ts";
 import type { PortLike } from "./port.ts";
@@ -55,11 +56,11 @@ export async function remoteWriter<const S extends Spec, const L extends number 
   port: PortLike,
   options: RemoteWriterOptions<S, L>,
 ): Promise<RemoteWriter<S, HasLanes<L>> & OneLane<S, L, Promise<void> | undefined>> {
-  const { spec, lanes: asked, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
-  const lanes = asked ?? 1;
+  const { spec, lanes: lanesOption, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
+  const lanes = lanesOption ?? 1;
   integer("lanes", lanes, 1, 65536);
-  const leaves = sideBySide(leavesOf(spec));
-  return knock(port, leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter(spec, leaves, asked, met, welcome) as never);
+  const leaves = placeLeaves(leavesOf(spec));
+  return connect(port, leaves, lanes, { signal, timeoutMs }, (connection, reply) => new RemoteWriter(spec, leaves, lanesOption, connection, reply) as never);
 }
 
 /** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
@@ -69,7 +70,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly lanes: number;
   /** The tables of the Replay. */
   readonly tables: readonly string[];
-  readonly #welcome: Welcome;
+  readonly #reply: HelloReply;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #staging: Staging;
   readonly #fill: Visit;
@@ -80,28 +81,28 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #isVector: boolean;
 
   static {
-    printsAs<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#shown());
+    customInspect<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#inspect());
   }
 
   /** `remoteWriter` makes them. */
-  constructor(spec: S, leaves: readonly PlacedLeaf[], asked: number | undefined, met: Met, welcome: Welcome) {
-    pointAtCallersOf(new.target);
-    const lanes = asked ?? 1;
-    this.#isVector = asked === 1;
+  constructor(spec: S, leaves: readonly PlacedLeaf[], lanesOption: number | undefined, connection: Connection, reply: HelloReply) {
+    hideFrames(new.target);
+    const lanes = lanesOption ?? 1;
+    this.#isVector = lanesOption === 1;
     this.spec = spec;
     this.lanes = lanes;
-    this.tables = welcome.tables;
-    this.#welcome = welcome;
+    this.tables = reply.tables;
+    this.#reply = reply;
     this.#leaves = leaves;
-    this.#lanes = new LaneStates(lanes, welcome);
+    this.#lanes = new LaneStates(lanes, reply);
     const addresses = blockOffsets(leaves, 0, lanes);
-    const record = new ArrayBuffer(up(addresses.pop() as number, 16));
-    const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), lookers: new Set<{ moved(): void }>() };
+    const record = new ArrayBuffer(alignUp(addresses.pop() as number, 16));
+    const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), listeners: new Set<{ onMemoryMoved(): void }>() };
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
     this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes], this.#isVector);
-    this.#fill = visitor(spec as Spec, (i) => this.#staging.puts[i] as Visit);
+    this.#fill = visitor(spec as Spec, (i) => this.#staging.setters[i] as Visit);
     this.#flatten = flattener(spec as Spec);
-    this.#outbox = new Outbox(met, leaves, lanes, welcome.tables.length, welcome.maxInFlight, record, addresses);
+    this.#outbox = new Outbox(connection, leaves, lanes, reply.tables.length, reply.maxInFlight, record, addresses);
   }
 
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
@@ -122,7 +123,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /** Steps that the writer at the other end keeps: the most that an item may have. */
   get keep(): number {
-    return this.#welcome.keep;
+    return this.#reply.keep;
   }
 
   /** Steps that the memory has not taken yet. */
@@ -144,21 +145,21 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const outbox = this.#outbox;
     outbox.ready();
     const { lanes } = this;
-    outbox.barred = true;
+    outbox.locked = true;
     try {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
       if (ends !== undefined) this.#putEnds(ends);
     } finally {
-      outbox.barred = false;
+      outbox.locked = false;
     }
     if (ends === undefined) {
       this.#checkReward();
-      outbox.fit(1);
+      outbox.reserve(1);
       outbox.put();
       for (let lane = 0; lane < lanes; lane++) this.#lanes.step(lane);
     }
-    return outbox.stepped(lanes);
+    return outbox.addSteps(lanes);
   }
 
   /**
@@ -171,12 +172,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const outbox = this.#outbox;
     outbox.ready();
     const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
-    const { ends: rules, rules: tables } = this.#welcome;
+    const { ends: rules, rules: tables } = this.#reply;
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    mustSay(rules, ends, final);
-    let ended: Ends = {};
+    requireFlag(rules, ends, final);
+    let endFlags: EpisodeEnds = {};
     const place = (memory: ColumnMemory): Block => {
-      const finals = final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final");
+      const finals = final === undefined ? undefined : flattenPartial(this.spec as Spec, final, "final");
       const block = placeBlock({ core: memory, layout: { leaves: this.#leaves } }, this.lanes, {
         columns: this.#flatten(columns),
         ends,
@@ -184,22 +185,22 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
         priorities: tables.map((table) => priorities?.[table]),
         isVector: this.#isVector,
       });
-      mustSee(rules, final, block.truncated, ends.terminated !== undefined);
-      if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
-      ended = block.settled;
-      this.#lanes.checkEnds(ended, block.rows);
+      requireFinal(rules, final, block.truncated, ends.terminated !== undefined);
+      if (finals !== undefined && block.truncated > 0) requireObservation(rules, finals, final);
+      endFlags = block.endFlags;
+      this.#lanes.checkEnds(endFlags, block.rows);
       this.#checkRewards(memory, block.rows);
       this.#checkPriorities(memory, block.rows);
       return block;
     };
     outbox.ready();
-    return whileBarred(outbox, () => {
+    return withLock(outbox, () => {
       const { rows, room } = outbox.sendColumns(place);
       for (let row = 0; row < rows; row++) {
         const lane = row % this.lanes;
         this.#lanes.step(lane);
-        if (ended.terminated?.[row] || ended.truncated?.[row]) this.#lanes.flag(lane, Boolean(ended.terminated?.[row]));
-        else if (ended.ends?.[row]) this.#lanes.end(lane);
+        if (endFlags.terminated?.[row] || endFlags.truncated?.[row]) this.#lanes.flag(lane, Boolean(endFlags.terminated?.[row]));
+        else if (endFlags.ends?.[row]) this.#lanes.end(lane);
       }
       return room;
     });
@@ -224,18 +225,18 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     outbox.open();
     const number = tables.indexOf(table);
     if (number < 0) throw unknownTable(table, tables);
-    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
+    const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, lanes - 1);
-    const have = this.#lanes.length(lane);
-    if (length > have) throw beyondWindow(have, length);
+    const windowLength = this.#lanes.length(lane);
+    if (length > windowLength) throw beyondWindow(windowLength, length);
     if (length === 1 && this.#lanes.hasFinal(lane)) throw beginsWithFinal(length);
     const text = columns === undefined ? columns : columnsText(columns);
     if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
     outbox.call(ITEM, number, length, priority, lane, text === undefined ? text : JSON.parse(text));
-    return outbox.itemMade(number);
+    return outbox.addItem(number);
   }
 
   /**
@@ -247,29 +248,29 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   endEpisode(options: EndOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
     outbox.open();
-    const { lane, final, terminated } = checkEnd(this.#welcome.ends, options);
+    const { lane, final, terminated } = checkEnd(this.#reply.ends, options);
     // A getter of the options may have closed the writer.
     outbox.open();
     const isPlain = final === undefined && terminated !== true;
     const from = lane ?? 0;
     const to = lane === undefined ? this.lanes : lane + 1;
     if (isPlain) {
-      let open = false;
-      for (let i = from; i < to; i++) open = this.#lanes.end(i) || open;
+      let wasOpen = false;
+      for (let i = from; i < to; i++) wasOpen = this.#lanes.end(i) || wasOpen;
       // Each end has a step before it, so that they do not pile up.
-      if (!open) return undefined;
+      if (!wasOpen) return undefined;
     } else {
-      const values = flattenSome(this.spec as Spec, final, "final");
-      if (terminated === false) mustShow(this.#welcome.ends, values, final);
-      outbox.fit(1);
-      whileBarred(outbox, () => outbox.putFinals(0, values, []));
-      const awaits = this.#lanes.awaitsFinal(from);
-      if (awaits || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, awaits);
+      const values = flattenPartial(this.spec as Spec, final, "final");
+      if (terminated === false) requireObservation(this.#reply.ends, values, final);
+      outbox.reserve(1);
+      withLock(outbox, () => outbox.putFinals(0, values, []));
+      const isFinalNext = this.#lanes.awaitsFinal(from);
+      if (isFinalNext || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, isFinalNext);
       this.#lanes.finish(from);
     }
     outbox.call(END, lane === undefined ? 0 : lane + 1, terminated === undefined ? 0 : 1 + Number(terminated), Number(final !== undefined));
     if (!isPlain) outbox.skip();
-    return outbox.stepped(0);
+    return outbox.addSteps(0);
   }
 
   /**
@@ -279,7 +280,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     this.#outbox.open();
-    return this.#outbox.flush(waitOf(options));
+    return this.#outbox.flush(checkedWait(options));
   }
 
   /**
@@ -288,7 +289,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    * @throws ReplayError TIMEOUT, what went wrong where the memory is, or the signal's reason
    */
   async close(options: WaitOptions = {}): Promise<void> {
-    return this.#outbox.close(waitOf(options));
+    return this.#outbox.close(checkedWait(options));
   }
 
   [Symbol.dispose](): void {
@@ -299,54 +300,54 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return this.close();
   }
 
-  #shown(): object {
+  #inspect(): object {
     const { lanes, tables, length, episodeSteps, inFlight } = this;
-    return { spec: specWords(this.spec as Spec), lanes, tables, length, episodeSteps, inFlight };
+    return { spec: describeSpec(this.spec as Spec), lanes, tables, length, episodeSteps, inFlight };
   }
 
   /** Puts a step that ends the episodes of some lanes in the next slot, and what was seen last behind it. */
-  #putEnds(given: LaneEnds<S>): void {
+  #putEnds(options: LaneEnds<S>): void {
     const outbox = this.#outbox;
     const { lanes } = this;
-    const { ends: rules } = this.#welcome;
-    const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, given);
-    const ends = settled(rest, lanes);
-    mustSay(rules, ends, final);
-    const [ended, truncated] = countEnds(ends, lanes);
-    mustSee(rules, final, truncated, ends.terminated !== undefined);
-    const isOver = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
-    const finals = final === undefined ? 0 : ended;
-    outbox.fit(2);
+    const { ends: rules } = this.#reply;
+    const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, options);
+    const ends = copyEnds(rest, lanes);
+    requireFlag(rules, ends, final);
+    const [endCount, truncated] = countEnds(ends, lanes);
+    requireFinal(rules, final, truncated, ends.terminated !== undefined);
+    const isEnd = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
+    const finals = final === undefined ? 0 : endCount;
+    outbox.reserve(2);
     if (finals > 0) {
-      const columns = lastSeen(this.spec as Spec, this.#leaves, lanes, ends, final);
-      if (truncated > 0) mustShow(rules, columns, final);
-      outbox.putFinals(1, columns, [ended]);
+      const columns = finalStep(this.spec as Spec, this.#leaves, lanes, ends, final);
+      if (truncated > 0) requireObservation(rules, columns, final);
+      outbox.putFinals(1, columns, [endCount]);
     }
     this.#lanes.checkEnds(ends, lanes);
     this.#checkReward();
     outbox.putEnds(ends);
-    if (ended > 0) outbox.call(FLAGS, finals);
+    if (endCount > 0) outbox.call(FLAGS, finals);
     outbox.put();
     if (finals > 0) outbox.skip();
     for (let lane = 0; lane < lanes; lane++) {
       this.#lanes.step(lane);
-      if (isOver(lane)) this.#lanes.flag(lane, Boolean(ends.terminated?.[lane]));
+      if (isEnd(lane)) this.#lanes.flag(lane, Boolean(ends.terminated?.[lane]));
     }
   }
 
   #checkPriorities({ buffer, u32 }: ColumnMemory, rows: number): void {
-    this.#welcome.rules.forEach((_, k) => {
+    this.#reply.rules.forEach((_, k) => {
       const at = u32[this.#leaves.length + k] as number;
       if (at === 0) return;
       const priorities = new Float64Array(buffer, at, rows);
-      const wrong = priorities.findIndex((priority) => !(priority >= 0 && priority < Number.POSITIVE_INFINITY));
-      if (wrong >= 0) throw priorityError(`priorities[${wrong}]`, priorities[wrong] as number);
+      const index = priorities.findIndex((priority) => !(priority >= 0 && priority < Number.POSITIVE_INFINITY));
+      if (index >= 0) throw priorityError(`priorities[${index}]`, priorities[index] as number);
     });
   }
 
   /** Rules that sum rewards need finite ones; a final step has none. */
   #checkReward(): void {
-    const { reward: leaf } = this.#welcome;
+    const { reward: leaf } = this.#reply;
     if (leaf === undefined) return;
     const { dtype } = (this.#leaves[leaf] as PlacedLeaf).leaf;
     if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#lanes.awaitsFinal(0))) return;
@@ -355,11 +356,11 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   #checkRewards(memory: ColumnMemory, rows: number): void {
-    const { reward } = this.#welcome;
+    const { reward } = this.#reply;
     const { dtype } = (reward === undefined ? undefined : this.#leaves[reward]?.leaf) ?? {};
     if (reward === undefined || (dtype !== "f32" && dtype !== "f64")) return;
     const at = memory.u32[reward] as number;
-    const values = new DTYPES[dtype].array(memory.buffer, at, rows) as Numbered;
+    const values = new DTYPES[dtype].array(memory.buffer, at, rows) as NumberArray;
     for (let i = 0; i < rows; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(reward, values[i]);
   }
 
@@ -368,7 +369,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 }
 
-function waitOf(options: WaitOptions): WaitOptions {
+function checkedWait(options: WaitOptions): WaitOptions {
   const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
   if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
   signal?.throwIfAborted();
@@ -376,8 +377,8 @@ function waitOf(options: WaitOptions): WaitOptions {
 }
 
 /** The leaves of a step in a record that no core reads: each in a block of one row. */
-function sideBySide(found: readonly FoundLeaf[]): PlacedLeaf[] {
-  const leaves = measured(found);
+function placeLeaves(found: readonly FoundLeaf[]): PlacedLeaf[] {
+  const leaves = measureLeaves(found);
   const offsets = blockOffsets(leaves, 0, 1);
   return leaves.map((leaf, i) => ({ ...leaf, kind: NARROW, offset: 0, staged: offsets[i] as number }));
 }

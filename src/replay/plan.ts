@@ -4,7 +4,7 @@ import type { Core } from "../memory/core.ts";
 import { journalBytes } from "../memory/journal-bytes.ts";
 import { SECTION_MAX } from "../memory/state.ts";
 import { tableBytes } from "../memory/table.ts";
-import { HEAD_BYTES, type Layout, up, WIDE } from "../schema/layout.ts";
+import { alignUp, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
@@ -38,7 +38,7 @@ const EPISODE_BYTES = 8;
 const GRANULE = 4096;
 
 /** Frames that one step shows of each pool. */
-function framesShown({ pools, leaves }: Layout): number[] {
+function framesPerStep({ pools, leaves }: Layout): number[] {
   return pools.map(({ name }) => leaves.reduce((sum, { leaf }) => sum + (leaf.shared === name ? (leaf.stack ?? 1) : 0), 0));
 }
 
@@ -55,7 +55,7 @@ function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): O
 }
 
 /** Rows and frames that tables hold at most, beyond the windows of writers. */
-interface Held {
+interface HeldRows {
   readonly steps: number;
   /** One per pool of frames. */
   readonly frames: readonly number[];
@@ -64,30 +64,30 @@ interface Held {
 }
 
 /** What tables hold if each new step has one new frame per pool, and items that leave in any order have each its own. */
-function heldBy(tables: readonly ResolvedTableOptions[], shown: readonly number[], itemSteps: number): Held {
+function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly number[], itemSteps: number): HeldRows {
   let newest = 0;
-  let others = 0;
+  let otherRows = 0;
   let bytes = 0;
-  const extra = shown.map(() => 0);
+  const extra = frameCounts.map(() => 0);
   for (const options of tables) {
     const { maxSize, maxSteps } = options;
-    const few = Math.min(maxSize, maxSteps);
+    const maxItems = Math.min(maxSize, maxSteps);
     const order = orderOf(options);
-    if (order === "newest") newest = Math.max(newest, few);
-    if (order === "oldest") others += few + itemSteps;
+    if (order === "newest") newest = Math.max(newest, maxItems);
+    if (order === "oldest") otherRows += maxItems + itemSteps;
     if (order !== "scattered") continue;
     // A new item comes in before another leaves.
-    const items = few + 1;
+    const items = maxItems + 1;
     const rows = Math.min(items * itemSteps, maxSteps + itemSteps);
-    others += rows;
-    shown.forEach((frames, i) => {
+    otherRows += rows;
+    frameCounts.forEach((frames, i) => {
       extra[i] = (extra[i] as number) + Math.min(items * (frames + itemSteps - 1), rows * frames) - rows;
     });
     // Each may be of another episode. As it grows, a map of half the size is beside it.
-    bytes += 1.5 * up(EPISODE_BYTES * 2 ** Math.ceil(Math.log2(2 * items)), GRANULE);
+    bytes += 1.5 * alignUp(EPISODE_BYTES * 2 ** Math.ceil(Math.log2(2 * items)), GRANULE);
   }
-  const steps = newest + others;
-  return { steps, frames: extra.map((more) => steps + more), bytes };
+  const steps = newest + otherRows;
+  return { steps, frames: extra.map((extraFrames) => steps + extraFrames), bytes };
 }
 
 /**
@@ -102,26 +102,26 @@ export function planOf(
   itemSteps?: number,
 ): Omit<Plan, "openedBytes"> {
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
-  const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
+  const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + alignUp(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
-  const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
+  const tablePlans: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
   const record = Math.max(rowBytes, ...frames) + RECORD;
-  let bytes = OVERHEAD + Math.max(0, up(record - SECTION_MAX, GRANULE)) + (places > 0 ? up(journalBytes(record, places), GRANULE) + GRANULE : 0);
+  let bytes = OVERHEAD + Math.max(0, alignUp(record - SECTION_MAX, GRANULE)) + (places > 0 ? alignUp(journalBytes(record, places), GRANULE) + GRANULE : 0);
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize } = options;
-    const own = tableBytes(core, options);
+    const size = tableBytes(core, options);
     // The share of an item, without the constant part of a table.
-    const twice = tableBytes(core, { ...options, maxSize: 2 * maxSize });
-    planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
-    bytes += own;
+    const doubleSize = tableBytes(core, { ...options, maxSize: 2 * maxSize });
+    tablePlans[name] = { bytes: size, bytesPerItem: (doubleSize - size) / maxSize };
+    bytes += size;
   }
-  const least = Object.values(tables).reduce((most, { maxSize, maxSteps }) => Math.max(most, Math.min(maxSize, maxSteps)), 0);
-  const held = itemSteps === undefined ? undefined : heldBy(Object.values(tables), framesShown(layout), itemSteps);
-  const steps = held?.steps ?? least;
-  bytes += core.poolRoom(rowBytes, steps + WINDOW) + (held?.bytes ?? 0);
-  frames.forEach((each, i) => {
-    bytes += core.poolRoom(each, (held?.frames[i] ?? steps) + WINDOW);
+  const minSteps = Object.values(tables).reduce((max, { maxSize, maxSteps }) => Math.max(max, Math.min(maxSize, maxSteps)), 0);
+  const rows = itemSteps === undefined ? undefined : heldRows(Object.values(tables), framesPerStep(layout), itemSteps);
+  const steps = rows?.steps ?? minSteps;
+  bytes += core.poolRoom(rowBytes, steps + WINDOW) + (rows?.bytes ?? 0);
+  frames.forEach((frameBytes, i) => {
+    bytes += core.poolRoom(frameBytes, (rows?.frames[i] ?? steps) + WINDOW);
   });
-  const bytesPerStep = frames.reduce((sum, each) => sum + each, rowBytes);
-  return { bytesPerStep, tables: planned, steps, itemSteps: itemSteps ?? 1, bytes };
+  const bytesPerStep = frames.reduce((sum, frameBytes) => sum + frameBytes, rowBytes);
+  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes };
 }

@@ -1,9 +1,10 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
-import { pointAtCallersOf } from "../base/caller.ts";
+
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
+import { customInspect, PlainText } from "../base/inspect.ts";
 import { MAX_ITEMS, MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
-import { printsAs, Word } from "../base/prints.ts";
 import { checkSeed } from "../base/seed.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, toConsole, type WarningKind } from "../base/warnings.ts";
 import { Core } from "../memory/core.ts";
 import { Engine } from "../memory/engine.ts";
@@ -16,11 +17,11 @@ import type { PortLike } from "../remote/port.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import { checkRateLimiter, minSize } from "../schema/rate-limiter.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "../schema/selector.ts";
-import { leavesOf, ownSpec, type Spec, specWords } from "../schema/spec.ts";
+import { copySpec, describeSpec, leavesOf, type Spec } from "../schema/spec.ts";
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { Journal } from "../storage/journal/journal.ts";
 import type { JournalOptions } from "../storage/open.ts";
-import type { Saved, SavedOptions } from "../storage/saved.ts";
+import type { ReplayState, SavedOptions } from "../storage/replay-state.ts";
 import { type RestoreOptions, restore, type SnapshotSource } from "../storage/snapshot/read.ts";
 import { snapshot } from "../storage/snapshot/write.ts";
 import { resolveWriterOptions, unknownTable, type WriterOptions } from "../tables/rules.ts";
@@ -31,7 +32,7 @@ import { Writers } from "../tables/writers.ts";
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 
 /** Not `any`, so that an editor knows the names where none is written yet. */
-type RolesAsked<R> = 0 extends 1 & R ? TransitionRoles : R;
+type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The form of a step: a leaf, or leaves nested in objects and arrays. */
@@ -46,7 +47,7 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    */
   readonly seed?: number | bigint;
   /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
-  readonly transition?: RolesAsked<R>;
+  readonly transition?: RolesOption<R>;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
   /**
@@ -73,11 +74,11 @@ export interface ResolvedReplayOptions extends SavedOptions {
   readonly transition?: TransitionRoles | undefined;
 }
 
-/** For the package's own modules: the engine of a Replay, and what the store knows of it. */
+/** For modules of the package: the engine of a Replay, and its state for storage. */
 export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
-export let savedOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Saved;
-/** For observers: whether writers of an earlier run are open that have no name, and that nobody has gone on with. */
-export let hasLeft: (replay: Replay) => boolean;
+export let stateOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => ReplayState;
+/** For observers: whether unnamed writers of an earlier run are still open and unused. */
+export let hasOrphanWriters: (replay: Replay) => boolean;
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
 
@@ -104,9 +105,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   static {
     engineOf = (replay) => replay.#engine;
-    savedOf = (replay) => replay.#saved();
-    hasLeft = (replay) => replay.#writers.hasLeft;
-    printsAs<Replay>(this, "Replay", (replay) => replay.#shown());
+    stateOf = (replay) => replay.#state();
+    hasOrphanWriters = (replay) => replay.#writers.hasOrphans;
+    customInspect<Replay>(this, "Replay", (replay) => replay.#inspect());
   }
 
   /**
@@ -115,7 +116,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    */
   constructor(options: ReplayOptions<S, TableName, R>);
   constructor(options: ReplayOptions<S, TableName, R>, places = 0) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const { module, transition, logger = toConsole } = options;
@@ -137,7 +138,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     });
     this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
     // Whatever steps take, there is room for a snapshot.
-    new State(engine, this.#saved()).reserve();
+    new State(engine, this.#state()).reserve();
   }
 
   /**
@@ -179,7 +180,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return restore(source, options, make);
   }
 
-  #saved(): Saved<this> {
+  #state(): ReplayState<this> {
     const replay = this;
     return {
       replay,
@@ -190,7 +191,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
         return replay.writers.map((writer) => ({ options: internalsOf(writer).saved, streams: writer.streams }));
       },
       adopt: (options) => replay.#writers.adopt(options as SavedWriterOptions),
-      restored: (writers, isCopy) => replay.#writers.restored(writers, isCopy),
+      finishRestore: (writers, isCopy) => replay.#writers.finishRestore(writers, isCopy),
     };
   }
 
@@ -232,11 +233,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const host: Host = {
       engine: this.#engine,
       tables: this.#tables,
-      resolve: (own) => resolveWriterOptions(this.#engine, this.#tables, own),
+      resolve: (writerOptions) => resolveWriterOptions(this.#engine, this.#tables, writerOptions),
       mustBeFree: (name) => this.#writers.mustBeFree(name),
-      writer: (own) => {
+      writer: (writerOptions) => {
         this.#engine.begin();
-        const writer = this.#writers.renewed(own as WriterOptions<string, ColumnSet<unknown>>);
+        const writer = this.#writers.replaceWriter(writerOptions as WriterOptions<string, ColumnSet<unknown>>);
         this.#engine.changed();
         return writer as unknown as ReturnType<Host["writer"]>;
       },
@@ -268,7 +269,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws ReplayError OUT_OF_TURN where something did
    */
   snapshot(): Iterable<Uint8Array<ArrayBuffer>> {
-    return snapshot(this.#saved());
+    return snapshot(this.#state());
   }
 
   /** What keeps this Replay in a directory; undefined where `Replay.open` did not make it. */
@@ -288,7 +289,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /** Flushes and gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
   dispose(): void {
     if (!this.#engine.closed) this.#engine.open();
-    for (const each of this.#engine.closers) each.close();
+    for (const closer of this.#engine.closers) closer.close();
     try {
       this.#journal?.close();
     } finally {
@@ -305,32 +306,32 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     this.dispose();
   }
 
-  #shown(): object {
-    const spec = specWords(this.options.spec);
-    if (this.#engine.closed) return { spec, tables: new Word("closed") };
+  #inspect(): object {
+    const spec = describeSpec(this.options.spec);
+    if (this.#engine.closed) return { spec, tables: new PlainText("closed") };
     const { steps, bytes, writers } = this.stats();
-    const used = new Word(`${(bytes.used / 2 ** 20).toFixed(1)} of ${(bytes.max / 2 ** 20).toFixed(0)} MiB`);
-    const tables = [...this.#tables.values()].map(({ name, size, options }) => [name, new Word(`${size} of ${options.maxSize} items`)]);
+    const used = new PlainText(`${(bytes.used / 2 ** 20).toFixed(1)} of ${(bytes.max / 2 ** 20).toFixed(0)} MiB`);
+    const tables = [...this.#tables.values()].map(({ name, size, options }) => [name, new PlainText(`${size} of ${options.maxSize} items`)]);
     return { spec, tables: Object.fromEntries(tables), steps, memory: used, writers };
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
-function make<S extends Spec, N extends string>(options: object, places: number): Saved<Replay<S, N>> {
-  return savedOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as Saved<Replay<S, N>>;
+/** Out of the class, which does not name itself: see base/inspect.ts. */
+function make<S extends Spec, N extends string>(options: object, places: number): ReplayState<Replay<S, N>> {
+  return stateOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as ReplayState<Replay<S, N>>;
 }
 
 const OPTIONS = "spec, tables, maxBytes, seed, transition, module, logger";
 
-function resolveOptions(options: ReplayOptions, known = OPTIONS): ResolvedReplayOptions {
+function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
-  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, seed = 0, transition } = onlyKeys("Replay", options, known);
+  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, seed = 0, transition } = onlyKeys("Replay", options, keys);
   if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
   checkSeed(seed);
   return {
-    spec: ownSpec(spec),
+    spec: copySpec(spec),
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_REPLAY_BYTES),
     seed: String(seed),

@@ -4,14 +4,14 @@ import { RpcError } from "./grpc/status.ts";
 const FIRST_MS = 50;
 const LONGEST_MS = 5000;
 /** A connection that stood so long was one, though nothing came through: longer than one takes to be found dead. */
-const STOOD_MS = 60_000;
+const STABLE_MS = 60_000;
 
 export class BackOff {
   readonly limitMs: number;
   #next = FIRST_MS;
   /** Milliseconds without a connection since something came through, until `#lostAt`. */
-  #lostFor = 0;
-  #lostAt: number | undefined;
+  #lostMs = 0;
+  #lossAt: number | undefined;
   #openedAt: number | undefined;
 
   /** @param limitMs after so long without a connection the error is the caller's */
@@ -20,30 +20,30 @@ export class BackOff {
   }
 
   /** There is a connection, for what it is worth. */
-  opened(): void {
+  onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;
-    if (this.#lostAt !== undefined) this.#lostFor += now - this.#lostAt;
-    this.#lostAt = undefined;
+    if (this.#lossAt !== undefined) this.#lostMs += now - this.#lossAt;
+    this.#lossAt = undefined;
   }
 
   /** Something has come through. */
   reset(): void {
     this.#next = FIRST_MS;
-    this.#lostFor = 0;
-    this.#lostAt = undefined;
+    this.#lostMs = 0;
+    this.#lossAt = undefined;
   }
 
   /** Milliseconds until the next attempt; undefined where there is none, for this error or any more. */
   after(error: unknown): number | undefined {
     if (!isLost(error)) return undefined;
     const now = performance.now();
-    if (this.#openedAt !== undefined && now - this.#openedAt >= STOOD_MS) this.reset();
+    if (this.#openedAt !== undefined && now - this.#openedAt >= STABLE_MS) this.reset();
     this.#openedAt = undefined;
-    this.#lostAt ??= now;
-    const left = this.limitMs - this.#lostFor - (now - this.#lostAt);
-    if (left <= 0) return undefined;
-    const wait = Math.min(this.#next, left);
+    this.#lossAt ??= now;
+    const remaining = this.limitMs - this.#lostMs - (now - this.#lossAt);
+    if (remaining <= 0) return undefined;
+    const wait = Math.min(this.#next, remaining);
     this.#next = Math.min(2 * this.#next, LONGEST_MS);
     return wait;
   }

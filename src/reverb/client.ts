@@ -1,12 +1,12 @@
 /** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
 
-import { pointAtCallersOf } from "../base/caller.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
-import { measured, type PlacedLeaf } from "../schema/layout.ts";
+import { measureLeaves, type PlacedLeaf } from "../schema/layout.ts";
 import { leaves, map, pack, valueAt } from "../schema/nest.ts";
-import { leavesOf, ownSpec, type Spec } from "../schema/spec.ts";
+import { copySpec, leavesOf, type Spec } from "../schema/spec.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../tf-agents/signature.ts";
 import type { Client } from "../tf-agents/writers/client.ts";
 import { ClientCalls } from "../tf-agents/writers/client-calls.ts";
@@ -79,7 +79,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * @throws TypeError, RangeError
    */
   constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const addresses = addressesOf(address);
     const {
       spec,
@@ -103,7 +103,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
       keepAliveTimeoutMs: finite("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS),
       maxMessageBytes: integer("maxMessageBytes", maxMessageBytes, 1, 2 ** 32 - 1),
     };
-    const channels = addresses.map((each) => new Channel(each, SERVICE, channel));
+    const channels = addresses.map((hostAndPort) => new Channel(hostAndPort, SERVICE, channel));
     const servers = new Servers(channels, loggerOf(logger));
     const tables = new ServerTables<S>(servers, spec === undefined ? undefined : fieldsOf(spec), maxInFlight, reconnectMs);
     super(tables);
@@ -120,7 +120,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /** Addresses of the servers that did not answer the last time. Of one server alone: none, its errors are those of the calls. */
   get goneServers(): readonly string[] {
-    return this.#servers.gone;
+    return this.#servers.unreachable;
   }
 
   /**
@@ -135,7 +135,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /** Whether there is such a table, where the server has told of it by now. */
   knows(table: string): boolean | undefined {
-    return this.#tables.known.now(table) === undefined ? undefined : true;
+    return this.#tables.known.cached(table) === undefined ? undefined : true;
   }
 
   /**
@@ -148,9 +148,9 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     mustBeTableName(table);
     const { info } = await this.#tables.known.get(table);
     if (info.signature === undefined) return signatureOf(spec);
-    const given = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
-    if (given.length !== leavesOf(spec).length) return info.signature;
-    const packed = pack(spec, given);
+    const signatureLeaves = leaves<LeafSignature>(info.signature).map(({ leaf }) => leaf);
+    if (signatureLeaves.length !== leavesOf(spec).length) return info.signature;
+    const packed = pack(spec, signatureLeaves);
     return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
@@ -169,30 +169,30 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
   async [Symbol.asyncDispose](): Promise<void> {
-    const ended = await this.#tables.settled();
+    const results = await this.#tables.whenConfirmed();
     this.close();
-    for (const one of ended) if (one.status === "rejected") throw one.reason;
+    for (const result of results) if (result.status === "rejected") throw result.reason;
   }
 }
 
-function fieldsOf<S extends Spec>(given: S): Fields<S> {
-  const spec = ownSpec(given);
-  const placed = measured(leavesOf(spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-  return new Fields<S>({ spec, layout: { leaves: placed } });
+function fieldsOf<S extends Spec>(priorityEntries: S): Fields<S> {
+  const spec = copySpec(priorityEntries);
+  const placedLeaves = measureLeaves(leavesOf(spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+  return new Fields<S>({ spec, layout: { leaves: placedLeaves } });
 }
 
 const MAX_PORT = 65535;
 
-function addressesOf(given: unknown): readonly string[] {
-  const addresses: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", given);
-  addresses.forEach((one, i) => {
-    const name = Array.isArray(given) ? `address[${i}]` : "address";
-    if (typeof one !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", one);
-    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(one)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", one);
-    const port = Number(one.slice(one.lastIndexOf(":") + 1));
+function addressesOf(toSample: unknown): readonly string[] {
+  const addresses: readonly unknown[] = Array.isArray(toSample) ? toSample : [toSample];
+  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", toSample);
+  addresses.forEach((hostAndPort, i) => {
+    const name = Array.isArray(toSample) ? `address[${i}]` : "address";
+    if (typeof hostAndPort !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", hostAndPort);
+    if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(hostAndPort)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", hostAndPort);
+    const port = Number(hostAndPort.slice(hostAndPort.lastIndexOf(":") + 1));
     if (port < 1 || port > MAX_PORT) throw mustBe(RangeError, `the port in ${name}`, `in 1 … ${MAX_PORT}`, port);
-    if (addresses.indexOf(one) < i) throw mustBe(RangeError, name, "another server than those before", one);
+    if (addresses.indexOf(hostAndPort) < i) throw mustBe(RangeError, name, "another server than those before", hostAndPort);
   });
   return addresses as readonly string[];
 }

@@ -4,7 +4,7 @@ import type { Channel } from "./grpc/channel.ts";
 import type { InsertStream } from "./insert-stream.ts";
 import type { Route, Servers } from "./servers.ts";
 
-interface Opened {
+interface OpenStream {
   readonly stream: InsertStream;
   readonly route: Route;
 }
@@ -12,7 +12,7 @@ interface Opened {
 export class InsertRound {
   readonly #servers: Servers;
   readonly #open: (route: Route) => InsertStream;
-  readonly #opened = new Map<Channel, Opened>();
+  readonly #streams = new Map<Channel, OpenStream>();
   /** Streams that went on with another server and have items there: the next insert for their own server gets a new one. */
   readonly #away = new Set<InsertStream>();
 
@@ -24,15 +24,15 @@ export class InsertRound {
   /** The stream for the next insert. */
   next(): InsertStream {
     const channel = this.#servers.next();
-    const known = this.#opened.get(channel);
-    if (known?.route.isHome && !known.stream.isOver) return known.stream;
-    if (known !== undefined && !known.stream.isOver) {
-      this.#away.add(known.stream);
-      this.done(known.stream);
+    const existing = this.#streams.get(channel);
+    if (existing?.route.isHome && !existing.stream.hasEnded) return existing.stream;
+    if (existing !== undefined && !existing.stream.hasEnded) {
+      this.#away.add(existing.stream);
+      this.done(existing.stream);
     }
     const route = this.#servers.route(channel);
     const stream = this.#open(route);
-    this.#opened.set(channel, { stream, route });
+    this.#streams.set(channel, { stream, route });
     return stream;
   }
 
@@ -44,7 +44,7 @@ export class InsertRound {
   }
 
   close(reason: unknown): void {
-    for (const { stream } of this.#opened.values()) stream.close(reason);
+    for (const { stream } of this.#streams.values()) stream.close(reason);
     for (const stream of this.#away) stream.close(reason);
   }
 }

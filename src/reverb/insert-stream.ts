@@ -3,7 +3,7 @@ import { integer, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import type { Call } from "./grpc/call.ts";
-import type { Way } from "./grpc/channel.ts";
+import type { ChannelLike } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { RpcError, UNAVAILABLE } from "./grpc/status.ts";
 import type { ItemMessage } from "./wire/item.ts";
@@ -17,7 +17,7 @@ const BATCH_BYTES = 1 << 20;
 /** Bytes of chunks, about, that may be on their way without a confirmation. */
 const IN_FLIGHT_BYTES = 1 << 28;
 
-interface Sent {
+interface PendingInsert {
   readonly item: ItemMessage;
   /** All chunks that it refers to. */
   readonly chunks: readonly ChunkMessage[];
@@ -26,43 +26,43 @@ interface Sent {
 }
 
 export class InsertStream {
-  readonly #channel: Way;
+  readonly #channel: ChannelLike;
   readonly #maxInFlight: number;
   readonly #backOff: BackOff;
   readonly #waiters = new Waiters();
   /** Items without a confirmation, in the order of their calls. */
-  readonly #unconfirmed = new Map<bigint, Sent>();
+  readonly #unconfirmed = new Map<bigint, PendingInsert>();
   #unconfirmedBytes = 0;
   /** Those of them that are to be sent. */
-  #batch: Sent[] = [];
+  #batch: PendingInsert[] = [];
   #batchBytes = 0;
   #scheduled = false;
   /** Chunks that the server has on this stream. */
-  #known = new Set<bigint>();
+  #sentChunks = new Set<bigint>();
   /** Chunks that later items may refer to. */
-  readonly #kept: () => Iterable<bigint>;
+  readonly #chunksInUse: () => Iterable<bigint>;
   /** Whether items without a confirmation stay where the connection was tried for too long, until the next call tries it again. */
   readonly #rests: boolean;
   #isResting = false;
-  #room: Promise<void> | undefined;
+  #roomPromise: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
   /** Until the next attempt, after the connection was lost by this. */
   #retry: ReturnType<typeof setTimeout> | undefined;
-  #trouble: RpcError | undefined;
+  #lastError: RpcError | undefined;
   #isFull = false;
   #error: unknown;
 
   /**
    * @param maxInFlight items that may be without a confirmation
-   * @param kept keys of the chunks that items to come may refer to; undefined for single inserts, whose stream ends for good where it was tried for too long
+   * @param chunksInUse keys of the chunks that items to come may refer to; undefined for single inserts, whose stream ends for good where it was tried for too long
    */
-  constructor(channel: Way, maxInFlight: number, reconnectTimeoutMs: number, kept: (() => Iterable<bigint>) | undefined) {
+  constructor(channel: ChannelLike, maxInFlight: number, reconnectTimeoutMs: number, chunksInUse: (() => Iterable<bigint>) | undefined) {
     this.#channel = channel;
     this.#maxInFlight = maxInFlight;
     this.#backOff = new BackOff(reconnectTimeoutMs);
-    this.#rests = kept !== undefined;
-    this.#kept = kept ?? (() => []);
+    this.#rests = chunksInUse !== undefined;
+    this.#chunksInUse = chunksInUse ?? (() => []);
   }
 
   /**
@@ -71,13 +71,13 @@ export class InsertStream {
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
     this.check();
-    this.#goOn();
+    this.#resume();
     let bytes = 0;
-    for (const chunk of chunks) if (!this.#known.has(chunk.key)) bytes += chunk.uncompressedSize;
-    const sent = { item, chunks, bytes };
-    this.#unconfirmed.set(item.key, sent);
+    for (const chunk of chunks) if (!this.#sentChunks.has(chunk.key)) bytes += chunk.uncompressedSize;
+    const pendingInsert = { item, chunks, bytes };
+    this.#unconfirmed.set(item.key, pendingInsert);
     this.#unconfirmedBytes += bytes;
-    this.#batch.push(sent);
+    this.#batch.push(pendingInsert);
     this.#batchBytes += bytes;
     if (this.#batch.length >= BATCH_ITEMS || this.#batchBytes >= BATCH_BYTES) this.#send();
     else if (!this.#scheduled) {
@@ -87,27 +87,27 @@ export class InsertStream {
         this.#send();
       }, 0);
     }
-    return this.#hasRoom ? undefined : this.#untilRoom(options);
+    return this.#hasRoom ? undefined : this.#waitForRoom(options);
   }
 
   /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
   flush(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
     this.check();
-    this.#goOn();
+    this.#resume();
     this.#send();
-    return this.#until(max, options);
+    return this.#waitFor(max, options);
   }
 
   /** Waits until some items are confirmed. @throws as `flush` */
-  confirmed(keys: readonly bigint[], options: WaitOptions): Promise<void> | undefined {
+  waitForItems(keys: readonly bigint[], options: WaitOptions): Promise<void> | undefined {
     this.check();
-    this.#goOn();
-    return this.#untilFew(() => keys.reduce((count, key) => count + Number(this.#unconfirmed.has(key)), 0), 0, options);
+    this.#resume();
+    return this.#waitForCount(() => keys.reduce((count, key) => count + Number(this.#unconfirmed.has(key)), 0), 0, options);
   }
 
   /** Whether it ended, by an error or by `close`. */
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.#error !== undefined;
   }
 
@@ -133,38 +133,39 @@ export class InsertStream {
   }
 
   /** One wait for all that wait for it. */
-  #untilRoom(options: WaitOptions): Promise<void> | undefined {
-    if (this.#room !== undefined) return this.#room;
-    const room = this.#untilFew(() => Number(!this.#hasRoom), 0, options);
-    if (room === undefined) return undefined;
-    this.#room = room;
-    const over = () => {
-      this.#room = undefined;
+  #waitForRoom(options: WaitOptions): Promise<void> | undefined {
+    if (this.#roomPromise !== undefined) return this.#roomPromise;
+    const roomPromise = this.#waitForCount(() => Number(!this.#hasRoom), 0, options);
+    if (roomPromise === undefined) return undefined;
+    this.#roomPromise = roomPromise;
+    const onRoom = () => {
+      this.#roomPromise = undefined;
     };
-    room.then(over, over);
-    return room;
+    roomPromise.then(onRoom, onRoom);
+    return roomPromise;
   }
 
-  #until(max: number, options: WaitOptions): Promise<void> | undefined {
-    return this.#untilFew(() => this.#unconfirmed.size, max, options);
+  #waitFor(max: number, options: WaitOptions): Promise<void> | undefined {
+    return this.#waitForCount(() => this.#unconfirmed.size, max, options);
   }
 
-  #untilFew(waiting: () => number, max: number, options: WaitOptions): Promise<void> | undefined {
+  #waitForCount(waiting: () => number, max: number, options: WaitOptions): Promise<void> | undefined {
     const unlessOver = () => {
       this.check();
       return waiting();
     };
-    return this.#waiters.untilFew(unlessOver, options, max, () => this.#what());
+    return this.#waiters.untilAtMost(unlessOver, options, max, () => this.#describeWait());
   }
 
   /** What those who wait for confirmations wait for. */
-  #what(): string {
-    const why = this.#trouble === undefined ? "it is slow, or the rate limiters of their tables let no more in" : `${this.#trouble.message}; it is tried again`;
-    return `${this.#unconfirmed.size} items have no confirmation of the Reverb server at ${this.#channel.address}: ${why}`;
+  #describeWait(): string {
+    const reason =
+      this.#lastError === undefined ? "it is slow, or the rate limiters of their tables let no more in" : `${this.#lastError.message}; it is tried again`;
+    return `${this.#unconfirmed.size} items have no confirmation of the Reverb server at ${this.#channel.address}: ${reason}`;
   }
 
   /** Tries the connection again, for all items without a confirmation, after it was tried for too long. */
-  #goOn(): void {
+  #resume(): void {
     if (!this.#isResting) return;
     this.#isResting = false;
     this.#backOff.reset();
@@ -188,15 +189,15 @@ export class InsertStream {
     const chunks: ChunkMessage[] = [];
     const items: ItemMessage[] = [];
     let bytes = 0;
-    fill: for (const sent of this.#batch) {
-      for (const chunk of sent.chunks) {
-        if (this.#known.has(chunk.key)) continue;
+    fill: for (const pendingInsert of this.#batch) {
+      for (const chunk of pendingInsert.chunks) {
+        if (this.#sentChunks.has(chunk.key)) continue;
         if (bytes >= BATCH_BYTES) break fill;
-        this.#known.add(chunk.key);
+        this.#sentChunks.add(chunk.key);
         chunks.push(chunk);
         bytes += chunk.uncompressedSize;
       }
-      items.push(sent.item);
+      items.push(pendingInsert.item);
       if (items.length === BATCH_ITEMS) break;
     }
     this.#batch.splice(0, items.length);
@@ -207,74 +208,74 @@ export class InsertStream {
   #keep(): bigint[] {
     const keep = new Set<bigint>();
     // The server knows no others, and refuses their names.
-    for (const key of this.#kept()) if (this.#known.has(key)) keep.add(key);
+    for (const key of this.#chunksInUse()) if (this.#sentChunks.has(key)) keep.add(key);
     for (let i = 0; i < Math.min(this.#batch.length, BATCH_ITEMS); i++)
-      for (const { key } of (this.#batch[i] as Sent).chunks) if (this.#known.has(key)) keep.add(key);
-    this.#known = keep;
+      for (const { key } of (this.#batch[i] as PendingInsert).chunks) if (this.#sentChunks.has(key)) keep.add(key);
+    this.#sentChunks = keep;
     return [...keep];
   }
 
   #open(): void {
     this.#opening = true;
-    let own: Call | undefined;
+    let thisCall: Call | undefined;
     const end = (error: unknown) => {
-      if (own !== undefined && this.#call !== own) return;
+      if (thisCall !== undefined && this.#call !== thisCall) return;
       this.#call = undefined;
       this.#opening = false;
-      this.#lost(error);
+      this.#onLoss(error);
     };
     const drain = () => {
       this.#isFull = false;
       this.#send();
     };
-    this.#channel.call("InsertStream", { message: (bytes) => this.#confirmed(bytes), end, drain }).then((call) => {
-      own = call;
+    this.#channel.call("InsertStream", { message: (bytes) => this.#onConfirmation(bytes), end, drain }).then((call) => {
+      thisCall = call;
       this.#opening = false;
       if (this.#error !== undefined) {
         call.cancel();
         return;
       }
       this.#call = call;
-      this.#backOff.opened();
+      this.#backOff.onOpen();
       this.#isFull = false;
-      this.#known = new Set();
+      this.#sentChunks = new Set();
       // All that has no confirmation, also what was sent on a stream before; the server tells it by its key.
       this.#batch = [...this.#unconfirmed.values()];
       this.#send();
     }, end);
   }
 
-  #confirmed(bytes: Uint8Array): void {
+  #onConfirmation(bytes: Uint8Array): void {
     for (const key of readInsertResponse(bytes)) {
-      const sent = this.#unconfirmed.get(key);
-      if (sent === undefined) continue;
+      const pendingInsert = this.#unconfirmed.get(key);
+      if (pendingInsert === undefined) continue;
       this.#unconfirmed.delete(key);
-      this.#unconfirmedBytes -= sent.bytes;
+      this.#unconfirmedBytes -= pendingInsert.bytes;
       this.#backOff.reset();
-      this.#trouble = undefined;
+      this.#lastError = undefined;
     }
     this.#waiters.wake();
   }
 
-  #lost(error: unknown): void {
+  #onLoss(error: unknown): void {
     if (this.#error !== undefined) return;
     const { address } = this.#channel;
-    const ended = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it had confirmed all items");
+    const lossError = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it had confirmed all items");
     const { size } = this.#unconfirmed;
     // A server that goes down between two items is felt with the next one.
-    if (size === 0 && isLost(ended)) return;
-    const wait = this.#backOff.after(ended);
+    if (size === 0 && isLost(lossError)) return;
+    const wait = this.#backOff.after(lossError);
     if (wait !== undefined) {
-      this.#trouble = ended as RpcError;
+      this.#lastError = lossError as RpcError;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
         if (this.#unconfirmed.size > 0) this.#open();
       }, wait);
-    } else if (!isLost(ended)) this.#fail(ended);
+    } else if (!isLost(lossError)) this.#fail(lossError);
     else {
-      const stay = this.#rests ? "; they stay here, and the next call sends them again" : "";
-      const why = `${ended.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation${stay}`;
-      const error = new RpcError(ended.address, "InsertStream", ended.status, why, ended);
+      const retentionText = this.#rests ? "; they stay here, and the next call sends them again" : "";
+      const reason = `${lossError.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation${retentionText}`;
+      const error = new RpcError(lossError.address, "InsertStream", lossError.status, reason, lossError);
       if (!this.#rests) {
         this.#fail(error);
         return;

@@ -1,7 +1,7 @@
 /** One stream of samples: asks for some, then for more as they are given on. A lost connection is made anew. */
 import { ReplayError } from "../base/error.ts";
 import { BackOff } from "./back-off.ts";
-import type { PackedItem } from "./drawn-item.ts";
+import type { PackedItem } from "./decode-item.ts";
 import type { Call } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
@@ -15,12 +15,12 @@ export const METHOD = "SampleStream";
 /** What the server says where the rate limiter lets nothing pass in time, of samples as well. Another text with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
-export interface Stored extends PackedItem {
+export interface StreamItem extends PackedItem {
   readonly stream: SampleStream;
 }
 
-/** What all streams of a sampler share. */
-export interface Shared {
+/** The state that all streams of a sampler share. */
+export interface StreamContext {
   readonly channel: Channel;
   readonly table: string;
   /** -1: for ever. */
@@ -30,90 +30,90 @@ export interface Shared {
   readonly perStream: number;
   readonly reconnectTimeoutMs: number;
   /** Takes at most so many of the samples that are still to be asked for. */
-  grant(most: number): number;
-  came(stored: Stored): void;
+  grant(max: number): number;
+  receive(stored: StreamItem): void;
   /** The rate limiter has let nothing pass; what the stream had asked for is to be asked for again. */
-  late(): void;
-  failed(error: unknown): void;
+  onTimeout(): void;
+  onError(error: unknown): void;
 }
 
 export class SampleStream {
-  readonly #shared: Shared;
+  readonly #context: StreamContext;
   readonly #backOff: BackOff;
   #call: Call | undefined;
   /** Whether a call is being made, or is made after a while. */
   #opening = false;
   #stopPause = () => {};
-  #over = false;
+  #hasEnded = false;
   /** Samples that were asked for and have not come; those that came and were not given on; those that this call may still ask for. */
-  #asked = 0;
-  #held = 0;
-  #room: number;
+  #requested = 0;
+  #unread = 0;
+  #quota: number;
   /** The sample whose parts are coming. */
   #info: SampleInfoMessage | undefined;
   #chunks: ChunkMessage[] = [];
   /** Bytes of the messages that it is in. */
   #bytes = 0;
 
-  constructor(shared: Shared) {
-    this.#shared = shared;
-    this.#room = shared.perStream;
-    this.#backOff = new BackOff(shared.reconnectTimeoutMs);
+  constructor(context: StreamContext) {
+    this.#context = context;
+    this.#quota = context.perStream;
+    this.#backOff = new BackOff(context.reconnectTimeoutMs);
   }
 
   /** Whether it waits for samples. */
   get isWaiting(): boolean {
-    return this.#asked > 0;
+    return this.#requested > 0;
   }
 
   /** Asks for more, once half of what may be on its way is gone. */
-  ask(): void {
-    if (this.#over || this.#opening) return;
-    const free = this.#shared.inFlight - this.#asked - this.#held;
-    if (free < this.#shared.inFlight / 2) return;
-    if (this.#room === 0) {
+  requestMore(): void {
+    if (this.#hasEnded || this.#opening) return;
+    const free = this.#context.inFlight - this.#requested - this.#unread;
+    if (free < this.#context.inFlight / 2) return;
+    if (this.#quota === 0) {
       // Another stream takes the place of one that has had its share.
-      if (this.#asked > 0) return;
+      if (this.#requested > 0) return;
       this.#call?.finish();
       this.#call = undefined;
-      this.#room = this.#shared.perStream;
+      this.#quota = this.#context.perStream;
     }
-    const samples = this.#shared.grant(Math.min(free, this.#room));
+    const samples = this.#context.grant(Math.min(free, this.#quota));
     if (samples === 0) return;
-    this.#asked += samples;
+    this.#requested += samples;
     if (this.#call !== undefined) this.#send(this.#call, samples);
     else this.#open();
   }
 
   /** One of its samples was given on. */
-  given(): void {
-    this.#held--;
-    this.ask();
+  onRead(): void {
+    this.#unread--;
+    this.requestMore();
   }
 
   /** All samples were given. */
   finish(): void {
-    this.#over = true;
+    this.#hasEnded = true;
     this.#stopPause();
     this.#call?.finish();
   }
 
   /** Ends the call: the server draws no more for it. What had not come is to be asked for again. */
   close(): void {
-    this.#over = true;
+    this.#hasEnded = true;
     this.#stopPause();
     this.#call?.cancel();
-    this.#giveBack();
+    this.#returnGrant();
   }
 
-  #giveBack(): void {
-    this.#shared.grant(-this.#asked);
-    this.#asked = 0;
+  #returnGrant(): void {
+    this.#context.grant(-this.#requested);
+    this.#requested = 0;
   }
 
   #send(call: Call, samples: number): void {
-    const { table, timeoutMs } = this.#shared;
-    this.#room -= samples;
+    const { table, timeoutMs } = this.#context;
+    this.#quota -= samples;
     // To the server 0 is for ever.
     call.send(sampleRequest({ table, samples, timeout: timeoutMs === 0 ? 1 : timeoutMs }, HEAD));
   }
@@ -123,86 +123,87 @@ export class SampleStream {
     this.#info = undefined;
     this.#chunks = [];
     this.#bytes = 0;
-    let own: Call | undefined;
+    let thisCall: Call | undefined;
     // One whose place another has taken is heard no more.
-    const isOld = () => own !== undefined && this.#call !== own;
+    const isOld = () => thisCall !== undefined && this.#call !== thisCall;
     const message = (bytes: Uint8Array) => {
-      if (!isOld()) this.#came(bytes, own as Call);
+      if (!isOld()) this.#onMessage(bytes, thisCall as Call);
     };
     const end = (error: unknown) => {
       if (isOld()) return;
       this.#call = undefined;
       this.#opening = false;
-      if (!this.#over) this.#ended(error);
+      if (!this.#hasEnded) this.#onEnd(error);
     };
-    this.#shared.channel.call(METHOD, { message, end }).then((call) => {
-      own = call;
+    this.#context.channel.call(METHOD, { message, end }).then((call) => {
+      thisCall = call;
       this.#opening = false;
-      if (this.#over) {
+      if (this.#hasEnded) {
         call.cancel();
         return;
       }
-      this.#backOff.opened();
+      this.#backOff.onOpen();
       this.#call = call;
-      this.#send(call, this.#asked);
+      this.#send(call, this.#requested);
     }, end);
   }
 
-  #came(bytes: Uint8Array, { maxMessageBytes }: Call): void {
+  #onMessage(bytes: Uint8Array, { maxMessageBytes }: Call): void {
     this.#bytes += bytes.length;
-    if (this.#bytes > maxMessageBytes) throw this.#wrong(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
+    if (this.#bytes > maxMessageBytes)
+      throw this.#rpcError(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
     for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
       this.#info ??= info;
       if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
       // An item may have more chunks than a call has arguments.
       else for (const chunk of chunks) this.#chunks.push(chunk);
       if (!isLast) continue;
-      const whole = this.#info;
+      const sampleInfo = this.#info;
       const all = this.#chunks;
       this.#info = undefined;
       this.#chunks = [];
       this.#bytes = 0;
-      if (this.#asked === 0) throw this.#wrong(INTERNAL, "it sends more samples than it was asked for");
-      if (whole === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
+      if (this.#requested === 0) throw this.#rpcError(INTERNAL, "it sends more samples than it was asked for");
+      if (sampleInfo === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
       this.#backOff.reset();
-      this.#asked--;
-      this.#held++;
-      this.#shared.came({ info: whole, chunks: all, stream: this });
+      this.#requested--;
+      this.#unread++;
+      this.#context.receive({ info: sampleInfo, chunks: all, stream: this });
     }
   }
 
-  #wrong(status: number, why: string): RpcError {
-    return new RpcError(this.#shared.channel.address, METHOD, status, why);
+  #rpcError(status: number, details: string): RpcError {
+    return new RpcError(this.#context.channel.address, METHOD, status, details);
   }
 
-  #ended(error: unknown): void {
-    const { timeoutMs } = this.#shared;
-    this.#room = this.#shared.perStream;
-    if (error === undefined && this.#asked === 0) return;
+  #onEnd(error: unknown): void {
+    const { timeoutMs } = this.#context;
+    this.#quota = this.#context.perStream;
+    if (error === undefined && this.#requested === 0) return;
     if (error instanceof RpcError && error.status === DEADLINE_EXCEEDED) {
       if (timeoutMs >= 0 && error.details.includes(TIMED_OUT)) {
-        this.#giveBack();
-        this.#shared.late();
+        this.#returnGrant();
+        this.#context.onTimeout();
         return;
       }
       // Not the time that the rate limiter was given, with which loops end.
-      const other = new ReplayError("IO", error.message);
-      other.cause = error;
-      this.#shared.failed(other);
+      const ioError = new ReplayError("IO", error.message);
+      ioError.cause = error;
+      this.#context.onError(ioError);
       return;
     }
-    const lost = error ?? this.#wrong(UNAVAILABLE, `it ended the stream with ${this.#asked} samples to come`);
-    const wait = this.#backOff.after(lost);
+    const lossError = error ?? this.#rpcError(UNAVAILABLE, `it ended the stream with ${this.#requested} samples to come`);
+    const wait = this.#backOff.after(lossError);
     if (wait === undefined) {
-      this.#shared.failed(lost);
+      this.#context.onError(lossError);
       return;
     }
     this.#opening = true;
-    this.#stopPause = this.#shared.channel.after(wait, () => {
+    this.#stopPause = this.#context.channel.after(wait, () => {
       this.#opening = false;
-      if (this.#over) return;
-      if (this.#asked > 0) this.#open();
-      else this.ask();
+      if (this.#hasEnded) return;
+      if (this.#requested > 0) this.#open();
+      else this.requestMore();
     });
   }
 }

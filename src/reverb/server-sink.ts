@@ -1,21 +1,21 @@
 /** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
-import { type WaitOptions, within } from "../base/wait.ts";
+import { abortable, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
+import { isList } from "../schema/copy-numbers.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
-import { isList } from "../schema/numbers.ts";
 import type { FlushOptions, ItemColumn, ItemPattern, StepSink } from "../tables/step-sink.ts";
-import type { Shaped } from "../tf-agents/signature.ts";
+import type { ColumnShape } from "../tf-agents/signature.ts";
 import { alreadySet, type Values } from "../tf-agents/writers/fields.ts";
 import { shapeOf } from "../tf-agents/writers/item-columns.ts";
 import { mustBeTableName } from "../tf-agents/writers/step-client.ts";
 import { shapesOf } from "../tf-agents/writers/structure.ts";
-import { type ChunkOptions, HeldSteps } from "./held-steps.ts";
+import { BufferedSteps, type ChunkOptions } from "./buffered-steps.ts";
 import type { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
-import { inOrder, type KnownTables } from "./known-tables.ts";
 import { type StepValue, stepsValue, stepValue } from "./step-values.ts";
-import type { KnownTable } from "./table-info.ts";
+import { orderColumns, type TableCache } from "./table-cache.ts";
+import type { TableEntry } from "./table-info.ts";
 import { slicesOf } from "./tensors/runs.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
@@ -37,9 +37,9 @@ export class ServerSink implements StepSink {
   readonly isExclusiveAtEnd = false;
   total = 0;
   episodeSteps = 0;
-  readonly #tables: KnownTables;
+  readonly #tables: TableCache;
   readonly #options: ServerSinkOptions;
-  readonly #steps: HeldSteps;
+  readonly #steps: BufferedSteps;
   readonly #stream: InsertStream;
   readonly #onClose: () => void;
   #isOpen = false;
@@ -61,7 +61,7 @@ export class ServerSink implements StepSink {
   constructor(
     leaves: readonly PlacedLeaf[],
     options: ServerSinkOptions,
-    tables: KnownTables,
+    tables: TableCache,
     open: (kept: () => Iterable<bigint>) => InsertStream,
     onClose: () => void,
   ) {
@@ -69,7 +69,7 @@ export class ServerSink implements StepSink {
     this.#options = options;
     this.#tables = tables;
     this.#onClose = onClose;
-    this.#steps = new HeldSteps(leaves, options.keep, options);
+    this.#steps = new BufferedSteps(leaves, options.keep, options);
     this.#stream = open(() => this.#steps.chunkKeys());
   }
 
@@ -86,12 +86,12 @@ export class ServerSink implements StepSink {
     mustBeTableName(table);
   }
 
-  append(given: Values, _step: unknown, isPartial: boolean): Promise<void> | undefined {
+  append(step: Values, _step: unknown, isPartial: boolean): Promise<void> | undefined {
     const { open } = this;
     const values = this.leaves.map((leaf, i) => {
-      if (given[i] === undefined) return undefined;
-      if (open !== undefined && open[i] !== undefined) throw alreadySet(leaf, given[i]);
-      return stepValue(leaf, given[i]);
+      if (step[i] === undefined) return undefined;
+      if (open !== undefined && open[i] !== undefined) throw alreadySet(leaf, step[i]);
+      return stepValue(leaf, step[i]);
     });
     if (open === undefined) this.total++;
     this.#steps.add(this.total - 1, values);
@@ -134,15 +134,15 @@ export class ServerSink implements StepSink {
     // One negative priority would end a table of the server's for good.
     finite("priority", priority, 0);
     const shapes = columns.map(shapeOf);
-    const known = this.#tables.now(table);
+    const known = this.#tables.cached(table);
     // What does not fit is refused before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
     const chunks = new Set<ChunkMessage>();
     const messages = columns.map(({ leaf, steps, isSqueezed }): ColumnMessage => {
-      const places = steps.map((step) => this.#steps.place(leaf, step, chunks));
+      const places = steps.map((step) => this.#steps.locate(leaf, step, chunks));
       return { slices: slicesOf(places), squeeze: isSqueezed };
     });
-    const send = (found: KnownTable) =>
+    const send = (found: TableEntry) =>
       this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) }, [...chunks], {
         signal: this.#closing.signal,
       });
@@ -151,10 +151,10 @@ export class ServerSink implements StepSink {
     const requested = known ?? this.#tables.get(table);
     const before = this.#line;
     const sent = Promise.all([requested, before]).then(async ([found]) => await send(found));
-    const settled = sent.catch((reason) => {
+    const confirmation = sent.catch((reason) => {
       this.#refused ??= { reason };
     });
-    const line = Promise.all([settled, before]).then(() => {
+    const line = Promise.all([confirmation, before]).then(() => {
       if (this.#line === line) this.#line = undefined;
     });
     this.#line = line;
@@ -205,7 +205,7 @@ export class ServerSink implements StepSink {
     this.check();
     const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
     integer("blockUntilNumItems", blockUntilNumItems, 0);
-    await this.#settled(blockUntilNumItems, wait);
+    await this.#untilFew(blockUntilNumItems, wait);
   }
 
   confirmed(): Promise<void> | undefined {
@@ -213,8 +213,8 @@ export class ServerSink implements StepSink {
   }
 
   /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
-  settled(): Promise<void> {
-    return this.#settled(0, {});
+  whenConfirmed(): Promise<void> {
+    return this.#untilFew(0, {});
   }
 
   close(): void {
@@ -224,7 +224,7 @@ export class ServerSink implements StepSink {
       this.#onClose();
       this.#stream.close(closed());
     };
-    this.settled().then(end, end);
+    this.whenConfirmed().then(end, end);
     this.#closing.abort(closed());
     this.#steps.clear();
   }
@@ -254,9 +254,9 @@ export class ServerSink implements StepSink {
     return room;
   }
 
-  async #settled(max: number, wait: WaitOptions): Promise<void> {
+  async #untilFew(max: number, wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
-    if (this.#line !== undefined) await within(this.#line, "asking the server for its tables", wait);
+    if (this.#line !== undefined) await abortable(this.#line, "asking the server for its tables", wait);
     await this.#stream.flush(max, wait);
     const refused = this.#refused;
     this.#refused = undefined;
@@ -271,15 +271,15 @@ export class ServerSink implements StepSink {
   }
 
   /** Whether the table is known by now; then items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
-  #fitsKnown(table: string, shapes: readonly Shaped[]): boolean {
-    const known = this.#tables.now(table);
+  #fitsKnown(table: string, shapes: readonly ColumnShape[]): boolean {
+    const known = this.#tables.cached(table);
     if (known !== undefined) this.#fit(table, known, [], shapes);
     return known !== undefined;
   }
 
-  #fit(table: string, known: KnownTable, columns: readonly ColumnMessage[], shapes: readonly Shaped[]): readonly ColumnMessage[] {
+  #fit(table: string, known: TableEntry, columns: readonly ColumnMessage[], shapes: readonly ColumnShape[]): readonly ColumnMessage[] {
     const { validates = true } = this.#options;
-    return inOrder(table, validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
+    return orderColumns(table, validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
   }
 }
 

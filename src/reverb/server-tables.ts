@@ -17,19 +17,19 @@ import { HEAD } from "./grpc/frames.ts";
 import { InsertRound } from "./insert-round.ts";
 import { InsertStream } from "./insert-stream.ts";
 import { randomKey } from "./keys.ts";
-import { inOrder, KnownTables } from "./known-tables.ts";
 import { ServerSink } from "./server-sink.ts";
 import type { Route, Servers } from "./servers.ts";
 import { ShardedSource } from "./sharded-sampler.ts";
 import { chunkOf, stepValue } from "./step-values.ts";
 import { type SignatureOf, StreamSource } from "./stream-sampler.ts";
+import { orderColumns, TableCache } from "./table-cache.ts";
 import type { ColumnMessage } from "./wire/item.ts";
 import { mutateRequest, resetRequest } from "./wire/requests.ts";
 import { readEmpty } from "./wire/responses.ts";
 
 export class ServerTables<S extends Spec> implements ClientTables<S> {
   readonly maxTimeout = MAX_TIMEOUT_MS / 1000;
-  readonly known: KnownTables;
+  readonly known: TableCache;
   readonly #servers: Servers;
   readonly #fields: Fields<S> | undefined;
   readonly #maxInFlight: number;
@@ -44,7 +44,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     this.#fields = fields;
     this.#maxInFlight = maxInFlight;
     this.#reconnectMs = reconnectMs;
-    this.known = new KnownTables(servers, reconnectMs);
+    this.known = new TableCache(servers, reconnectMs);
     this.#inserts = new InsertRound(servers, (route) => this.#stream(undefined, undefined, route));
   }
 
@@ -86,14 +86,14 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     const items = await Promise.all(
       priorities.map(async ([table, priority]) => {
         const known = await this.known.get(table, options);
-        return { key: randomKey(), table, priority, timesSampled: 0, columns: inOrder(table, known, plain, shapes, stepShapes) };
+        return { key: randomKey(), table, priority, timesSampled: 0, columns: orderColumns(table, known, plain, shapes, stepShapes) };
       }),
     );
     options.signal?.throwIfAborted();
     const stream = this.#inserts.next();
     try {
       for (const item of items) stream.insert(item, [chunk]);
-      await stream.confirmed(
+      await stream.waitForItems(
         items.map(({ key }) => key),
         options,
       );
@@ -110,10 +110,10 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
   ): AsyncGenerator<unknown> {
     if (count === 0) return;
     const { info } = await this.known.get(table, signal === undefined ? {} : { signal });
-    const given = read(info.signature);
+    const toSample = read(info.signature);
     const sampler = this.sampler(table, { maxSamples: count });
     try {
-      for (let item = await sampler.next({ signal }); item !== undefined; item = await sampler.next({ signal })) yield given(item);
+      for (let item = await sampler.next({ signal }); item !== undefined; item = await sampler.next({ signal })) yield toSample(item);
     } finally {
       sampler.close();
     }
@@ -130,13 +130,13 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
   }
 
   async info(options: WaitOptions): Promise<{ readonly [table: string]: TableInfo }> {
-    const tables = await this.known.ask(options);
+    const tables = await this.known.queryAll(options);
     return Object.fromEntries([...tables].map(([name, { info }]) => [name, info]));
   }
 
-  async mutate(table: string, { keys, priorities, gone }: KeyChanges): Promise<void> {
+  async mutate(table: string, { keys, priorities, deletes: deleted }: KeyChanges): Promise<void> {
     const updates = keys.map((key, i) => [BigInt(key), priorities[i] as number] as const);
-    const request = { table, updates, deletes: gone.map(BigInt) };
+    const request = { table, updates, deletes: deleted.map(BigInt) };
     await this.#servers.all("MutatePriorities", mutateRequest(request, HEAD), (bytes) => readEmpty(bytes, "MutatePrioritiesResponse"));
   }
 
@@ -151,8 +151,8 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
   }
 
   /** Waits until every writer's items are confirmed, or cannot be. */
-  settled(): Promise<PromiseSettledResult<void>[]> {
-    return Promise.allSettled([...this.#sinks.keys()].map((sink) => sink.settled()));
+  whenConfirmed(): Promise<PromiseSettledResult<void>[]> {
+    return Promise.allSettled([...this.#sinks.keys()].map((sink) => sink.whenConfirmed()));
   }
 
   #stream(kept: (() => Iterable<bigint>) | undefined, maxInFlight = this.#maxInFlight, route: Route = this.#servers.route()): InsertStream {

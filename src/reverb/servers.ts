@@ -13,7 +13,7 @@ import { emptyRequest } from "./wire/requests.ts";
 const PROBE_MS = 1000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** Calls that a server ended without a message, one after the other, before a stream goes on with another server. */
-const VAIN = 2;
+const MAX_FAILURES = 2;
 
 export interface Answer<T> {
   readonly address: string;
@@ -26,8 +26,8 @@ export class Servers {
   readonly channels: readonly Channel[];
   readonly #logger: FullLogger;
   /** When each that is gone was asked last. */
-  readonly #gone = new Map<Channel, number>();
-  #turn: number;
+  readonly #unreachable = new Map<Channel, number>();
+  #nextIndex: number;
   #isClosed = false;
 
   constructor(channels: readonly Channel[], logger: FullLogger) {
@@ -35,12 +35,12 @@ export class Servers {
     this.address = channels.map(({ address }) => address).join(", ");
     this.#logger = logger;
     // Programs that have a writer each do not all begin with the same server.
-    this.#turn = Number(randomKey() % BigInt(channels.length));
+    this.#nextIndex = Number(randomKey() % BigInt(channels.length));
   }
 
   /** Addresses of those that did not answer the last time. */
-  get gone(): readonly string[] {
-    return [...this.#gone.keys()].map(({ address }) => address);
+  get unreachable(): readonly string[] {
+    return [...this.#unreachable.keys()].map(({ address }) => address);
   }
 
   /** The next in the round, without those that are gone. Where all are, any. */
@@ -48,118 +48,120 @@ export class Servers {
     this.#probe();
     const { channels } = this;
     for (let k = 0; k < channels.length; k++) {
-      const channel = channels[this.#turn++ % channels.length] as Channel;
-      if (!this.#gone.has(channel)) return channel;
+      const channel = channels[this.#nextIndex++ % channels.length] as Channel;
+      if (!this.#unreachable.has(channel)) return channel;
     }
-    return channels[this.#turn++ % channels.length] as Channel;
+    return channels[this.#nextIndex++ % channels.length] as Channel;
   }
 
-  /** The way of a stream. @param home its server; the next in the round where it is left out */
-  route(home = this.next()): Route {
-    return new Route(this, home);
+  /** The way of a stream. @param homeChannel its server. Default: the next in the round */
+  route(homeChannel = this.next()): Route {
+    return new Route(this, homeChannel);
   }
 
   /** What any of them answers. @throws RpcError that names all, where none does; what `read` throws · the signal's reason */
-  ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
-    return this.reach(this.next(), method, (channel) => channel.ask(method, request, read, options));
+  request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (message: Uint8Array) => T, options?: WaitOptions): Promise<T> {
+    return this.tryEach(this.next(), method, (channel) => channel.request(method, request, read, options));
   }
 
   /** Waits a while: until the signal's end, or that of the client, at most. */
   pause(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const over = () => {
+      const onPauseEnd = () => {
         stop();
-        signal?.removeEventListener("abort", over);
+        signal?.removeEventListener("abort", onPauseEnd);
         resolve();
       };
-      const stop = (this.channels[0] as Channel).after(ms, over);
-      signal?.addEventListener("abort", over);
+      const stop = (this.channels[0] as Channel).after(ms, onPauseEnd);
+      signal?.addEventListener("abort", onPauseEnd);
     });
   }
 
   /** What all answer that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */
-  async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
+  async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (response: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
     const { channels } = this;
     this.#probe();
-    const here = channels.filter((channel) => !this.#gone.has(channel));
+    const reachable = channels.filter((channel) => !this.#unreachable.has(channel));
     const errors: unknown[] = [];
-    const ask = async (channel: Channel): Promise<Answer<T>[]> => {
-      const once = async () => [{ address: channel.address, value: await channel.ask(method, request, read, options) }];
+    const requestFrom = async (channel: Channel): Promise<Answer<T>[]> => {
+      const requestOnce = async () => [{ address: channel.address, value: await channel.request(method, request, read, options) }];
       try {
         // The connection may have been lost since the last call, and the server be there.
-        const answer = await once().catch((error) => (channels.length > 1 && error instanceof RpcError && error.isLost ? once() : Promise.reject(error)));
-        this.isBack(channel);
+        const answer = await requestOnce().catch((error) =>
+          channels.length > 1 && error instanceof RpcError && error.isLost ? requestOnce() : Promise.reject(error),
+        );
+        this.markReachable(channel);
         return answer;
       } catch (error) {
-        this.lost(channel, error);
+        this.markLost(channel, error);
         errors.push(error);
         return [];
       }
     };
-    const answers = (await Promise.all(here.map(ask))).flat();
+    const responses = (await Promise.all(reachable.map(requestFrom))).flat();
     // The others may be back.
-    if (answers.length === 0 && errors.every(isGone))
-      answers.push(...(await Promise.all(channels.filter((channel) => !here.includes(channel)).map(ask))).flat());
-    const refused = errors.find((error) => !isGone(error));
-    if (refused !== undefined) throw refused;
-    if (answers.length === 0) throw this.none(method, errors);
-    return answers;
+    if (responses.length === 0 && errors.every(isGone))
+      responses.push(...(await Promise.all(channels.filter((channel) => !reachable.includes(channel)).map(requestFrom))).flat());
+    const rejection = errors.find((error) => !isGone(error));
+    if (rejection !== undefined) throw rejection;
+    if (responses.length === 0) throw this.unreachableError(method, errors);
+    return responses;
   }
 
   /**
    * Tries one after another until one can be reached; those that are gone come last.
    * @throws what an attempt threw for another reason; else an error that names all
    */
-  async reach<T>(first: Channel, method: string, attempt: (channel: Channel) => Promise<T>): Promise<T> {
+  async tryEach<T>(first: Channel, method: string, attempt: (channel: Channel) => Promise<T>): Promise<T> {
     const { channels } = this;
     const at = channels.indexOf(first);
     const round = [...channels.slice(at), ...channels.slice(0, at)];
-    const order = [...round.filter((channel) => !this.#gone.has(channel)), ...round.filter((channel) => this.#gone.has(channel))];
+    const order = [...round.filter((channel) => !this.#unreachable.has(channel)), ...round.filter((channel) => this.#unreachable.has(channel))];
     const errors: unknown[] = [];
     for (const channel of order) {
       try {
-        const reached = await attempt(channel);
-        this.isBack(channel);
-        return reached;
+        const result = await attempt(channel);
+        this.markReachable(channel);
+        return result;
       } catch (error) {
         if (!isGone(error)) throw error;
-        this.lost(channel, error);
+        this.markLost(channel, error);
         errors.push(error);
       }
     }
-    throw this.none(method, errors);
+    throw this.unreachableError(method, errors);
   }
 
   /** Takes a server out of the round, where the error says that it is gone. */
-  lost(channel: Channel, error: unknown): void {
+  markLost(channel: Channel, error: unknown): void {
     if (this.channels.length === 1 || !isGone(error)) return;
-    const isNews = !this.#gone.has(channel);
-    this.#gone.set(channel, performance.now());
-    if (isNews) void this.#report(channel, error);
+    const isNewlyLost = !this.#unreachable.has(channel);
+    this.#unreachable.set(channel, performance.now());
+    if (isNewlyLost) void this.#report(channel, error);
   }
 
   /** Tells the logger that a server is gone, and how many others go on. The last one may have gone after another came back, which nobody has asked since: that is asked first. */
   async #report(channel: Channel, error: unknown): Promise<void> {
-    const others = this.channels.filter((other) => other !== channel);
-    const here = () => others.filter((other) => !this.#gone.has(other)).length;
-    if (here() === 0) await Promise.all(others.map((other) => this.#ask(other)));
+    const otherChannels = this.channels.filter((otherChannel) => otherChannel !== channel);
+    const countReachable = () => otherChannels.filter((otherChannel) => !this.#unreachable.has(otherChannel)).length;
+    if (countReachable() === 0) await Promise.all(otherChannels.map((otherChannel) => this.#probeChannel(otherChannel)));
     if (this.#isClosed) return;
-    const count = here();
+    const count = countReachable();
     this.#logger.warn(`reprise: ${(error as Error).message}; ${count === 0 ? "no other server is left" : `${count} of ${this.channels.length} servers go on`}`);
   }
 
   /** Takes it into the round again. */
-  isBack(channel: Channel): void {
-    if (this.#gone.delete(channel)) this.#logger.info(`reprise: the Reverb server at ${channel.address} is back`);
+  markReachable(channel: Channel): void {
+    if (this.#unreachable.delete(channel)) this.#logger.info(`reprise: the Reverb server at ${channel.address} is back`);
   }
 
   /** The error for a call that no server has answered. */
-  none(method: string, errors: readonly unknown[]): unknown {
+  unreachableError(method: string, errors: readonly unknown[]): unknown {
     const [first] = errors;
     if (errors.length < 2 || !(first instanceof RpcError)) return first;
-    const each = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error))).sort();
-    const isUnseen = errors.every((error) => error instanceof RpcError && error.isUnseen);
-    return new RpcError(this.address, method, first.status, `none of them is left (${each.join("; ")})`, new AggregateError(errors), isUnseen);
+    const messages = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error))).sort();
+    const isUnsent = errors.every((error) => error instanceof RpcError && error.isUnsent);
+    return new RpcError(this.address, method, first.status, `none of them is left (${messages.join("; ")})`, new AggregateError(errors), isUnsent);
   }
 
   close(): void {
@@ -169,15 +171,15 @@ export class Servers {
 
   /** Asks those that are gone whether they are back. Nobody waits for it. */
   #probe(): void {
-    for (const [channel, asked] of this.#gone) if (performance.now() - asked >= PROBE_MS) void this.#ask(channel);
+    for (const [channel, probedAt] of this.#unreachable) if (performance.now() - probedAt >= PROBE_MS) void this.#probeChannel(channel);
   }
 
   /** Asks one that is gone whether it is back. */
-  async #ask(channel: Channel): Promise<void> {
-    this.#gone.set(channel, performance.now());
+  async #probeChannel(channel: Channel): Promise<void> {
+    this.#unreachable.set(channel, performance.now());
     try {
       await channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS });
-      this.isBack(channel);
+      this.markReachable(channel);
     } catch {
       // It stays out of the round.
     }
@@ -189,12 +191,12 @@ export class Route {
   readonly #servers: Servers;
   readonly #home: Channel;
   #channel: Channel;
-  #vain = 0;
+  #failures = 0;
 
-  constructor(servers: Servers, home: Channel) {
+  constructor(servers: Servers, homeChannel: Channel) {
     this.#servers = servers;
-    this.#home = home;
-    this.#channel = home;
+    this.#home = homeChannel;
+    this.#channel = homeChannel;
   }
 
   get address(): string {
@@ -209,23 +211,23 @@ export class Route {
   /** As `Channel.call`. @throws RpcError that names all, where none can be reached */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
     const { channels } = this.#servers;
-    if (this.#vain >= VAIN) {
+    if (this.#failures >= MAX_FAILURES) {
       this.#channel = channels[(channels.indexOf(this.#channel) + 1) % channels.length] as Channel;
-      this.#vain = 0;
+      this.#failures = 0;
     }
-    const heard: CallHandlers = {
+    const countingHandlers: CallHandlers = {
       ...handlers,
       message: (bytes) => {
-        this.#vain = 0;
+        this.#failures = 0;
         handlers.message(bytes);
       },
       end: (error) => {
-        if (isGone(error)) this.#vain++;
+        if (isGone(error)) this.#failures++;
         handlers.end(error);
       },
     };
-    return await this.#servers.reach(this.#channel, method, async (channel) => {
-      const call = await channel.call(method, heard);
+    return await this.#servers.tryEach(this.#channel, method, async (channel) => {
+      const call = await channel.call(method, countingHandlers);
       this.#channel = channel;
       return call;
     });

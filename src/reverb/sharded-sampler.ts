@@ -28,10 +28,10 @@ interface Source {
   /** Whether it is asked for share after share. */
   isRunning: boolean;
   /** Whether its rate limiter has let none pass for so long, since any server gave one. */
-  isLate: boolean;
+  hasTimedOut: boolean;
   /** What it was lost by, once it was tried for too long, and when it was tried last. */
   error: unknown;
-  triedAt: number;
+  attemptedAt: number;
 }
 
 export class ShardedSource implements ItemSource {
@@ -45,21 +45,21 @@ export class ShardedSource implements ItemSource {
   /** What one server is asked for at a time. */
   readonly #share: number;
   readonly #timeoutMs: number;
-  readonly #askMs: number;
-  readonly #room: number;
+  readonly #requestMs: number;
+  readonly #capacity: number;
   /** Samples to be asked for, and to be given. */
-  #unasked: number;
-  #left: number;
-  #turn = 0;
+  #unrequested: number;
+  #remaining: number;
+  #nextSource = 0;
   /** When the last item came, or since when somebody waits for one. */
-  #since = 0;
+  #lastItemAt = 0;
   /** When all servers were lost, as far as was known; then each is tried once more. */
-  #lostAt: number | undefined;
+  #lossDetectedAt: number | undefined;
   /** Calls of `next` that wait. */
   #waiting = 0;
   /** What the next call is told, before the items that are there; whoever calls then begins anew. */
   #failure: { readonly error: unknown } | undefined;
-  #isFailureTold = false;
+  #isFailureReported = false;
   #closed: { readonly reason: unknown } | undefined;
 
   /**
@@ -82,14 +82,14 @@ export class ShardedSource implements ItemSource {
     this.#options = options;
     this.#signature = signature;
     this.#make = make;
-    this.#unasked = all;
-    this.#left = all;
+    this.#unrequested = all;
+    this.#remaining = all;
     this.#share = Math.ceil(all / count);
     this.#timeoutMs = rateLimiterTimeoutMs;
     // With shares nobody may keep one for ever; else each waits for its own samples alone.
-    if (maxSamples < 0) this.#askMs = rateLimiterTimeoutMs;
-    else this.#askMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
-    this.#room = Math.min(READY, maxInFlightSamplesPerWorker);
+    if (maxSamples < 0) this.#requestMs = rateLimiterTimeoutMs;
+    else this.#requestMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
+    this.#capacity = Math.min(READY, maxInFlightSamplesPerWorker);
     const first = servers.channels.indexOf(servers.next());
     const round = [...servers.channels.slice(first), ...servers.channels.slice(0, first)];
     this.#sources = round.map((channel) => ({
@@ -98,14 +98,14 @@ export class ShardedSource implements ItemSource {
       backOff: new BackOff(reconnectTimeoutMs),
       sampler: undefined,
       isRunning: false,
-      isLate: false,
+      hasTimedOut: false,
       error: undefined,
-      triedAt: 0,
+      attemptedAt: 0,
     }));
   }
 
   get isOver(): boolean {
-    return this.#left === 0;
+    return this.#remaining === 0;
   }
 
   /** Waits until a server is there: a wait for one has its own time limit. */
@@ -115,8 +115,8 @@ export class ShardedSource implements ItemSource {
 
   /** After an error the next call tries all servers again. */
   async next(wait: Pick<WaitOptions, "signal">): Promise<DrawnItem | undefined> {
-    if (this.#isFailureTold) this.#beginAnew();
-    if (this.#waiting++ === 0) this.#since = performance.now();
+    if (this.#isFailureReported) this.#beginAnew();
+    if (this.#waiting++ === 0) this.#lastItemAt = performance.now();
     if (this.#failure === undefined) for (const source of this.#sources) if (!source.isRunning) void this.#run(source);
     this.#waiters.wake();
     try {
@@ -143,7 +143,7 @@ export class ShardedSource implements ItemSource {
 
   /** Whether no server is asked for more. */
   get #isDone(): boolean {
-    return this.#left === 0 || this.#failure !== undefined || this.#closed !== undefined;
+    return this.#remaining === 0 || this.#failure !== undefined || this.#closed !== undefined;
   }
 
   #fail(error: unknown): void {
@@ -153,10 +153,10 @@ export class ShardedSource implements ItemSource {
 
   #beginAnew(): void {
     this.#failure = undefined;
-    this.#isFailureTold = false;
-    this.#lostAt = undefined;
+    this.#isFailureReported = false;
+    this.#lossDetectedAt = undefined;
     for (const source of this.#sources) {
-      source.isLate = false;
+      source.hasTimedOut = false;
       source.error = undefined;
       source.backOff.reset();
     }
@@ -164,20 +164,20 @@ export class ShardedSource implements ItemSource {
 
   /** Undefined where none is there yet. */
   #take(): { readonly item: DrawnItem | undefined } | undefined {
-    if (this.#left === 0) return { item: undefined };
+    if (this.#remaining === 0) return { item: undefined };
     if (this.#closed !== undefined) throw this.#closed.reason;
     if (this.#failure !== undefined) {
-      this.#isFailureTold = true;
+      this.#isFailureReported = true;
       throw this.#failure.error;
     }
     const { length } = this.#sources;
     for (let k = 0; k < length; k++) {
-      const { ready } = this.#sources[(this.#turn + k) % length] as Source;
+      const { ready } = this.#sources[(this.#nextSource + k) % length] as Source;
       const item = ready.shift();
       if (item === undefined) continue;
-      this.#turn += k + 1;
-      this.#left--;
-      if (this.#left === 0 || ready.length === this.#room - 1) this.#waiters.wake();
+      this.#nextSource += k + 1;
+      this.#remaining--;
+      if (this.#remaining === 0 || ready.length === this.#capacity - 1) this.#waiters.wake();
       return { item };
     }
     return undefined;
@@ -189,34 +189,34 @@ export class ShardedSource implements ItemSource {
     while (!this.#isDone) {
       // Nobody is asked for more than is there while none lets any pass, and nobody waits.
       await this.#waiters.until(
-        () => (this.#unasked > 0 && (!source.isLate || this.#waiting > 0)) || this.#isDone || undefined,
+        () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined,
         () => "a share",
       );
-      const share = Math.min(this.#share, this.#unasked);
+      const share = Math.min(this.#share, this.#unrequested);
       if (this.#isDone || share === 0) continue;
       const isLimited = share !== Number.POSITIVE_INFINITY;
-      if (isLimited) this.#unasked -= share;
+      if (isLimited) this.#unrequested -= share;
       const maxSamples = isLimited ? share : -1;
-      let got = 0;
-      source.sampler = this.#make(source.channel, { ...this.#options, maxSamples, rateLimiterTimeoutMs: this.#askMs });
+      let receivedCount = 0;
+      source.sampler = this.#make(source.channel, { ...this.#options, maxSamples, rateLimiterTimeoutMs: this.#requestMs });
       let pauseMs = 0;
       try {
         for (let item = await source.sampler.next(); item !== undefined; item = await source.sampler.next()) {
-          got++;
-          this.#came(source, item);
-          if (source.ready.length >= this.#room)
+          receivedCount++;
+          this.#onItem(source, item);
+          if (source.ready.length >= this.#capacity)
             await this.#waiters.until(
-              () => source.ready.length < this.#room || this.#left === 0 || this.#closed !== undefined || undefined,
+              () => source.ready.length < this.#capacity || this.#remaining === 0 || this.#closed !== undefined || undefined,
               () => "room",
             );
         }
       } catch (error) {
-        pauseMs = this.#failed(source, error);
+        pauseMs = this.#onFailure(source, error);
       } finally {
         source.sampler.close();
         source.sampler = undefined;
       }
-      if (isLimited) this.#unasked += share - got;
+      if (isLimited) this.#unrequested += share - receivedCount;
       this.#waiters.wake();
       if (pauseMs > 0) await this.#pause(source, pauseMs);
     }
@@ -224,42 +224,42 @@ export class ShardedSource implements ItemSource {
   }
 
   async #pause(source: Source, ms: number): Promise<void> {
-    let over = false;
+    let isDone = false;
     const stop = source.channel.after(ms, () => {
-      over = true;
+      isDone = true;
       this.#waiters.wake();
     });
     await this.#waiters.until(
-      () => over || this.#isDone || this.#mustTry(source) || undefined,
+      () => isDone || this.#isDone || this.#mustTry(source) || undefined,
       () => "a pause",
     );
     stop();
   }
 
   /** Whether all are lost, as far as is known, and this one was not tried since. */
-  #mustTry({ error, triedAt }: Source): boolean {
-    return this.#lostAt !== undefined && error !== undefined && triedAt < this.#lostAt;
+  #mustTry({ error, attemptedAt }: Source): boolean {
+    return this.#lossDetectedAt !== undefined && error !== undefined && attemptedAt < this.#lossDetectedAt;
   }
 
-  #came(source: Source, item: DrawnItem): void {
-    this.#since = performance.now();
-    for (const each of this.#sources) each.isLate = false;
+  #onItem(source: Source, item: DrawnItem): void {
+    this.#lastItemAt = performance.now();
+    for (const otherSource of this.#sources) otherSource.hasTimedOut = false;
     source.error = undefined;
-    this.#lostAt = undefined;
+    this.#lossDetectedAt = undefined;
     source.backOff.reset();
-    this.#servers.isBack(source.channel);
+    this.#servers.markReachable(source.channel);
     source.ready.push(item);
     this.#waiters.wake();
   }
 
   /** @returns how long to leave that server alone */
-  #failed(source: Source, error: unknown): number {
+  #onFailure(source: Source, error: unknown): number {
     if (this.#isDone) return 0;
     if (codeOf(error) === "TIMEOUT" && !isGone(error)) {
-      source.isLate = true;
-      const waited = performance.now() - this.#since;
-      const all = this.#sources.every(({ isLate, error: lost }) => isLate || lost !== undefined);
-      if (this.#timeoutMs >= 0 && all && this.#waiting > 0 && waited >= this.#timeoutMs - this.#askMs / 2)
+      source.hasTimedOut = true;
+      const waitedMs = performance.now() - this.#lastItemAt;
+      const all = this.#sources.every(({ hasTimedOut, error: lossError }) => hasTimedOut || lossError !== undefined);
+      if (this.#timeoutMs >= 0 && all && this.#waiting > 0 && waitedMs >= this.#timeoutMs - this.#requestMs / 2)
         this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter has let a sample of table ${this.#table} pass for ${this.#timeoutMs} ms`));
       return PAUSE_MS;
     }
@@ -267,20 +267,20 @@ export class ShardedSource implements ItemSource {
       this.#fail(error);
       return 0;
     }
-    this.#servers.lost(source.channel, error);
+    this.#servers.markLost(source.channel, error);
     const wait = source.backOff.after(error);
     if (wait !== undefined) return wait;
     source.error = error;
-    source.triedAt = performance.now();
-    if (this.#sources.some(({ error: lost }) => lost === undefined)) return RETRY_MS;
+    source.attemptedAt = performance.now();
+    if (this.#sources.some(({ error: lossError }) => lossError === undefined)) return RETRY_MS;
     // Those that were lost before may be back, since they are tried seldom.
-    this.#lostAt ??= source.triedAt;
-    if (this.#sources.some((each) => this.#mustTry(each))) this.#waiters.wake();
+    this.#lossDetectedAt ??= source.attemptedAt;
+    if (this.#sources.some((otherSource) => this.#mustTry(otherSource))) this.#waiters.wake();
     else
       this.#fail(
-        this.#servers.none(
+        this.#servers.unreachableError(
           "SampleStream",
-          this.#sources.map(({ error: lost }) => lost),
+          this.#sources.map(({ error: lossError }) => lossError),
         ),
       );
     return RETRY_MS;

@@ -1,7 +1,7 @@
 /** The values of single steps: checked, copied, and put into chunks. */
 import { mustBe } from "../base/error.ts";
-import { type AnyArray, type Numbered, zeros } from "../schema/dtype.ts";
-import { mustPut } from "../schema/fit.ts";
+import { mustPut } from "../schema/copy-values.ts";
+import { type AnyArray, type NumberArray, zeros } from "../schema/dtype.ts";
 import type { MeasuredLeaf } from "../schema/layout.ts";
 import { utf8Bytes } from "../schema/text.ts";
 import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
@@ -11,16 +11,16 @@ import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
 export type StepValue = AnyArray | string[];
 
 /** A checked copy. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
-export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, given: unknown): StepValue {
+export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unknown): StepValue {
   const { dtype } = leaf;
   const target = { dtype, shape, size };
   if (dtype !== "string") {
     const value = zeros(dtype, size);
-    mustPut(target, value as unknown as Numbered, 0, given, keys);
+    mustPut(target, value as unknown as NumberArray, 0, input, keys);
     return value;
   }
   const texts: string[] = [];
-  mustPut(target, texts as unknown as Numbered, 0, given, keys);
+  mustPut(target, texts as unknown as NumberArray, 0, input, keys);
   const long = texts.find((text) => utf8Bytes(text) > leaf.maxBytes);
   if (long !== undefined) throw mustBe("INVALID_DATA", keys.join(".") || "step", `text of at most ${leaf.maxBytes} bytes in UTF-8, its maxBytes`, long);
   return texts;

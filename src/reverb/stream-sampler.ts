@@ -5,10 +5,10 @@ import type { WaitOptions } from "../base/wait.ts";
 import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
 import type { ItemSource } from "../tf-agents/sampling/sampler.ts";
 import { checkSampler, type SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
-import { drawnItem } from "./drawn-item.ts";
+import { decodeItem } from "./decode-item.ts";
 import { unreadable } from "./grpc/call.ts";
 import type { Channel } from "./grpc/channel.ts";
-import { METHOD, SampleStream, type Shared, type Stored } from "./sample-stream.ts";
+import { METHOD, SampleStream, type StreamContext, type StreamItem } from "./sample-stream.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
 /** As Reverb's client has it. */
@@ -25,16 +25,16 @@ export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promis
 /** No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
 export class StreamSource implements ItemSource {
   readonly #signature: SignatureOf;
-  readonly #shared: Shared;
+  readonly #context: StreamContext;
   readonly #workers: number;
   #streams: readonly SampleStream[];
   /** Samples that came and were not asked for yet. */
-  readonly #stored: Stored[] = [];
+  readonly #stored: StreamItem[] = [];
   readonly #waiting: Waiting[] = [];
-  #known: WireSignature | undefined;
+  #tableSignature: WireSignature | undefined;
   /** Samples to be asked for, and to be given. */
-  #unasked: number;
-  #left: number;
+  #unrequested: number;
+  #remaining: number;
   #error: unknown;
 
   /** @throws RangeError, TypeError */
@@ -48,45 +48,45 @@ export class StreamSource implements ItemSource {
     } = checkSampler(options);
     const all = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
     this.#signature = signature;
-    this.#unasked = all;
-    this.#left = all;
-    this.#shared = {
+    this.#unrequested = all;
+    this.#remaining = all;
+    this.#context = {
       channel,
       table,
       timeoutMs: rateLimiterTimeoutMs,
       inFlight: maxInFlightSamplesPerWorker,
       perStream: maxSamplesPerStream < 0 ? Number.POSITIVE_INFINITY : maxSamplesPerStream,
       reconnectTimeoutMs,
-      grant: (most) => {
-        const granted = Math.min(most, this.#unasked);
-        this.#unasked -= granted;
-        return granted;
+      grant: (max) => {
+        const grant = Math.min(max, this.#unrequested);
+        this.#unrequested -= grant;
+        return grant;
       },
-      came: (stored) => {
+      receive: (stored) => {
         this.#stored.push(stored);
         this.#serve();
         // The rate limiter lets samples pass again, also for streams whose time was up.
-        this.#ask();
+        this.#requestMore();
       },
-      late: () => this.#late(),
-      failed: (error) => {
+      onTimeout: () => this.#late(),
+      onError: (error) => {
         this.#error ??= error;
         // What has come is given first, and then the error; who asks again has other streams.
         for (const stream of this.#streams) stream.close();
-        this.#streams = this.#begun();
+        this.#streams = this.#createStreams();
         this.#serve();
       },
     };
     this.#workers = Math.max(1, numWorkersPerIterator);
-    this.#streams = this.#begun();
+    this.#streams = this.#createStreams();
   }
 
   get isOver(): boolean {
-    return this.#left === 0;
+    return this.#remaining === 0;
   }
 
   async prepare(options: WaitOptions, closing: AbortSignal): Promise<void> {
-    this.#known = await this.#signature(options, closing);
+    this.#tableSignature = await this.#signature(options, closing);
   }
 
   next({ signal }: Pick<WaitOptions, "signal">): Promise<DrawnItem | undefined> {
@@ -108,7 +108,7 @@ export class StreamSource implements ItemSource {
       signal?.addEventListener("abort", aborted);
       this.#waiting.push(waiting);
       this.#serve();
-      if (this.#waiting.length > 0) this.#ask();
+      if (this.#waiting.length > 0) this.#requestMore();
     });
   }
 
@@ -118,17 +118,17 @@ export class StreamSource implements ItemSource {
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
   }
 
-  #begun(): readonly SampleStream[] {
-    return Array.from({ length: this.#workers }, () => new SampleStream(this.#shared));
+  #createStreams(): readonly SampleStream[] {
+    return Array.from({ length: this.#workers }, () => new SampleStream(this.#context));
   }
 
-  #ask(): void {
-    for (const stream of this.#streams) stream.ask();
+  #requestMore(): void {
+    for (const stream of this.#streams) stream.requestMore();
   }
 
   /** A stream's time was up. The limiter has let nothing pass for so long when that of all is. */
   #late(): void {
-    const { channel, table, timeoutMs } = this.#shared;
+    const { channel, table, timeoutMs } = this.#context;
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;
     const error = new ReplayError(
       "TIMEOUT",
@@ -139,7 +139,7 @@ export class StreamSource implements ItemSource {
 
   #serve(): void {
     while (this.#waiting.length > 0) {
-      if (this.#left === 0) {
+      if (this.#remaining === 0) {
         this.#waiting.shift()?.resolve(undefined);
         continue;
       }
@@ -152,13 +152,13 @@ export class StreamSource implements ItemSource {
         return;
       }
       const waiting = this.#waiting.shift() as Waiting;
-      this.#left--;
-      if (this.#left === 0) for (const stream of this.#streams) stream.finish();
-      else stored.stream.given();
+      this.#remaining--;
+      if (this.#remaining === 0) for (const stream of this.#streams) stream.finish();
+      else stored.stream.onRead();
       try {
-        waiting.resolve(drawnItem(stored, this.#known, this.#shared.channel.maxMessageBytes));
+        waiting.resolve(decodeItem(stored, this.#tableSignature, this.#context.channel.maxMessageBytes));
       } catch (error) {
-        waiting.reject(unreadable(this.#shared.channel.address, METHOD, error));
+        waiting.reject(unreadable(this.#context.channel.address, METHOD, error));
       }
     }
   }

@@ -24,9 +24,9 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
   if (name !== undefined) throw unsupported("name", "a server does not have the steps of an open episode, which end with this process");
   integer("keep", keep, 1, MAX_LENGTH);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
-  const rules = items.map((given, i): Rule => {
+  const rules = items.map((itemRule, i): Rule => {
     const subject = `items[${i}]`;
-    const { table, length, stride = 1, priority = 1, columns, nStep } = onlyKeys(subject, given, "table, length, stride, priority, columns, nStep, finite");
+    const { table, length, stride = 1, priority = 1, columns, nStep } = onlyKeys(subject, itemRule, "table, length, stride, priority, columns, nStep, finite");
     mustBeTableName(table, `${subject}.table`);
     if (nStep !== undefined)
       throw unsupported(`${subject}.nStep`, "a server keeps steps, not transitions: draw items of nStep + 1 steps, and make the returns of those");
@@ -49,11 +49,11 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly #keep: number;
   readonly #rules: readonly Rule[];
   /** What `createItem` gave since the last append: the next one waits for it, since who asked for the item need not. */
-  #rooms: Promise<void>[] = [];
+  #pendingItems: Promise<void>[] = [];
 
   /** Items that were made so far, by table. */
   readonly itemsMade: ReadonlyMap<string, number>;
-  readonly #made = new Map<string, number>();
+  readonly #itemCounts = new Map<string, number>();
 
   /** Made by `client.writer`. @param sink is closed with this */
   constructor(fields: Fields<S>, sink: ServerSink, keep: number, rules: readonly Rule[]) {
@@ -61,7 +61,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     this.#sink = sink;
     this.#keep = keep;
     this.#rules = rules;
-    this.itemsMade = this.#made;
+    this.itemsMade = this.#itemCounts;
   }
 
   /**
@@ -80,10 +80,10 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     for (const { table, length, stride, priority } of this.#rules) {
       if (steps >= length && (steps - length) % stride === 0) this.#insert(table, length, priority);
     }
-    if (this.#rooms.length === 0) return undefined;
-    const rooms = this.#rooms;
-    this.#rooms = [];
-    return allOf(rooms);
+    if (this.#pendingItems.length === 0) return undefined;
+    const pendingItems = this.#pendingItems;
+    this.#pendingItems = [];
+    return allOf(pendingItems);
   }
 
   /** @throws RangeError for more steps than are at hand, as well */
@@ -91,8 +91,8 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     this.#sink.check();
     const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
     mustBeTableName(table);
-    const most = Math.min(this.#sink.episodeSteps, this.#keep);
-    integer("length", length, 1, most);
+    const maxLength = Math.min(this.#sink.episodeSteps, this.#keep);
+    integer("length", length, 1, maxLength);
     return this.#insert(table, length, priority);
   }
 
@@ -110,9 +110,9 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   }
 
   #insert(table: string, length: number, priority: number): Promise<void> | undefined {
-    const room = this.#sink.createLast(table, length, priority, this.#sink.leaves);
-    this.#made.set(table, (this.#made.get(table) ?? 0) + 1);
-    if (room !== undefined) this.#rooms.push(room);
-    return room;
+    const pending = this.#sink.createLast(table, length, priority, this.#sink.leaves);
+    this.#itemCounts.set(table, (this.#itemCounts.get(table) ?? 0) + 1);
+    if (pending !== undefined) this.#pendingItems.push(pending);
+    return pending;
   }
 }

@@ -4,12 +4,12 @@ import { limiterInfo, type TableInfo, type TableSelector } from "../tf-agents/sa
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
 import type { SelectorMessage, TableMessage } from "./wire/server-info.ts";
 
-export interface KnownTable {
+export interface TableEntry {
   readonly info: TableInfo;
   readonly signature: WireSignature | undefined;
 }
 
-export function knownTable(message: TableMessage): KnownTable {
+export function toTableEntry(message: TableMessage): TableEntry {
   const { name, rateLimiter, maxSize, maxTimesSampled } = message;
   const signature = message.signature && readSignature(message.signature);
   const info: TableInfo = {
@@ -30,12 +30,12 @@ export function knownTable(message: TableMessage): KnownTable {
 }
 
 /** Tables of several servers as if they were of one: counts and sizes are sums, all else is as on the first server that has the table. */
-export function together(servers: readonly ReadonlyMap<string, KnownTable>[]): ReadonlyMap<string, KnownTable> {
-  const all = new Map<string, KnownTable>();
+export function mergeTables(servers: readonly ReadonlyMap<string, TableEntry>[]): ReadonlyMap<string, TableEntry> {
+  const all = new Map<string, TableEntry>();
   for (const tables of servers)
     for (const [name, table] of tables) {
-      const before = all.get(name);
-      all.set(name, before === undefined ? table : { ...before, info: sum(before.info, table.info) });
+      const existing = all.get(name);
+      all.set(name, existing === undefined ? table : { ...existing, info: sum(existing.info, table.info) });
     }
   return all;
 }

@@ -1,6 +1,6 @@
 /** A column of a batch: one flat array and its shape. */
 import { integer } from "../base/error.ts";
-import { printsAs } from "../base/prints.ts";
+import { customInspect } from "../base/inspect.ts";
 import type { ArrayOfDtype, Dtype } from "./dtype.ts";
 import { sizeOf } from "./leaf.ts";
 
@@ -8,11 +8,11 @@ interface DataOf extends ArrayOfDtype {
   readonly string: string[];
 }
 
-type Words = keyof DataOf;
-type Element<D extends Words> = DataOf[D][number];
+type ElementName = keyof DataOf;
+type Element<D extends ElementName> = DataOf[D][number];
 
 /** What `at` gives: one number or text less than a column of one dimension, and else a column of one dimension less. */
-type ElementOf<D extends Words, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
+type ElementOf<D extends ElementName, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
   ? Rest extends readonly []
     ? Element<D>
     : Rest extends readonly [number, ...number[]]
@@ -29,7 +29,7 @@ export type NestedArray<E, Shape extends readonly number[]> = Shape extends read
       any;
 
 /** What a column is made of: what callers may give in the place of one. */
-export interface ColumnLike<D extends Words = Dtype, Shape extends readonly number[] = readonly number[]> {
+export interface ColumnLike<D extends ElementName = Dtype, Shape extends readonly number[] = readonly number[]> {
   readonly data: DataOf[D];
   readonly shape: Shape;
 }
@@ -38,7 +38,7 @@ export interface ColumnLike<D extends Words = Dtype, Shape extends readonly numb
  * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
  * (`Column<"string">`) is in a plain one. The type of the shape is as concrete as the spec: `[number, number, 84, 84]`.
  */
-export class Column<D extends Words = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
+export class Column<D extends ElementName = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
   readonly data: DataOf[D];
   readonly shape: Shape;
 
@@ -55,12 +55,12 @@ export class Column<D extends Words = Dtype, Shape extends readonly number[] = n
   at(i: number): ElementOf<D, Shape> {
     const { data, shape } = this;
     const [n = 0, ...rest] = shape;
-    const place = integer("i", i, -n, n - 1) < 0 ? i + n : i;
-    if (rest.length === 0) return data[place] as ElementOf<D, Shape>;
-    const each = sizeOf(rest);
-    const from = place * each;
-    const part = Array.isArray(data) ? data.slice(from, from + each) : data.subarray(from, from + each);
-    return made(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
+    const index = integer("i", i, -n, n - 1) < 0 ? i + n : i;
+    if (rest.length === 0) return data[index] as ElementOf<D, Shape>;
+    const stride = sizeOf(rest);
+    const from = index * stride;
+    const part = Array.isArray(data) ? data.slice(from, from + stride) : data.subarray(from, from + stride);
+    return newColumn(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
   }
 
   /** `at` 0, 1, … */
@@ -73,16 +73,16 @@ export class Column<D extends Words = Dtype, Shape extends readonly number[] = n
     const { data, shape } = this;
     let elements: unknown[] = Array.from(data as ArrayLike<unknown>).slice(0, sizeOf(shape));
     for (let k = shape.length - 1; k > 0; k--) {
-      const each = shape[k] as number;
+      const length = shape[k] as number;
       const parts = elements;
-      elements = Array.from({ length: sizeOf(shape.slice(0, k)) }, (_, i) => parts.slice(i * each, (i + 1) * each));
+      elements = Array.from({ length: sizeOf(shape.slice(0, k)) }, (_, i) => parts.slice(i * length, (i + 1) * length));
     }
     return (shape.length === 0 ? elements[0] : elements) as NestedArray<Element<D>, Shape>;
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
-function made<D extends Words>(data: DataOf[D], shape: number[]): Column<D> {
+/** Out of the class, which does not name itself: see base/inspect.ts. */
+function newColumn<D extends ElementName>(data: DataOf[D], shape: number[]): Column<D> {
   return new Column(data, shape);
 }
 
@@ -93,12 +93,12 @@ export function isColumn(value: unknown): value is ColumnLike {
 }
 
 /** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
-export function copied<T>(value: T): T {
+export function copyColumns<T>(value: T): T {
   if (isColumn(value)) return new Column(value.data.slice() as Column["data"], [...value.shape]) as T;
   if (ArrayBuffer.isView(value)) return (value as unknown as Uint8Array).slice() as T;
-  if (Array.isArray(value)) return value.map(copied) as T;
+  if (Array.isArray(value)) return value.map(copyColumns) as T;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copied(part)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copyColumns(part)])) as T;
 }
 
-printsAs(Column, "Column", ({ data, shape }) => ({ data, shape }));
+customInspect(Column, "Column", ({ data, shape }) => ({ data, shape }));

@@ -1,6 +1,6 @@
 /** Columns say which steps of an item a batch contains, under which names: transitions, n-step pairs, histories. */
 import { BOOTSTRAP } from "../base/abi.ts";
-import { integer, mustBe, oneFrom, onlyKeys } from "../base/error.ts";
+import { integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { PathOf } from "./spec.ts";
@@ -55,7 +55,7 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
 /** The leaf at a path. */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
-  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneFrom(leaves.map((leaf) => leaf.path)), path);
+  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneOfRule(leaves.map((leaf) => leaf.path)), path);
   return found;
 }
 
@@ -83,8 +83,8 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
 }
 
 /** Whether two sets of columns show the same steps of the same leaves under the same names, in whatever order. */
-export function showAlike(one: readonly Selection[], other: readonly Selection[]): boolean {
-  const [a, b] = [one, other].map((selections) =>
+export function isSameSelection(offset: readonly Selection[], other: readonly Selection[]): boolean {
+  const [a, b] = [offset, other].map((selections) =>
     selections
       .map(({ keys, leaf, steps, start, step, to, squeezed }) => JSON.stringify([keys, leaf.index, steps, start, step, to, squeezed]))
       .sort()
@@ -113,40 +113,40 @@ export function textSelections(columns: object, text: string | undefined, leaves
  * How many steps an item must have so that every column finds its steps. A list may begin before the start of an item: a history, padded.
  */
 export function stepsOf(selections: readonly Selection[]): number {
-  let most = 0;
+  let max = 0;
   for (const { steps = [], squeezed } of selections)
-    for (const step of steps) if (step !== BOOTSTRAP) most = Math.max(most, step < 0 ? (squeezed ? -step : 0) : step + 1);
-  return most;
+    for (const step of steps) if (step !== BOOTSTRAP) max = Math.max(max, step < 0 ? (squeezed ? -step : 0) : step + 1);
+  return max;
 }
 
 /**
  * @param subject "columns", or those of a rule
- * @param why where it comes from that there are no more steps
+ * @param reason where it comes from that there are no more steps
  * @throws RangeError for a column of a step that no item of so many steps has: it would be zeros for ever
  */
-export function checkSteps(subject: string, selections: readonly Selection[], length: number, why: string): void {
+export function checkSteps(subject: string, selections: readonly Selection[], length: number, reason: string): void {
   if (stepsOf(selections) <= length) return;
   const wrong = selections.find((selection) => stepsOf([selection]) > length) as Selection;
   const step = wrong.steps?.find((one) => one >= length || one < -length);
-  throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${why}`, step);
+  throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${reason}`, step);
 }
 
 /** No step of any item: padding. */
-const NOWHERE = 0x7ffffffe;
+const PADDING = 0x7ffffffe;
 
 /** What says which steps an item shows. */
-export type Shown = Pick<ColumnLayout, "selections">;
+export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
  * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
  * @param first whose order they have
- * @param known what they may be already: given if they are
+ * @param candidate returned if it has the right room already
  */
-export function jointOf(first: Shown, layouts: Iterable<Shown>, width: number, known?: readonly Selection[]): readonly Selection[] {
+export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
   const counts = first.selections.map(() => 0);
   for (const layout of layouts)
     for (const [i, { keys }] of first.selections.entries()) counts[i] = Math.max(counts[i] as number, stepCount(columnNamed(layout, keys), width));
-  if (known !== undefined && sameOrder(first.selections, known) && known.every(({ steps }, i) => steps?.length === counts[i])) return known;
+  if (candidate !== undefined && sameOrder(first.selections, candidate) && candidate.every(({ steps }, i) => steps?.length === counts[i])) return candidate;
   return first.selections.map(({ keys, leaf, squeezed }, i) => ({
     keys,
     leaf,
@@ -158,50 +158,50 @@ export function jointOf(first: Shown, layouts: Iterable<Shown>, width: number, k
 }
 
 /** Whether columns have room for others that show the same leaves under the same names. */
-export function hasRoom(room: readonly Selection[], { selections }: Shown, width: number): boolean {
+export function hasRoom(room: readonly Selection[], { selections }: HasSelections, width: number): boolean {
   return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
 }
 
 /** Whether columns have the same names in the same order. */
-export function sameOrder(some: readonly Selection[], others: readonly Selection[]): boolean {
-  return some.length === others.length && some.every(({ keys }, i) => keys[0] === others[i]?.keys[0]);
+export function sameOrder(first: readonly Selection[], second: readonly Selection[]): boolean {
+  return first.length === second.length && first.every(({ keys }, i) => keys[0] === second[i]?.keys[0]);
 }
 
 /** For each joint column the steps of each item, by its layout. */
 export function stepLists(joint: readonly Selection[], items: readonly ColumnLayout[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
     const room = steps.length;
-    const lists = new Int32Array(items.length * room).fill(NOWHERE);
+    const lists = new Int32Array(items.length * room).fill(PADDING);
     for (let i = 0; i < items.length; i++) {
       const selection = columnNamed(items[i] as ColumnLayout, keys);
-      const { steps: listed, start, step } = selection;
+      const { steps: list, start, step } = selection;
       const count = Math.min(stepCount(selection, width), room);
-      for (let k = 0; k < count; k++) lists[i * room + k] = listed === undefined ? start + k * step : (listed[k] as number);
+      for (let k = 0; k < count; k++) lists[i * room + k] = list === undefined ? start + k * step : (list[k] as number);
     }
     return lists;
   });
 }
 
 /** Whether two sets of columns show the same leaves under the same names, of whichever steps. */
-export function fitTogether(some: readonly Selection[], others: readonly Selection[]): boolean {
-  if (some === others) return true;
+export function isJoinable(first: readonly Selection[], second: readonly Selection[]): boolean {
+  if (first === second) return true;
   const fits = ({ keys, leaf, squeezed }: Selection) =>
-    others.some((other) => other.keys.join() === keys.join() && other.leaf === leaf && other.squeezed === squeezed);
-  return some.length === others.length && some.every(fits);
+    second.some((other) => other.keys.join() === keys.join() && other.leaf === leaf && other.squeezed === squeezed);
+  return first.length === second.length && first.every(fits);
 }
 
 /**
  * Columns that have room for those of parts of a batch, which fit, in windows of `width` steps.
  * @param first whose order they have
  */
-export function joined(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
+export function jointSelections(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
   if (parts.size === 1) return first;
-  const shown = Array.from(parts, (selections) => ({ selections }));
-  return jointOf({ selections: first }, shown, width);
+  const layouts = Array.from(parts, (selections) => ({ selections }));
+  return jointOf({ selections: first }, layouts, width);
 }
 
 /** The column of a layout under a name. */
-export function columnNamed({ selections }: Shown, keys: readonly string[]): Selection {
+export function columnNamed({ selections }: HasSelections, keys: readonly string[]): Selection {
   return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
 }
 

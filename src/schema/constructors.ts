@@ -1,6 +1,7 @@
 /** The constructors of a spec's leaves; the main entry exports them all. */
-import { pointAtCallersOf } from "../base/caller.ts";
+
 import { integer, onlyKeys } from "../base/error.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import type { Dtype } from "./dtype.ts";
 import type { BoundedText, Leaf, RowLeaf } from "./leaf.ts";
 
@@ -28,7 +29,7 @@ export const f64 = of("f64");
  * @throws TypeError, RangeError for a maxBytes that is not a whole number of at least 1
  */
 export function text<const S extends readonly number[]>(options: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
-  pointAtCallersOf(text);
+  hideFrames(text);
   const { maxBytes } = onlyKeys("text", options, "maxBytes");
   integer("maxBytes", maxBytes, 1);
   return { dtype: "string", shape, maxBytes };

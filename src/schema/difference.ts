@@ -6,20 +6,20 @@ import type { Nest } from "./nest.ts";
 export interface SpecDifference {
   readonly keys: readonly string[];
   /** What each has there, as messages say it; undefined for nothing. */
-  readonly asked: string | undefined;
-  readonly there: string | undefined;
+  readonly requested: string | undefined;
+  readonly existing: string | undefined;
 }
 
 type Node = Nest<RowLeaf> | undefined;
 
 /** The first difference of two specs, both of which were checked; undefined where they make the same steps. */
-export function specDifference(asked: Node, there: Node, keys: readonly string[] = []): SpecDifference | undefined {
-  const [a, b] = [textOf(asked), textOf(there)];
-  if (asked === undefined || there === undefined || isLeaf(asked) || isLeaf(there) || Array.isArray(asked) !== Array.isArray(there))
-    return a === b ? undefined : { keys, asked: a, there: b };
-  const [own, others] = [asked, there] as unknown as { readonly [name: string]: Nest<RowLeaf> }[] as [Parts, Parts];
-  for (const name of new Set([...Object.keys(others), ...Object.keys(own)])) {
-    const found = specDifference(partOf(own, name), partOf(others, name), [...keys, name]);
+export function specDifference(requested: Node, existing: Node, keys: readonly string[] = []): SpecDifference | undefined {
+  const [a, b] = [textOf(requested), textOf(existing)];
+  if (requested === undefined || existing === undefined || isLeaf(requested) || isLeaf(existing) || Array.isArray(requested) !== Array.isArray(existing))
+    return a === b ? undefined : { keys, requested: a, existing: b };
+  const [requestedParts, existingParts] = [requested, existing] as unknown as { readonly [name: string]: Nest<RowLeaf> }[] as [Parts, Parts];
+  for (const name of new Set([...Object.keys(existingParts), ...Object.keys(requestedParts)])) {
+    const found = specDifference(partOf(requestedParts, name), partOf(existingParts, name), [...keys, name]);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,5 +1,5 @@
 /** Element types, with their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
-import { kindOf } from "../base/typed.ts";
+import { kindOf } from "../base/typed-arrays.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
 
@@ -19,11 +19,11 @@ export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
 }
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
 /** The same from a caller, who may share its memory. */
-export type GivenArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D];
-export type AnyArray = GivenArrayOf<Dtype>;
+export type InputArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D];
+export type AnyArray = InputArrayOf<Dtype>;
 
 /** Stands for typed arrays of any dtype: values are checked before they are written. */
-export type Numbered = Float64Array;
+export type NumberArray = Float64Array;
 
 export type ArrayClass = {
   readonly name: string;

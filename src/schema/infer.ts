@@ -3,9 +3,9 @@ import type { Nest } from "./nest.ts";
 
 /** Where in a value one looks; the step goes on with the look. */
 export interface ValuePlace {
-  step: string | number;
-  readonly holds: unknown;
-  readonly above: ValuePlace | undefined;
+  key: string | number;
+  readonly value: unknown;
+  readonly parent: ValuePlace | undefined;
   readonly depth: number;
 }
 
@@ -18,37 +18,38 @@ export interface InferRules<L> {
   node(names: readonly string[], parts: readonly Nest<L>[]): Nest<L>;
   /** Deeper nesting is refused, and so are circles. */
   readonly maxDepth: number;
-  refused(rule: string, at: ValuePlace): Error;
+  errorFor(rule: string, at: ValuePlace): Error;
 }
 
 /** @param name how messages call the value @throws what the rules throw */
 export function inferNest<L>(value: unknown, name: string, rules: InferRules<L>): Nest<L> {
-  return inferAt(value, { step: name, holds: undefined, above: undefined, depth: 0 }, rules);
+  return inferAt(value, { key: name, value: undefined, parent: undefined, depth: 0 }, rules);
 }
 
 function inferAt<L>(value: unknown, at: ValuePlace, rules: InferRules<L>): Nest<L> {
   const leaf = rules.leaf(value, at);
   if (leaf !== undefined) return leaf;
-  const here: ValuePlace = { step: "", holds: value, above: at, depth: at.depth + 1 };
-  for (let up: ValuePlace | undefined = at; up !== undefined; up = up.above) if (up.holds === value) throw rules.refused("cyclic: it contains itself", at);
-  if (here.depth > rules.maxDepth) throw rules.refused(`nested more than ${rules.maxDepth} deep`, at);
+  const child: ValuePlace = { key: "", value: value, parent: at, depth: at.depth + 1 };
+  for (let ancestor: ValuePlace | undefined = at; ancestor !== undefined; ancestor = ancestor.parent)
+    if (ancestor.value === value) throw rules.errorFor("cyclic: it contains itself", at);
+  if (child.depth > rules.maxDepth) throw rules.errorFor(`nested more than ${rules.maxDepth} deep`, at);
   if (Array.isArray(value)) {
     const parts = value.map((part, i) => {
-      here.step = i;
-      return inferAt(part, here, rules);
+      child.key = i;
+      return inferAt(part, child, rules);
     });
     return rules.list(value, parts, at);
   }
   const names = Object.keys(value as object);
   const parts = names.map((name) => {
-    here.step = name;
-    return inferAt((value as { readonly [name: string]: unknown })[name], here, rules);
+    child.key = name;
+    return inferAt((value as { readonly [name: string]: unknown })[name], child, rules);
   });
   return rules.node(names, parts);
 }
 
 /** The steps from the value down to a place, its own name first. */
-export function stepsTo({ step, above }: ValuePlace): (string | number)[] {
+export function stepsTo({ key: step, parent: above }: ValuePlace): (string | number)[] {
   return above === undefined ? [step] : [...stepsTo(above), step];
 }
 

@@ -1,5 +1,5 @@
 /** The leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
-import { type AnyArray, DTYPES, type Dtype, type GivenArrayOf, zeros } from "./dtype.ts";
+import { type AnyArray, DTYPES, type Dtype, type InputArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 
 /** Numbers. */
@@ -53,7 +53,7 @@ export type Nested<T> = readonly (T | Nested<T>)[];
 
 /** The values that a leaf accepts: a typed array of its dtype, plain (nested) arrays, or a number if the shape is []. */
 export type LeafInput<D extends Dtype, S extends readonly number[]> =
-  | GivenArrayOf<D>
+  | InputArrayOf<D>
   | (S extends readonly [] ? ScalarOf<D> | (D extends "i64" | "u64" ? number : never) : Nested<ScalarOf<D> | number>);
 
 /** The same for text. */

@@ -8,7 +8,7 @@ export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L
 type Node<T> = { readonly [name: string]: T };
 
 /** `observation.image`, or `step` if the nest is a leaf. */
-export function named(keys: readonly string[]): string {
+export function pathText(keys: readonly string[]): string {
   return keys.join(".") || "step";
 }
 
@@ -22,7 +22,7 @@ export function fold<L, T>(
   let index = 0;
   const visit = (at: Nest<L>, keys: readonly string[]): T => {
     if (isEnd(at)) return leaf(index++, keys, at as L);
-    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, named(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep`, at);
+    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, pathText(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep`, at);
     if (typeof at !== "object" || at === null) throw notSpec(at, keys);
     const list = Array.isArray(at);
     const names = list ? Object.keys(at) : Object.keys(at).sort();
@@ -34,7 +34,7 @@ export function fold<L, T>(
 
 function notSpec(at: unknown, keys: readonly string[]): Error {
   const hint = typeof at === "function" ? " (call it: f32() in the place of f32)" : "";
-  const subject = keys.length === 0 ? "spec" : `spec of ${named(keys)}`;
+  const subject = keys.length === 0 ? "spec" : `spec of ${pathText(keys)}`;
   return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
 }
 
@@ -57,36 +57,37 @@ export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { 
   return found;
 }
 
-/** Walks nests side by side. The result has the form of the first nest, with the result of `each` at its ends, in the order of its own keys. */
+/** Walks nests side by side. The result has the form of the first nest, with the result of `combine` at its ends, in the order of its own keys. */
 export function zip<T>(
   nests: readonly unknown[],
   isEnd: (node: unknown, keys: readonly string[]) => boolean,
-  each: (ends: readonly unknown[], keys: readonly string[]) => T,
+  combine: (ends: readonly unknown[], keys: readonly string[]) => T,
   keys: readonly string[] = [],
 ): Nest<T> {
   const [first] = nests;
-  if (isEnd(first, keys)) return each(nests, keys);
+  if (isEnd(first, keys)) return combine(nests, keys);
   const names = Object.keys(first as object);
   const parts = names.map((name) => {
-    const below = nests.map((nest) => (nest as Node<unknown> | null | undefined)?.[name]);
-    return zip(below, isEnd, each, [...keys, name]);
+    const children = nests.map((nest) => (nest as Node<unknown> | null | undefined)?.[name]);
+    return zip(children, isEnd, combine, [...keys, name]);
   });
   return nested(names, parts, Array.isArray(first));
 }
 
-/** The results of `each` for the leaves of a spec, nested like the spec. */
-export function map<L, T>(spec: Nest<L>, each: (leaf: L, keys: readonly string[]) => T): Nest<T> {
-  return zip([spec], isLeaf, ([leaf], keys) => each(leaf as L, keys));
+/** The results of `transform` for the leaves of a spec, nested like the spec. */
+export function map<L, T>(spec: Nest<L>, transform: (leaf: L, keys: readonly string[]) => T): Nest<T> {
+  return zip([spec], isLeaf, ([leaf], keys) => transform(leaf as L, keys));
 }
 
-/** Whether two specs have leaves in the same places that are `alike`. */
-export function same<L>(a: Nest<L>, b: Nest<L>, alike: (a: L, b: L) => boolean): boolean {
+/** Whether two specs have leaves in the same places that are equal by `isEqual`. */
+export function isSameNest<L>(a: Nest<L>, b: Nest<L>, isEqual: (a: L, b: L) => boolean): boolean {
   if (a === b) return true;
-  if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && alike(a as L, b as L);
+  if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && isEqual(a as L, b as L);
   const names = Object.keys(a as object);
   const part = (nest: Nest<L>, name: string) => (nest as Node<Nest<L>>)[name] as Nest<L>;
   return (
-    names.length === Object.keys(b as object).length && names.every((name) => Object.hasOwn(b as object, name) && same(part(a, name), part(b, name), alike))
+    names.length === Object.keys(b as object).length &&
+    names.every((name) => Object.hasOwn(b as object, name) && isSameNest(part(a, name), part(b, name), isEqual))
   );
 }
 
@@ -100,14 +101,14 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
 export type Visit = (value: unknown) => void;
 
 /** Makes the error for a value in a nest, from a code, the path, the rule and the value. */
-export type Refuse = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
+export type MakeError = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
 
-export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(keys), rule, value);
+export const mismatchError: MakeError = (code, keys, rule, value) => mustBe(code, pathText(keys), rule, value);
 
 /** Visits the leaves of nested values, with one function per leaf, made once from the spec. Generates no code, because web pages may forbid that. */
-export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
+export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, makeError: MakeError = mismatchError): Visit {
   return fold(spec, leaf, (names, parts, keys) =>
-    visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value)),
+    visitNode(names, parts, (value) => makeError("SPEC_MISMATCH", keys, nodeRule(names, value, pathText(keys)), value)),
   );
 }
 
@@ -120,32 +121,32 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
   if (missing === undefined && unknown === undefined) return `an object with keys ${names.join(", ")}`;
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
-  const why = [
+  const reasons = [
     ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
     ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
   ];
-  return `an object ${parts.join(" and ")} (${why.join(", ")})`;
+  return `an object ${parts.join(" and ")} (${reasons.join(", ")})`;
 }
 
-/** Looks for objects that have another form than the spec's, where a leaf has been refused for want of a value. @throws as `refuse` says */
-export function checkNodes<L>(spec: Nest<L>, value: unknown, refuse: Refuse = refused, keys: readonly string[] = []): void {
+/** Looks for objects that have another form than the spec's, where a leaf has been refused for want of a value. @throws the error that `makeError` makes */
+export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeError = mismatchError, keys: readonly string[] = []): void {
   if (isLeaf(spec)) return;
   const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec as object).sort();
   const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
   if (!isNode || (Array.isArray(value) && !Array.isArray(spec)) || names.some((name) => !(name in value)))
-    throw refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value);
-  for (const name of names) checkNodes((spec as Node<Nest<L>>)[name] as Nest<L>, (value as Node<unknown>)[name], refuse, [...keys, name]);
+    throw makeError("SPEC_MISMATCH", keys, nodeRule(names, value, pathText(keys)), value);
+  for (const name of names) checkNodes((spec as Node<Nest<L>>)[name] as Nest<L>, (value as Node<unknown>)[name], makeError, [...keys, name]);
 }
 
 /** Visits an object or array. The first six keys are unrolled, so that each place in the code sees a single key, which engines run fast. */
-function visitNode(names: readonly string[], parts: readonly Visit[], refused: (value: unknown) => Error): Visit {
+function visitNode(names: readonly string[], parts: readonly Visit[], errorFor: (value: unknown) => Error): Visit {
   const n = names.length;
   const [k0, k1, k2, k3, k4, k5] = names as string[] & { length: 6 };
   const [v0, v1, v2, v3, v4, v5] = parts as Visit[] & { length: 6 };
   return (value) => {
-    let seen = 0;
-    if (typeof value === "object") for (const _ in value) seen++;
-    if (seen !== n) throw refused(value);
+    let count = 0;
+    if (typeof value === "object") for (const _ in value) count++;
+    if (count !== n) throw errorFor(value);
     const node = value as { [name: string]: unknown };
     if (n > 0) (v0 as Visit)(node[k0 as string]);
     if (n > 1) (v1 as Visit)(node[k1 as string]);
@@ -158,13 +159,13 @@ function visitNode(names: readonly string[], parts: readonly Visit[], refused: (
 }
 
 /** `flatten` for many values of the same spec. */
-export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value: unknown) => unknown[] {
+export function flattener(spec: Nest<AnyLeaf>, makeError: MakeError = mismatchError): (value: unknown) => unknown[] {
   let values: unknown[] = [];
   const take = (index: number, keys: readonly string[]) => (value: unknown) => {
-    if (value === undefined) throw refuse("SPEC_MISMATCH", keys, "given", value);
+    if (value === undefined) throw makeError("SPEC_MISMATCH", keys, "given", value);
     values[index] = value;
   };
-  const visit = visitor(spec, take, refuse);
+  const visit = visitor(spec, take, makeError);
   return (value) => {
     values = [];
     visit(value);
@@ -182,10 +183,10 @@ export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
 
 /**
  * The values of some leaves of a nested value, in the order of the spec's leaves; undefined for those that it lacks.
- * @param where what the nest is called in messages
+ * @param label what the nest is called in messages
  * @throws ReplayError SPEC_MISMATCH for what the spec does not have
  */
-export function flattenSome(spec: Nest<AnyLeaf>, value: unknown, where: string): unknown[] {
+export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: string): unknown[] {
   const values: unknown[] = [];
   const visit = fold<AnyLeaf, Visit>(
     spec,
@@ -196,8 +197,8 @@ export function flattenSome(spec: Nest<AnyLeaf>, value: unknown, where: string):
       if (at === undefined) return;
       const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
       const rule = `an object with some of the keys ${names.join(", ")}`;
-      if (unknown === "") throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), rule, at);
-      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
+      if (unknown === "") throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), rule, at);
+      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
       for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
     },
   );
@@ -213,9 +214,9 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
     spec,
     (index) => (values) => values[index],
     (names, parts, _, list) => (values) => {
-      const made = list ? [] : {};
-      for (let i = 0; i < names.length; i++) setPart(made, names[i] as string, (parts[i] as Pack)(values));
-      return made;
+      const node = list ? [] : {};
+      for (let i = 0; i < names.length; i++) setPart(node, names[i] as string, (parts[i] as Pack)(values));
+      return node;
     },
   );
 }

@@ -32,10 +32,10 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   const [minDiff, maxDiff] = Array.isArray(errorBuffer) ? errorBuffer : [middle - finite("errorBuffer", errorBuffer), middle + (errorBuffer as number)];
   finite("errorBuffer[0]", minDiff);
   finite("errorBuffer[1]", maxDiff);
-  const room = 2 * Math.max(1, samplesPerInsert);
+  const minRange = 2 * Math.max(1, samplesPerInsert);
   // In a smaller range, inserts and draws block each other. In a higher one, the first draw waits forever.
-  if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
-  throw mustBe(RangeError, "errorBuffer", `a range of at least ${room} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
+  if (minDiff <= middle && maxDiff - minDiff >= minRange) return { samplesPerInsert, minSize, minDiff, maxDiff };
+  throw mustBe(RangeError, "errorBuffer", `a range of at least ${minRange} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
 /** Makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */

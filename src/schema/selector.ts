@@ -1,6 +1,7 @@
 /** Selectors: how a table chooses items. Each kind can be a sampler or a remover. */
-import { pointAtCallersOf } from "../base/caller.ts";
+
 import { finite } from "../base/error.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 
 export interface Selector {
   readonly kind: SelectorName;
@@ -63,7 +64,7 @@ export const maxHeap = (): Selector => ({ kind: "maxHeap" });
  * @param options.withMin for `normalize: "table"`; costs 3 bytes per item
  */
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
-  pointAtCallersOf(prioritized);
+  hideFrames(prioritized);
   finite("exponent", exponent);
   return selectorOf("prioritized", exponent, options.withMin ?? false);
 }

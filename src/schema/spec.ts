@@ -1,8 +1,8 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
-import { integer, mustBe, oneFrom } from "../base/error.ts";
+import { integer, mustBe, oneOfRule } from "../base/error.ts";
+import { PlainText } from "../base/inspect.ts";
 import { MAX_LEAF_BYTES, MAX_LEAVES } from "../base/limits.ts";
-import { Word } from "../base/prints.ts";
-import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
+import { DTYPES, type InputArrayOf, isDtype } from "./dtype.ts";
 import {
   type BoundedText,
   elementBytes,
@@ -16,7 +16,7 @@ import {
   sizeOf,
   type TextInput,
 } from "./leaf.ts";
-import { fold, map, type Nest, named } from "./nest.ts";
+import { fold, map, type Nest, pathText } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
@@ -34,20 +34,20 @@ export type StepOf<S> =
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
 /** Any leaves of a step: the others are zeros. */
-export type SomeOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: SomeOf<S[K]> };
+export type PartialStepOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: PartialStepOf<S[K]> };
 
 /** Columns of many steps: each leaf has a leading dimension of time. */
 export type ColumnsOf<S> =
   IsAny<S> extends true
     ? unknown
     : S extends Leaf<infer D>
-      ? GivenArrayOf<D> | Nested<ScalarOf<D> | number>
+      ? InputArrayOf<D> | Nested<ScalarOf<D> | number>
       : S extends BoundedText
         ? Nested<string>
         : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
 /** Columns of any leaves. */
-export type SomeColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: SomeColumnsOf<S[K]> };
+export type PartialColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: PartialColumnsOf<S[K]> };
 
 /** Columns of any leaves, in which null stands for a row that nobody reads. */
 export type GappedColumnsOf<S> =
@@ -88,11 +88,11 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
   fold<RowLeaf, void>(
     spec,
     (_, keys, leaf) => {
-      found.push(checked(keys, leaf));
+      found.push(checkLeaf(keys, leaf));
     },
     (names, _, keys) => {
       const wrong = names.find((name) => name.includes(".") || name === "__proto__");
-      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots, and not __proto__", wrong);
+      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${pathText(keys)}`, "without dots, and not __proto__", wrong);
     },
   );
   integer("the number of leaves in spec", found.length, 1, MAX_LEAVES);
@@ -100,24 +100,24 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
 }
 
 /** A copy that nobody can change. @throws TypeError, RangeError for what is no spec */
-export function ownSpec<S extends Spec>(spec: S): S {
+export function copySpec<S extends Spec>(spec: S): S {
   leavesOf(spec);
-  return frozen(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
+  return deepFreeze(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
 }
 
-function frozen<T>(node: T): T {
-  if (typeof node === "object" && node !== null) for (const part of Object.values(node)) frozen(part);
+function deepFreeze<T>(node: T): T {
+  if (typeof node === "object" && node !== null) for (const part of Object.values(node)) deepFreeze(part);
   return Object.freeze(node);
 }
 
 /** @throws TypeError, RangeError for what is no leaf, by its path */
-export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
-  const path = named(keys);
-  const { dtype, shape: own, stack, shared } = leaf;
+export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
+  const path = pathText(keys);
+  const { dtype, shape: dimensions, stack, shared } = leaf;
   if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
-  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneFrom([...Object.keys(DTYPES), "string"]), dtype);
-  if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
-  for (const n of own) {
+  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneOfRule([...Object.keys(DTYPES), "string"]), dtype);
+  if (!Array.isArray(dimensions)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", dimensions);
+  for (const n of dimensions) {
     if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) in the place of f32([2, 3])", n);
     integer(`shape of ${path}`, n, 1, 0x7fffffff);
   }
@@ -132,6 +132,6 @@ export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
 }
 
 /** A spec as consoles show it: `f32 [4]` in the place of each leaf. */
-export function specWords(spec: Spec): Nest<Word> {
-  return map(spec, ({ dtype, shape, stack }: RowLeaf) => new Word(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
+export function describeSpec(spec: Spec): Nest<PlainText> {
+  return map(spec, ({ dtype, shape, stack }: RowLeaf) => new PlainText(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
 }

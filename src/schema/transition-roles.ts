@@ -1,5 +1,5 @@
 /** Which leaf plays which part in a transition: said once, in `new Replay`, for rules of n steps and for views of transitions. */
-import { mustBe, oneFrom, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { mustBe, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
@@ -30,15 +30,15 @@ export class Roles {
   readonly #paths: TransitionRoles;
 
   /** @throws TypeError, ReplayError NOT_FOUND, SPEC_MISMATCH for what was said and does not fit; what was left out is asked for where it is used */
-  constructor(leaves: readonly PlacedLeaf[], said: TransitionRoles = {}) {
-    onlyKeys("transition", said, ROLES.join(", "));
+  constructor(leaves: readonly PlacedLeaf[], paths: TransitionRoles = {}) {
+    onlyKeys("transition", paths, ROLES.join(", "));
     this.#leaves = leaves;
-    this.#paths = Object.fromEntries(ROLES.map((role) => [role, said[role] ?? role]));
+    this.#paths = Object.fromEntries(ROLES.map((role) => [role, paths[role] ?? role]));
     for (const role of ROLES) {
-      const path = said[role];
+      const path = paths[role];
       if (path === undefined) continue;
       if (typeof path !== "string" || this.leaves(role).length === 0)
-        throw mustBe("NOT_FOUND", `transition.${role}`, oneFrom(this.#known(KINDS[role] === undefined)), path);
+        throw mustBe("NOT_FOUND", `transition.${role}`, oneOfRule(this.#names(KINDS[role] === undefined)), path);
       this.optional(role);
     }
   }
@@ -54,14 +54,14 @@ export class Roles {
     return this.#leaves.filter((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
   }
 
-  /** The leaves that there must be. @param needs who asks, as messages call it @throws ReplayError NOT_FOUND */
-  required(role: TransitionRole, needs: string): readonly PlacedLeaf[] {
+  /** The leaves that there must be. @param caller who asks, as messages call it @throws ReplayError NOT_FOUND */
+  required(role: TransitionRole, caller: string): readonly PlacedLeaf[] {
     const found = this.leaves(role);
     if (found.length > 0) return found;
-    const known = oneFrom(this.#known(KINDS[role] === undefined));
+    const names = oneOfRule(this.#names(KINDS[role] === undefined));
     throw new ReplayError(
       "NOT_FOUND",
-      `${needs} needs the ${role}, and spec has no leaf ${show(role)}: name ${known} in new Replay({ transition: { ${role} } })`,
+      `${caller} needs the ${role}, and spec has no leaf ${show(role)}: name ${names} in new Replay({ transition: { ${role} } })`,
     );
   }
 
@@ -71,25 +71,25 @@ export class Roles {
     const [leaf] = this.leaves(role);
     if (rule === undefined || leaf === undefined) return leaf;
     const { dtype, shared } = leaf.leaf;
-    const fits = leaf.path === this.path(role) && leaf.size === 1 && shared === undefined && !isText(leaf.leaf);
-    if (fits && (dtype !== "bool" || role === "terminated")) return leaf;
+    const isFitting = leaf.path === this.path(role) && leaf.size === 1 && shared === undefined && !isText(leaf.leaf);
+    if (isFitting && (dtype !== "bool" || role === "terminated")) return leaf;
     const what = leaf.path === this.path(role) ? leafText(dtype, leaf.shape) : "a subtree";
     throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, `${this.path(role)}, ${what}`);
   }
 
   /** The leaf of a number a step that there must be. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
-  number(role: "reward", needs: string): PlacedLeaf {
-    this.required(role, needs);
+  number(role: "reward", caller: string): PlacedLeaf {
+    this.required(role, caller);
     return this.optional(role) as PlacedLeaf;
   }
 
   /** What can be named: leaves, and the subtrees that hold them. */
-  #known(subtrees: boolean): string[] {
-    const known = new Set<string>();
+  #names(subtrees: boolean): string[] {
+    const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {
-      for (let n = 1; subtrees && n < keys.length; n++) known.add(keys.slice(0, n).join("."));
-      known.add(path);
+      for (let n = 1; subtrees && n < keys.length; n++) names.add(keys.slice(0, n).join("."));
+      names.add(path);
     }
-    return [...known];
+    return [...names];
   }
 }

@@ -11,11 +11,11 @@ import { placesFor } from "../memory/journal-bytes.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
-import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
+import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retain } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
-import { type Looking, looking } from "./log/looking.ts";
+import { type PeekOptions, peekLog } from "./log/peek.ts";
 import { fileOf } from "./log/segment-head.ts";
-import { checkWriters, type Make, type OpenWriters, type Saved } from "./saved.ts";
+import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "./replay-state.ts";
 
 export interface JournalOptions {
   /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
@@ -55,7 +55,7 @@ interface ReplayOptions {
 const OPTIONS =
   "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, logger, signal, onProgress";
 /** Bytes that are read between two looks at the signal. */
-const BREATH = 32 << 20;
+const YIELD_BYTES = 32 << 20;
 
 /** What a directory says of the Replay in it. */
 interface About extends Omit<StateHead, "options"> {
@@ -64,7 +64,7 @@ interface About extends Omit<StateHead, "options"> {
   readonly retain: Retain;
 }
 
-export async function open<R>(options: JournalOptions & ReplayOptions, make: Make<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
+export async function open<R>(options: JournalOptions & ReplayOptions, make: MakeReplay<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
   const {
     dir,
     durability = EVERY_SECOND,
@@ -78,11 +78,11 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     onProgress,
     module,
   } = onlyKeys("Replay.open", options, OPTIONS);
-  const how = {
+  const journalOptions = {
     durability: checkDurability(durability),
     segmentBytes: integer("segmentBytes", segmentBytes, 4096),
   };
-  if (retain !== undefined) retainOf(retain);
+  if (retain !== undefined) checkRetain(retain);
   flag("salvage", salvage);
   checkWriters(writers);
   flag("takeOver", takeOver);
@@ -92,12 +92,14 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
-  const given =
-    spec === undefined ? { ...known(directory, { salvage, takeOver }, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
+  const replayOptions =
+    spec === undefined
+      ? { ...existingOptions(directory, { salvage, takeOver }, options), logger }
+      : { spec, tables, seed, maxBytes, transition, module, logger };
   const places = placesFor(maxBytes ?? MAX_REPLAY_BYTES, segmentBytes);
-  let saved = make(given, places);
+  let replayState = make(replayOptions, places);
   const log = Log.open(directory, {
-    about: about(saved, retain ?? "capacity"),
+    about: about(replayState, retain ?? "capacity"),
     durability: "manual",
     segmentBytes,
     salvage,
@@ -106,33 +108,33 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     ...(module && { module }),
   });
   try {
-    const there = aboutIn(directory, log);
-    if (log.lost.length > 0) throw givenBack(directory, log.lost);
-    const names = Object.keys(there.options.tables);
-    sameNames(Object.keys(saved.options.tables), names, directory.name);
-    same(about(saved, retain ?? there.retain), there, directory.name);
+    const existing = aboutIn(directory, log);
+    if (log.lost.length > 0) throw droppedError(directory, log.lost);
+    const names = Object.keys(existing.options.tables);
+    checkNames(Object.keys(replayState.options.tables), names, directory.name);
+    checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
     // Records have the numbers of tables, which are those of their order.
-    if (Object.keys(saved.options.tables).some((name, number) => name !== names[number])) {
-      const tables = saved.options.tables;
-      saved.engine.dispose();
-      saved = make({ ...given, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
+    if (Object.keys(replayState.options.tables).some((name, number) => name !== names[number])) {
+      const tables = replayState.options.tables;
+      replayState.engine.dispose();
+      replayState = make({ ...replayOptions, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
     }
-    const changes = new Changes(saved.engine, saved, places);
-    const recovery = new Recovery(saved, changes, directory.name);
-    let next = BREATH;
+    const changes = new Changes(replayState.engine, replayState, places);
+    const recovery = new Recovery(replayState, changes, directory.name);
+    let next = YIELD_BYTES;
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
       onProgress?.(progress);
       if (progress.bytes < next) continue;
-      next = progress.bytes + BREATH;
+      next = progress.bytes + YIELD_BYTES;
       await new Promise((resolve) => setTimeout(resolve));
       signal?.throwIfAborted();
     }
     recovery.finish();
-    if (log.salvaged) for (const [what, invariant] of changes.broken()) throw broken(directory, `${what}, invariant ${invariant}`);
-    const journal = new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept);
+    if (log.salvaged) for (const [what, invariant] of changes.brokenInvariants()) throw brokenError(directory, `${what}, invariant ${invariant}`);
+    const journal = new Journal(replayState, changes, log, { ...journalOptions, retain: existing.retain, logger: loggerOf(logger) }, recovery.keptValue);
     if (log.salvaged) journal.renew();
-    saved.restored(writers);
-    return { replay: saved.replay, journal };
+    replayState.finishRestore(writers);
+    return { replay: replayState.replay, journal };
   } catch (error) {
     // What was there is as it was.
     log.leave();
@@ -142,40 +144,40 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
 
 /** A Replay from its journal: records in the order in which they were written, then what they come to. */
 export class Recovery {
-  readonly #saved: Saved;
+  readonly #replayState: ReplayState;
   readonly #changes: Changes;
   readonly #name: string;
   readonly #writers = new WritersReader();
   /** The program's own value, as bytes. */
-  kept: Uint8Array | undefined;
+  keptValue: Uint8Array | undefined;
 
-  constructor(saved: Saved, changes: Changes, name: string) {
-    this.#saved = saved;
+  constructor(replayState: ReplayState, changes: Changes, name: string) {
+    this.#replayState = replayState;
     this.#changes = changes;
     this.#name = name;
   }
 
   /** A section of a whole group. */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
-    if (kind === KEPT) this.kept = payload.slice();
+    if (kind === KEPT) this.keptValue = payload.slice();
     else if (!this.#writers.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment)) throw this.#corrupt(` in segment ${segment}`);
   }
 
   /** Once all sections were visited. */
   finish(): void {
-    if (!this.#changes.loaded) return;
-    if (!this.#writers.adopt(this.#saved) || !this.#changes.finish()) throw this.#corrupt();
+    if (!this.#changes.hasLoaded) return;
+    if (!this.#writers.adopt(this.#replayState) || !this.#changes.finish()) throw this.#corrupt();
   }
 
-  #corrupt(where = ""): ReplayError {
-    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${where}: another version of Reprise wrote it, or Reprise has a bug`);
+  #corrupt(place = ""): ReplayError {
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${place}: another version of Reprise wrote it, or Reprise has a bug`);
   }
 }
 
-function about(saved: Saved, retain: Retain): About {
-  const { version, options, layout } = headOf(saved);
-  const { maxBytes: _, ...kept } = options;
-  return { content: "replay", version, options: kept, layout, retain };
+function about(replayState: ReplayState, retain: Retain): About {
+  const { version, options, layout } = headOf(replayState);
+  const { maxBytes: _, ...stored } = options;
+  return { content: "replay", version, options: stored, layout, retain };
 }
 
 /** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
@@ -187,8 +189,12 @@ function aboutIn(directory: Directory, log: Log): About {
 }
 
 /** The options of the Replay that is there, but for those that are given. @throws ReplayError NOT_FOUND where none is */
-function known(directory: Directory, { salvage, takeOver }: Looking, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
-  const log = looking(directory, { salvage, takeOver, module });
+function existingOptions(
+  directory: Directory,
+  { salvage, takeOver }: PeekOptions,
+  { maxBytes, tables, seed, transition, module }: ReplayOptions,
+): ReplayOptions {
+  const log = peekLog(directory, { salvage, takeOver, module });
   if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
@@ -203,22 +209,22 @@ function known(directory: Directory, { salvage, takeOver }: Looking, { maxBytes,
 }
 
 /** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
-function sameNames(asked: readonly string[], there: readonly string[], name: string): void {
-  const list = (names: readonly string[]) => names.map((one) => JSON.stringify(one)).join(", ");
-  if (asked.length === there.length && asked.every((one) => there.includes(one))) return;
-  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${list(there)} as in ${name} (${OR}), got ${list(asked)}`);
+function checkNames(requested: readonly string[], existing: readonly string[], name: string): void {
+  const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
+  if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name} (${OR}), got ${namesText(requested)}`);
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
-function same(asked: object, there: object, name: string, path = ""): void {
-  for (const key of new Set([...Object.keys(asked), ...Object.keys(there)])) {
-    const [a, b] = [asked, there].map((value) => (value as { [key: string]: unknown })[key]);
-    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) same(a, b, name, `${path}${key}.`);
-    else if (a !== b) throw otherwise(name, `${path}${key}`, a, b);
+function checkSame(requested: object, existing: object, name: string, path = ""): void {
+  for (const key of new Set([...Object.keys(requested), ...Object.keys(existing)])) {
+    const [a, b] = [requested, existing].map((value) => (value as { [key: string]: unknown })[key]);
+    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) checkSame(a, b, name, `${path}${key}.`);
+    else if (a !== b) throw mismatchError(name, `${path}${key}`, a, b);
   }
 }
 
-function givenBack({ name }: Directory, segments: readonly number[]): ReplayError {
+function droppedError({ name }: Directory, segments: readonly number[]): ReplayError {
   const files = segments.map(fileOf).join(", ");
   return new ReplayError(
     "CORRUPT",
@@ -226,14 +232,14 @@ function givenBack({ name }: Directory, segments: readonly number[]): ReplayErro
   );
 }
 
-function broken({ name }: Directory, what: string): ReplayError {
+function brokenError({ name }: Directory, what: string): ReplayError {
   return new ReplayError("CORRUPT", `what stands before the damage in ${name} contradicts itself: ${what}; nothing was changed`);
 }
 
 /** The way out of what is not as it is there. */
 const OR = "or leave spec and tables out, or use another directory";
 
-function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
-  const rule = there === undefined ? "left out" : JSON.stringify(there);
-  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${OR})`, asked);
+function mismatchError(name: string, key: string, requested: unknown, existing: unknown): Error {
+  const rule = existing === undefined ? "left out" : JSON.stringify(existing);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${OR})`, requested);
 }

@@ -1,6 +1,6 @@
 /** Rules: which items a writer makes of its steps. */
 
-import { finite, flag, integer, mustBe, oneFrom, onlyKeys } from "../base/error.ts";
+import { finite, flag, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { Engine } from "../memory/engine.ts";
 import { checkSteps } from "../schema/columns.ts";
@@ -108,10 +108,10 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     layouts.push(number);
   });
   integer("lanes", lanes, 1, 65536);
-  const mustSay = lanes > 1 && rules.some(({ nStep }) => nStep > 0);
-  if (autoreset === undefined ? mustSay : !AUTORESETS.includes(autoreset)) {
-    const why = mustSay ? ", which says how the environments of the lanes begin anew after an episode" : "";
-    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneFrom(AUTORESETS)}${why}`, autoreset);
+  const isRequired = lanes > 1 && rules.some(({ nStep }) => nStep > 0);
+  if (autoreset === undefined ? isRequired : !AUTORESETS.includes(autoreset)) {
+    const reason = isRequired ? ", which says how the environments of the lanes begin anew after an episode" : "";
+    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset);
   }
   return {
     keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
@@ -130,18 +130,18 @@ function mustBeName(name: unknown): void {
 
 function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule: ItemRule, subject: string): ResolvedRule {
   const isNStep = rule?.nStep !== undefined;
-  const known = isNStep ? "table, nStep, priority, finite" : "table, length, stride, priority, columns, nStep";
-  const { table, length, stride = 1, nStep = 0, finite: onlyFinite = true } = onlyKeys(subject, rule, known);
+  const keys = isNStep ? "table, nStep, priority, finite" : "table, length, stride, priority, columns, nStep";
+  const { table, length, stride = 1, nStep = 0, finite: onlyFinite = true } = onlyKeys(subject, rule, keys);
   const to = tables.get(table);
   if (to === undefined) throw unknownTable(table, tables.keys(), `${subject}.table`);
   const { priority = isNStep && SELECTOR_KINDS[to.options.sampler.kind].weighs ? "max" : 1 } = rule;
   if (length === undefined && !isNStep) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps) or nStep (transitions)", rule);
   if (isNStep) {
     integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);
-    const needs = `${subject} (nStep: ${nStep})`;
-    engine.roles.required("observation", needs);
-    engine.roles.required("action", needs);
-    engine.roles.number("reward", needs);
+    const caller = `${subject} (nStep: ${nStep})`;
+    engine.roles.required("observation", caller);
+    engine.roles.required("action", caller);
+    engine.roles.number("reward", caller);
   }
   return {
     table,
@@ -158,9 +158,9 @@ export function finiteReward(engine: Engine, items: readonly ResolvedRule[]): nu
   return items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
 }
 
-export function unknownTable(name: unknown, known: Iterable<string>, subject = "table"): Error {
-  const names = [...known];
-  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
+export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
+  const names = [...tables];
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name);
 }
 
 export interface ItemOptions<Columns = object> {
@@ -176,8 +176,8 @@ export interface ItemOptions<Columns = object> {
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 
 /** The options of `createItem`, checked. Allocates nothing. @throws TypeError */
-export function onlyItemOptions<T>(options: T): T {
-  const given = typeof options === "object" && options !== null;
-  if (given) for (const key in options) if (!(key in ITEM_OPTIONS)) return onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
-  return given ? options : onlyKeys("the second argument of createItem", options, Object.keys(ITEM_OPTIONS).join(", "));
+export function checkItemOptions<T>(options: T): T {
+  const isObject = typeof options === "object" && options !== null;
+  if (isObject) for (const key in options) if (!(key in ITEM_OPTIONS)) return onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
+  return isObject ? options : onlyKeys("the second argument of createItem", options, Object.keys(ITEM_OPTIONS).join(", "));
 }

@@ -53,7 +53,7 @@ export interface ItemPattern {
   }[];
   readonly length: number;
   /** Steps between the item's newest step and the newest one of all. */
-  readonly behind: number;
+  readonly endOffset: number;
   /** The same columns as an item of a Replay names them. */
   readonly columns: { readonly [name: string]: ColumnOf };
 }

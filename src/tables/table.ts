@@ -1,12 +1,12 @@
 /** A table: draws, priorities, deletions, counters. */
 
 import { COUNTERS, DISTINCT } from "../base/abi.ts";
-import { pointAtCallersOf } from "../base/caller.ts";
 import { flag, integer, mustBe, show } from "../base/error.ts";
+import { customInspect, PlainText } from "../base/inspect.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
-import { printsAs, Word } from "../base/prints.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import { warnOfIgnored } from "../base/warnings.ts";
+import { warnIgnoredPriorities } from "../base/warnings.ts";
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "../batch/batch.ts";
 import { type DatasetOptions, datasetOf } from "../batch/dataset.ts";
 import { ItemView } from "../batch/item-view.ts";
@@ -19,7 +19,7 @@ import { Draws } from "../batch/waiting.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreTable } from "../memory/table.ts";
 import type { ColumnSet } from "../schema/columns.ts";
-import type { Numbers } from "../schema/numbers.ts";
+import type { Numbers } from "../schema/copy-numbers.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { IsAny, PathOf } from "../schema/spec.ts";
@@ -71,10 +71,10 @@ export interface Explanation {
 }
 
 /** A priority beside which 1 is next to nothing. */
-const HIGH = 10;
+const HIGH_PRIORITY = 10;
 /** Before so many steps an empty table is nothing strange, nor before so many episodes that were too short. */
-const ENOUGH = 5;
-const SOME = 2;
+const MIN_STEPS = 5;
+const MIN_EPISODES = 2;
 
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
@@ -108,12 +108,12 @@ export class Table<S = any, R = any> {
   readonly #draws: Draws<Batch>;
 
   static {
-    printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
+    customInspect<Table<unknown>>(this, "Table", (table) => table.#inspect());
   }
 
   /** `new Replay` makes tables. */
   constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     this.#engine = engine;
     this.name = name;
     this.options = options;
@@ -145,7 +145,7 @@ export class Table<S = any, R = any> {
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     const batch = this.#sampler.sample(n, options as SampleOptions | undefined);
-    if (this.#sampler.drawn === 0) this.#nothing();
+    if (this.#sampler.lastCount === 0) this.#warnEmpty();
     return batch as BatchOf<S, O>;
   }
 
@@ -190,13 +190,14 @@ export class Table<S = any, R = any> {
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
     const found = this.#update(keys, priorities);
-    if (this.#table.ignoresPriorities && keys.length > 0) warnOfIgnored(this.#engine.warnings, this.name, this.#table, "updatePriorities");
+    if (this.#table.ignoresPriorities && keys.length > 0) warnIgnoredPriorities(this.#engine.warnings, this.name, this.#table, "updatePriorities");
     return found;
   }
 
   #update(keys: Numbers, priorities: Numbers): number {
     const found = this.#begin().update(keys, priorities);
-    if (found > 0 && SELECTOR_KINDS[this.options.sampler.kind].weighs && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
+    if (found > 0 && SELECTOR_KINDS[this.options.sampler.kind].weighs && (this.#engine.defaultPriorityRules.get(this.name) ?? 0) > 0)
+      this.#checkDefaultPriority(priorities);
     return found;
   }
 
@@ -223,7 +224,7 @@ export class Table<S = any, R = any> {
     const { replacement = true, among } = options;
     integer("n", n, 1, MAX_LENGTH);
     const oldest = amongOf(among);
-    return this.#open().sure(n, DISTINCT * (1 - flag("replacement", replacement)), oldest) >= n;
+    return this.#open().guaranteedDraws(n, DISTINCT * (1 - flag("replacement", replacement)), oldest) >= n;
   }
 
   /** Whether the rate limiter allows n draws now. */
@@ -246,17 +247,17 @@ export class Table<S = any, R = any> {
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };
-    const { waits, length, timesSampled, priority, probability } = item;
+    const { isWaiting: waits, length, timesSampled, priority, probability } = item;
     return { key, state: waits ? "waiting" : "live", length, timesSampled, priority, probability };
   }
 
-  #shown(): object {
+  #inspect(): object {
     const { name, options } = this;
     const { maxSize, rateLimiter } = options;
-    if (this.#engine.closed) return { name, maxSize, size: new Word("closed") };
+    if (this.#engine.closed) return { name, maxSize, size: new PlainText("closed") };
     const { size, steps, pending, inserts, samples, deletes } = this.stats();
-    const word = ({ kind, exponent }: Selector) => new Word(`${kind}(${exponent ?? ""})`);
-    const [sampler, remover] = [word(options.sampler), word(options.remover)];
+    const selectorText = ({ kind, exponent }: Selector) => new PlainText(`${kind}(${exponent ?? ""})`);
+    const [sampler, remover] = [selectorText(options.sampler), selectorText(options.remover)];
     return { name, maxSize, size, steps, pending, inserts, samples, deletes, sampler, remover, minSize: rateLimiter.minSize };
   }
 
@@ -273,29 +274,29 @@ export class Table<S = any, R = any> {
   }
 
   /** After a draw that gave nothing: warns where no item will ever come. */
-  #nothing(): void {
+  #warnEmpty(): void {
     if (this.#table.newest !== 0) return;
     const name = show(this.name);
-    const empty = `table ${name} is empty, because`;
-    const ruled = [...this.#engine.writers].filter(({ items }) => items.some(({ table }) => table === this.name));
-    if (ruled.length > 0) {
-      if (ruled.reduce((sum, { core }) => sum + core.barren, 0) < SOME) return;
-      const shortest = Math.min(...this.#engine.ruledLengths(this.name));
+    const subject = `table ${name} is empty, because`;
+    const ruleWriters = [...this.#engine.writers].filter(({ items }) => items.some(({ table }) => table === this.name));
+    if (ruleWriters.length > 0) {
+      if (ruleWriters.reduce((sum, { core }) => sum + core.barrenEpisodes, 0) < MIN_EPISODES) return;
+      const shortest = Math.min(...this.#engine.ruleLengths(this.name));
       const remedy = "lower length, or call createItem before an episode ends";
-      this.#engine.warn("emptyTable", `${empty} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
-    } else if (this.#engine.hadSteps(ENOUGH)) {
+      this.#engine.warn("emptyTable", `${subject} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
+    } else if (this.#engine.hadSteps(MIN_STEPS)) {
       const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
-      this.#engine.warn("emptyTable", `${empty} no writer has a rule for it and createItem was not called: ${remedy}`);
+      this.#engine.warn("emptyTable", `${subject} no writer has a rule for it and createItem was not called: ${remedy}`);
     }
   }
 
   /** Warns where items get priorities beside which new items, whose priority is 1, are hardly drawn. */
-  #compare(priorities: Numbers): void {
+  #checkDefaultPriority(priorities: Numbers): void {
     for (let i = 0; i < priorities.length; i++) {
-      if (!((priorities[i] as number) > HIGH)) continue;
+      if (!((priorities[i] as number) > HIGH_PRIORITY)) continue;
       if (this.#engine.warnings.first("defaultPriority")) {
-        const why = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
-        this.#engine.warnings.say(`${why}. Set the rule's priority to "max", or to a number`);
+        const reason = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
+        this.#engine.warnings.log(`${reason}. Set the rule's priority to "max", or to a number`);
       }
       return;
     }

@@ -1,20 +1,32 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 
 import { E_PRIORITY, LARGEST, TAILS } from "../base/abi.ts";
-import { pointAtCallersOf } from "../base/caller.ts";
 import { finite, integer, onlyKeys, ReplayError } from "../base/error.ts";
-import { printsAs, Word } from "../base/prints.ts";
+import { customInspect, PlainText } from "../base/inspect.ts";
+import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import { blockOffsets, countEnds, type Ends, finalsBytes, placeAddresses, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "../memory/block.ts";
+import {
+  blockOffsets,
+  copyEnds,
+  countEnds,
+  type EpisodeEnds,
+  finalsBytes,
+  placeAddresses,
+  placeBlock,
+  placeEnds,
+  placeFinal,
+  placeFinals,
+} from "../memory/block.ts";
 import type { Engine } from "../memory/engine.ts";
-import { whileBarred } from "../memory/reentry.ts";
+import { withLock } from "../memory/reentrancy.ts";
 import { type StagedOf, Staging, writerClosed } from "../memory/staged.ts";
 import { CoreWriter } from "../memory/writer.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "../schema/columns.ts";
-import { flattener, flattenSome, type Visit, visitor } from "../schema/nest.ts";
-import { priorityError } from "../schema/numbers.ts";
+import { priorityError } from "../schema/copy-numbers.ts";
+import { flattener, flattenPartial, type Visit, visitor } from "../schema/nest.ts";
 import type { ColumnsOf, IsAny, StepOf } from "../schema/spec.ts";
-import { Barren } from "./barren.ts";
+import { BarrenEpisodes } from "./barren-episodes.ts";
+import { coreError } from "./core-errors.ts";
 import {
   type BlockOptions,
   checkEnd,
@@ -22,14 +34,13 @@ import {
   type EndOptions,
   type EndRules,
   endRulesOf,
+  finalStep,
   type LaneEnds,
-  lastSeen,
-  mustSay,
-  mustSee,
-  mustShow,
-} from "./ends.ts";
-import { refusalOf } from "./refusal.ts";
-import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
+  requireFinal,
+  requireFlag,
+  requireObservation,
+} from "./episode-ends.ts";
+import { checkItemOptions, finiteReward, type ItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
 
@@ -39,8 +50,8 @@ export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false :
 /** What a writer that was asked for `lanes: 1` takes as well: a step with a leading dimension, and how its episode ends. */
 export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
 
-/** What was asked of a writer, beside its options. */
-export interface AskedOfWriter {
+/** How a writer was made, in addition to its options. */
+export interface WriterTraits {
   /** Whether it has no rules on purpose. */
   readonly createsItems?: boolean;
   /** Whether lanes were asked for: then values of a single one may have a dimension of lanes, too. */
@@ -50,7 +61,7 @@ export interface AskedOfWriter {
 /** For the package's own modules. */
 export let internalsOf: (writer: Writer) => WriterInternals;
 
-type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
+type AppendInput<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
 /** Without type arguments, `Writer` is one of any spec, tables and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: every writer goes where `Writer` is asked for
@@ -70,33 +81,33 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #endsAt: number;
   readonly #rules: EndRules;
   /** What the engine knows of this writer. */
-  #ruled: Parameters<Engine["forget"]>[0] | undefined;
+  #info: Parameters<Engine["forget"]>[0] | undefined;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
-  #closed = false;
+  #isClosed = false;
   readonly #isVector: boolean;
-  readonly #barren: Barren;
+  readonly #barrenEpisodes: BarrenEpisodes;
   /** Steps until one after which there may be something to warn of: one field, since each more costs `append` a tenth of its time. */
-  #untilNews = 1;
+  #stepsToCheck = 1;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
   static {
     internalsOf = (writer) => ({
       get saved() {
-        return writer.#saved();
+        return writer.#state();
       },
       resume: () => {
         // Whether createItem made an item of what is open nobody knows.
-        if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barren.createsItems = true;
+        if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
-      createItem: (table, options, behind) => writer.#createItem(table, options, behind),
-      insert: (table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout),
+      createItem: (table, options, stepsBack) => writer.#createItem(table, options, stepsBack),
+      insert: (table, length, priority, stepsBack, layout) => writer.#insert(table, length, priority, stepsBack, layout),
       waiting: (table, n) => writer.#writer.waiting(table.handle, n),
     });
-    printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
+    customInspect<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#inspect());
   }
 
   /** `replay.writer` makes writers. */
@@ -105,9 +116,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     tables: ReadonlyMap<string, AnyTable>,
     { state, ...options }: SavedWriterOptions,
     onClose: () => void,
-    { createsItems = false, isVector = false }: AskedOfWriter = {},
+    { createsItems = false, isVector = false }: WriterTraits = {},
   ) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     this.#isVector = isVector && options.lanes === 1;
     this.options = options;
     this.#engine = engine;
@@ -123,23 +134,23 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#recordBytes = lanes === 1 && !this.#isVector ? end : end + lanes;
     this.#rules = endRulesOf(options, engine.roles);
     const reward = finiteReward(engine, items);
-    const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
+    const writer = new CoreWriter(engine, { ...options, finalIsNext: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
-    this.#barren = new Barren(engine.warnings, writer, options, createsItems);
+    this.#barrenEpisodes = new BarrenEpisodes(engine.warnings, writer, options, createsItems);
     this.streams = writer.streams;
     try {
-      items.forEach(({ table, length, stride, priority: given, nStep }, k) => {
-        const [priority, largest] = given === "max" ? [1, LARGEST] : [given, 0];
+      items.forEach(({ table, length, stride, priority: rulePriority, nStep }, k) => {
+        const [priority, largest] = rulePriority === "max" ? [1, LARGEST] : [rulePriority, 0];
         const flags = (nStep > 0 ? TAILS : 0) + largest;
         const code = writer.rule(k, { table: this.#table(table).handle, length, stride, layout: layouts[k] as number, priority, flags });
         if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
-        core.took(code);
+        core.checkedResult(code);
       });
       if (state !== undefined && !(Array.isArray(state) && writer.restore(state)))
         throw new ReplayError("CORRUPT", "the state of a writer contradicts its options");
       engine.columnLayouts.rules.add(layouts);
-      this.#ruled = { lanes, items, core: writer };
-      engine.writers.add(this.#ruled);
+      this.#info = { lanes, items, core: writer };
+      engine.writers.add(this.#info);
       this.#record = engine.stage(this.#recordBytes);
       this.#endsAt = this.#record + end;
       this.#blockAt = this.#record + (this.#isVector ? stepBytes : 0);
@@ -152,10 +163,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
     const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, () => {
-      this.#untilNews = 1;
+      this.#stepsToCheck = 1;
     });
     this.#staging = staging;
-    this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
+    this.#fill = visitor(spec, (i) => staging.setters[i] as Visit);
     this.#flatten = flattener(spec);
   }
 
@@ -190,28 +201,28 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * @param ends with `lanes`: whose episodes end with this step; nothing of it is kept
    */
   append(): void;
-  append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
-  append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
+  append(step: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
+  append(step?: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
     if (ends !== undefined) {
-      this.#appendEnds(step, ends);
+      this.#appendWithEnds(step, ends);
       return;
     }
     if (step === undefined) this.#staging.check();
     else {
       // Here, and not in a method of its own: V8 compiles that to slower code.
       const engine = this.#engine;
-      engine.barred = true;
+      engine.locked = true;
       try {
         this.#fill(step);
       } catch (error) {
-        engine.barred = false;
+        engine.locked = false;
         throw this.#staging.misfit(engine.spec, step, error);
       }
-      engine.barred = false;
+      engine.locked = false;
     }
-    this.#done(this.#writer.append(this.#record));
-    if (--this.#untilNews <= 0) this.#look();
+    this.#finishCall(this.#writer.append(this.#record));
+    if (--this.#stepsToCheck <= 0) this.#checkValues();
   }
 
   /**
@@ -226,26 +237,26 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const engine = this.#engine;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    mustSay(this.#rules, ends, final);
+    requireFlag(this.#rules, ends, final);
     this.#begin();
-    const block = whileBarred(engine, () => {
-      const finals = final === undefined ? undefined : flattenSome(engine.spec, final, "final");
-      const placed = placeBlock(engine, lanes, {
+    const block = withLock(engine, () => {
+      const finals = final === undefined ? undefined : flattenPartial(engine.spec, final, "final");
+      const newBlock = placeBlock(engine, lanes, {
         columns: this.#flatten(columns),
         ends,
         finals,
         priorities: tables.map((table) => priorities?.[table as TableName]),
         isVector: this.#isVector,
       });
-      mustSee(this.#rules, final, placed.truncated, ends.terminated !== undefined);
-      if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
-      return placed;
+      requireFinal(this.#rules, final, newBlock.truncated, ends.terminated !== undefined);
+      if (finals !== undefined && newBlock.truncated > 0) requireObservation(this.#rules, finals, final);
+      return newBlock;
     });
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
-    if (block.ended > block.truncated && code >= 0) engine.terminated = true;
-    this.#done(code, "priorities");
-    this.#tell(this.#untilNews, block.rows);
-    if (block.ends !== 0) this.#count(block.ended > 0 || this.options.autoreset === "nextStep");
+    if (block.endCount > block.truncated && code >= 0) engine.hasTerminated = true;
+    this.#finishCall(code, "priorities");
+    this.#afterCall(this.#stepsToCheck, block.rows);
+    if (block.ends !== 0) this.#countBarren(block.endCount > 0 || this.options.autoreset === "nextStep");
     return block.rows;
   }
 
@@ -258,9 +269,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#createItem(table, options, 0);
   }
 
-  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
+  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number): Promise<void> | undefined {
     // Read first, so that one look is enough.
-    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
+    const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
@@ -271,17 +282,17 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       layout = this.#layoutOf(columns, length);
       this.#begin();
     }
-    this.#barren.createsItems = true;
+    this.#barrenEpisodes.createsItems = true;
     this.#writer.priority[0] = priority;
-    const state = this.#writer.insert(to.handle, lane, length, behind, layout);
-    return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
+    const state = this.#writer.insert(to.handle, lane, length, stepsBack, layout);
+    return this.#finishCall(state, "priority", lane) === 1 ? undefined : this.#whenAdmitted(to);
   }
 
-  #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): boolean {
+  #insert(table: AnyTable, length: number, priority: number, stepsBack: number, layout: number): boolean {
     this.#begin();
-    this.#barren.createsItems = true;
+    this.#barrenEpisodes.createsItems = true;
     this.#writer.priority[0] = priority;
-    return this.#done(this.#writer.insert(table.handle, 0, length, behind, layout)) === 1;
+    return this.#finishCall(this.#writer.insert(table.handle, 0, length, stepsBack, layout)) === 1;
   }
 
   /** The key of the newest item of a table; 0 if there was none yet. */
@@ -302,21 +313,21 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
-      this.#count(lane !== undefined && this.options.lanes > 1);
+      this.#countBarren(lane !== undefined && this.options.lanes > 1);
       this.#engine.changed();
       return;
     }
     const engine = this.#engine;
-    const at = whileBarred(engine, () => {
-      const values = flattenSome(engine.spec, final, "final");
-      if (terminated === false) mustShow(this.#rules, values, final);
+    const at = withLock(engine, () => {
+      const values = flattenPartial(engine.spec, final, "final");
+      if (terminated === false) requireObservation(this.#rules, values, final);
       return placeFinal(engine, values);
     });
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
-    if (terminated === true && code >= 0) engine.terminated = true;
-    this.#done(code, "priority", lane);
-    this.#tell(this.#untilNews, 0);
-    this.#count(true);
+    if (terminated === true && code >= 0) engine.hasTerminated = true;
+    this.#finishCall(code, "priority", lane);
+    this.#afterCall(this.#stepsToCheck, 0);
+    this.#countBarren(true);
   }
 
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
@@ -324,7 +335,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#open();
     const names = this.options.items.map((rule) => rule.table);
     const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
-    return this.#engine.waiters.untilFew(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
+    return this.#engine.waiters.untilAtMost(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
 
   /**
@@ -332,14 +343,14 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * no item.
    */
   close(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     if (!this.#engine.closed) this.#engine.open();
-    this.#closed = true;
-    if (this.#barren.lacks && !this.#engine.closed) this.#barren.tell(this.#writer.barren);
+    this.#isClosed = true;
+    if (this.#barrenEpisodes.hasUnreported && !this.#engine.closed) this.#barrenEpisodes.report(this.#writer.barrenEpisodes);
     this.#onClose();
-    const { isLent } = this.#staging;
+    const { isBorrowed } = this.#staging;
     this.#staging.close();
-    this.#free(isLent);
+    this.#free(isBorrowed);
     this.#engine.changed();
   }
 
@@ -347,34 +358,34 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.close();
   }
 
-  #shown(): object {
+  #inspect(): object {
     const { name, lanes, keep, items, across } = this.options;
-    const own = { ...(name !== undefined && { name }), lanes, keep, items, across };
-    if (this.#closed || this.#engine.closed) return { ...own, length: new Word("closed") };
-    return { ...own, length: this.length, episodeSteps: this.episodeSteps };
+    const options = { ...(name !== undefined && { name }), lanes, keep, items, across };
+    if (this.#isClosed || this.#engine.closed) return { ...options, length: new PlainText("closed") };
+    return { ...options, length: this.length, episodeSteps: this.episodeSteps };
   }
 
   #open(): void {
     this.#engine.open();
-    if (this.#closed) throw writerClosed();
+    if (this.#isClosed) throw writerClosed();
   }
 
   /** Once more where options were read since: a getter among them may have closed the writer, or disposed of the Replay. */
   #begin(): void {
     this.#engine.begin();
-    if (this.#closed) throw writerClosed();
+    if (this.#isClosed) throw writerClosed();
   }
 
   /** What a snapshot has of it. */
-  #saved(): SavedWriterOptions {
+  #state(): SavedWriterOptions {
     const { state } = this.#writer;
     return state === undefined ? this.options : { ...this.options, state };
   }
 
-  #free(isLent = false): void {
+  #free(isBorrowed = false): void {
     this.#engine.columnLayouts.rules.delete(this.options.layouts);
-    if (this.#ruled) this.#engine.forget(this.#ruled);
-    this.#engine.unstage(this.#record, this.#recordBytes, isLent);
+    if (this.#info) this.#engine.forget(this.#info);
+    this.#engine.unstage(this.#record, this.#recordBytes, isBorrowed);
     this.#writer.close();
   }
 
@@ -397,32 +408,32 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Resolves when the newest item is let in. */
-  #admitted(table: AnyTable): Promise<void> | undefined {
+  #whenAdmitted(table: AnyTable): Promise<void> | undefined {
     const key = this.#writer.newest(table.handle);
-    return this.#engine.waiters.untilFew(() => Number(table.explain(key).state === "waiting"));
+    return this.#engine.waiters.untilAtMost(() => Number(table.explain(key).state === "waiting"));
   }
 
   /** Appends a step of several lanes, or what is staged, of which some end. */
-  #appendEnds(step: unknown, given: LaneEnds<S>): void {
+  #appendWithEnds(step: unknown, endOptions: LaneEnds<S>): void {
     const engine = this.#engine;
     const { lanes } = this.options;
-    const [ended, truncated, finals] = whileBarred(engine, () => {
+    const [endCount, truncated, finals] = withLock(engine, () => {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
-      const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, given);
-      const ends = settled(rest, lanes);
-      mustSay(this.#rules, ends, final);
-      const [all, cut] = countEnds(ends, lanes);
-      mustSee(this.#rules, final, cut, ends.terminated !== undefined);
-      const at = final === undefined || all === 0 ? 0 : this.#placeLastSeen(ends, final, all, cut);
+      const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, endOptions);
+      const ends = copyEnds(rest, lanes);
+      requireFlag(this.#rules, ends, final);
+      const [endedCount, truncatedCount] = countEnds(ends, lanes);
+      requireFinal(this.#rules, final, truncatedCount, ends.terminated !== undefined);
+      const at = final === undefined || endedCount === 0 ? 0 : this.#placeFinals(ends, final, endedCount, truncatedCount);
       placeEnds(engine.core, this.#endsAt, ends, lanes);
-      return [all, cut, at];
+      return [endedCount, truncatedCount, at];
     });
     const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
-    if (ended > truncated && code >= 0) engine.terminated = true;
-    this.#done(code, "terminated");
-    this.#look();
-    this.#count(true);
+    if (endCount > truncated && code >= 0) engine.hasTerminated = true;
+    this.#finishCall(code, "terminated");
+    this.#checkValues();
+    this.#countBarren(true);
   }
 
   #refill(step: unknown): void {
@@ -434,35 +445,35 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Final steps of the lanes that end; where they are. */
-  #placeLastSeen(ends: Ends, final: unknown, ended: number, truncated: number): number {
+  #placeFinals(ends: EpisodeEnds, final: unknown, endCount: number, truncated: number): number {
     const { core, spec, layout } = this.#engine;
-    const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
-    if (truncated > 0) mustShow(this.#rules, columns, final);
-    const at = core.scratch(finalsBytes(layout.leaves, ended));
-    placeFinals(core, layout.leaves, at, columns, ended, this.#engine.sawNaN);
+    const columns = finalStep(spec, layout.leaves, this.options.lanes, ends, final);
+    if (truncated > 0) requireObservation(this.#rules, columns, final);
+    const at = core.scratch(finalsBytes(layout.leaves, endCount));
+    placeFinals(core, layout.leaves, at, columns, endCount, this.#engine.reportNaN);
     return at;
   }
 
   /** Looks at the step that was appended. */
-  #look(): void {
-    this.#tell(this.#staging.lookForNaN(this.#engine.sawNaN));
+  #checkValues(): void {
+    this.#afterCall(this.#staging.checkForNaN(this.#engine.reportNaN));
   }
 
-  /** Warns of what the last call has seen. @param until steps until the next look at values @param rows how many it appended */
-  #tell(until: number, rows = 1): void {
-    this.#engine.warnings.end();
-    if (this.#barren.lacks && rows > 0) this.#barren.countGone();
-    this.#untilNews = this.#barren.lacks ? 1 : until;
+  /** Warns of what the last call has seen. @param steps steps until the next look at values @param rows how many it appended */
+  #afterCall(steps: number, rows = 1): void {
+    this.#engine.warnings.flush();
+    if (this.#barrenEpisodes.hasUnreported && rows > 0) this.#barrenEpisodes.countExpired();
+    this.#stepsToCheck = this.#barrenEpisodes.hasUnreported ? 1 : steps;
   }
 
-  #count(atHand: boolean): void {
-    this.#barren.count(atHand);
-    if (this.#barren.lacks) this.#untilNews = 1;
+  #countBarren(canCreateItem: boolean): void {
+    this.#barrenEpisodes.count(canCreateItem);
+    if (this.#barrenEpisodes.hasUnreported) this.#stepsToCheck = 1;
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
-  #done(code: number, subject?: string, lane?: number): number {
-    if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
+  #finishCall(code: number, subject?: string, lane?: number): number {
+    if (code < 0) throw coreError(this.#engine, this.#writer, code, subject, lane);
     this.#engine.changed();
     return code;
   }

@@ -9,8 +9,6 @@ export { PyHashedReplayBuffer } from "./buffers/py-hashed-replay-buffer.ts";
 export type { PyBufferOptions } from "./buffers/py-items.ts";
 export { PyUniformReplayBuffer } from "./buffers/py-uniform-replay-buffer.ts";
 export {
-  type ApartElement,
-  type ApartInfo,
   type AsDatasetOptions,
   type BufferInfo,
   type ClearOptions,
@@ -19,9 +17,18 @@ export {
   type GetNextOptions,
   list,
   type ReplayBuffer,
+  type SeparateElement as ApartElement,
+  type SeparateInfo as ApartInfo,
   type StoreOptions,
 } from "./buffers/replay-buffer.ts";
-export { type BufferClient, type KeyDtype, type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer, type Told } from "./buffers/reverb-replay-buffer.ts";
+export {
+  type BufferClient,
+  type KeyDtype,
+  type Reported as Told,
+  type ReverbBufferOptions,
+  type ReverbInfo,
+  ReverbReplayBuffer,
+} from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
 export {

@@ -4,23 +4,24 @@ import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { zip } from "../schema/nest.ts";
 
-/** What `each` makes of the columns at the same place of some nests, nested as the first. */
-function zipColumns(nests: readonly unknown[], each: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
+/** Applies `combine` to the columns at the same place of several nests. The result is nested as the first. */
+function zipColumns(nests: readonly unknown[], combine: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
   const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
   const isEnd = (node: unknown, keys: readonly string[]) => {
     if (typeof node === "object" && node !== null && !ArrayBuffer.isView(node)) return isColumn(node);
     throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column {data, shape}, or a nest of them", node);
   };
   return zip(nests, isEnd, (columns, keys) => {
-    const other = columns.find((column) => !isColumn(column));
-    if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", other);
-    return each(columns as readonly ColumnLike[], pathOf(keys));
+    const nonColumn = columns.find((column) => !isColumn(column));
+    if (nonColumn !== undefined || columns.includes(undefined))
+      throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", nonColumn);
+    return combine(columns as readonly ColumnLike[], pathOf(keys));
   });
 }
 
-/** What `each` makes of every column of a nest. */
-export function mapColumns(nest: unknown, each: (column: ColumnLike, path: string) => unknown): unknown {
-  return zipColumns([nest], ([column], path) => each(column as ColumnLike, path));
+/** Applies `change` to every column of a nest. */
+export function mapColumns(nest: unknown, change: (column: ColumnLike, path: string) => unknown): unknown {
+  return zipColumns([nest], ([column], path) => change(column as ColumnLike, path));
 }
 
 /** Item i of a batch, or step i of a sequence. */
@@ -31,8 +32,8 @@ export function at(nest: unknown, i: number): unknown {
 /** From the i-th to before the `end`-th along the first dimension. */
 export function slice(nest: unknown, begin: number, end: number): unknown {
   return mapColumns(nest, ({ data, shape }) => {
-    const each = data.length / (shape[0] as number);
-    return new Column(data.slice(begin * each, end * each), [end - begin, ...shape.slice(1)]);
+    const rowSize = data.length / (shape[0] as number);
+    return new Column(data.slice(begin * rowSize, end * rowSize), [end - begin, ...shape.slice(1)]);
   });
 }
 
@@ -70,9 +71,9 @@ export function concat(nests: readonly unknown[]): unknown {
 export function lengthOf(nest: unknown): number {
   let length: number | undefined;
   mapColumns(nest, ({ shape }, path) => {
-    const [own] = shape;
-    length ??= own;
-    if (own === undefined || own !== length)
+    const [columnLength] = shape;
+    length ??= columnLength;
+    if (columnLength === undefined || columnLength !== length)
       throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first one`, `[${shape.join(", ")}]`);
     return undefined;
   });

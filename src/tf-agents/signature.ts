@@ -16,7 +16,7 @@ export interface LeafSignature {
 }
 
 /** A column of an item to be. */
-export interface Shaped {
+export interface ColumnShape {
   readonly dtype: RowLeaf["dtype"];
   readonly shape: readonly number[];
 }
@@ -27,7 +27,7 @@ export function signatureOf(spec: Spec): Signature {
 }
 
 /** Whether a column has a signature's dtype and shape. */
-export function fits({ dtype, shape }: LeafSignature, column: Shaped): boolean {
+export function matchesColumn({ dtype, shape }: LeafSignature, column: ColumnShape): boolean {
   if (column.dtype !== dtype) return false;
   return shape === null || (column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]));
 }
@@ -47,12 +47,12 @@ export function signatureText({ dtype, shape, stored }: LeafSignature): string {
 const LEAVES = new WeakMap<object, ReturnType<typeof leaves<LeafSignature>>>();
 
 function leavesOf(signature: Signature) {
-  let found = LEAVES.get(signature);
-  if (found === undefined) {
-    found = leaves(signature);
-    LEAVES.set(signature, found);
+  let signatureLeaves = LEAVES.get(signature);
+  if (signatureLeaves === undefined) {
+    signatureLeaves = leaves(signature);
+    LEAVES.set(signature, signatureLeaves);
   }
-  return found;
+  return signatureLeaves;
 }
 
 /**
@@ -60,24 +60,24 @@ function leavesOf(signature: Signature) {
  * @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs or is of a data type that cannot be
  * written; their names do not count
  */
-export function mustFit(table: string, signature: Signature | undefined, columns: readonly Shaped[], steps?: readonly Shaped[]): void {
+export function mustFit(table: string, signature: Signature | undefined, columns: readonly ColumnShape[], steps?: readonly ColumnShape[]): void {
   if (signature === undefined) return;
-  const wanted = leavesOf(signature);
-  if (columns.length !== wanted.length)
-    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `an object with ${wanted.length} columns, like the table's signature`, columns);
-  for (let i = 0; i < wanted.length; i++) {
-    const { keys, leaf } = wanted[i] as (typeof wanted)[number];
-    const column = columns[i] as Shaped;
+  const expectedLeaves = leavesOf(signature);
+  if (columns.length !== expectedLeaves.length)
+    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `an object with ${expectedLeaves.length} columns, like the table's signature`, columns);
+  for (let i = 0; i < expectedLeaves.length; i++) {
+    const { keys, leaf } = expectedLeaves[i] as (typeof expectedLeaves)[number];
+    const column = columns[i] as ColumnShape;
     const name = keys.join(".") || "the only one";
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
-    if (fits(leaf, column) || (steps !== undefined && fits(leaf, steps[i] as Shaped))) continue;
+    if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
     const rule = `as ${name} of its signature, ${signatureText(leaf)}`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
 }
 
 /** The error for a column whose data type only other clients can write. */
-function unwritable(table: string, name: string, stored: string, { dtype, shape }: Shaped): ReplayError {
+function unwritable(table: string, name: string, stored: string, { dtype, shape }: ColumnShape): ReplayError {
   return new ReplayError(
     "SPEC_MISMATCH",
     `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with Reverb's client for Python, or give the column another data type in the signature`,
@@ -86,12 +86,18 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 
 /** @param subject what the spec is called in errors @throws ReplayError SPEC_MISMATCH where no item could be as a table's signature and a spec of its items both say */
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
-  const [own, asked] = [leaves(signature), leaves(spec)];
-  if (own.length !== asked.length) throw mustBe("SPEC_MISMATCH", subject, `of ${own.length} columns, like the table's signature`, `${asked.length} columns`);
-  asked.forEach(({ keys, leaf }, i) => {
-    const { leaf: wanted } = own[i] as (typeof own)[number];
-    if (!agree(wanted, leaf))
-      throw mustBe("SPEC_MISMATCH", `${keys.join(".") || "the only column"} of ${subject}`, `as its signature, ${signatureText(wanted)}`, signatureText(leaf));
+  const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
+  if (tableLeaves.length !== specLeaves.length)
+    throw mustBe("SPEC_MISMATCH", subject, `of ${tableLeaves.length} columns, like the table's signature`, `${specLeaves.length} columns`);
+  specLeaves.forEach(({ keys, leaf }, i) => {
+    const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
+    if (!agree(expected, leaf))
+      throw mustBe(
+        "SPEC_MISMATCH",
+        `${keys.join(".") || "the only column"} of ${subject}`,
+        `as its signature, ${signatureText(expected)}`,
+        signatureText(leaf),
+      );
   });
 }
 

@@ -2,9 +2,9 @@
 
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
-import { isBeyond } from "../schema/fit.ts";
+import { isList, listLength } from "../schema/copy-numbers.ts";
+import { isOverflow } from "../schema/copy-values.ts";
 import { sizeOf } from "../schema/leaf.ts";
-import { isList, listLength } from "../schema/numbers.ts";
 
 /** Rows of a batch at most. */
 const MAX_ROWS = 2 ** 24;
@@ -57,7 +57,7 @@ function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discou
   const { outerDims } = onlyKeys("options", options, "outerDims");
   const rows = outerDims === undefined ? rowsOf("reward", reward) : rowsIn(outerDims);
   const types = rows === undefined ? stepType : new Int32Array(rows).fill(stepType);
-  return { stepType: types, reward, discount: rows === undefined ? discount : spread(discount, rows), observation };
+  return { stepType: types, reward, discount: rows === undefined ? discount : broadcast(discount, rows), observation };
 }
 
 /** The step type, as often as there are rows in a batch like this: of columns, one of the same shape. */
@@ -80,8 +80,8 @@ function rowsIn(outerDims: unknown): number | undefined {
   return outerDims.length === 0 ? undefined : integer("outerDims[0]", outerDims[0], 0, MAX_ROWS);
 }
 
-function spread(value: Batched, rows: number): ArrayLike<number> {
+function broadcast(value: Batched, rows: number): ArrayLike<number> {
   if (typeof value !== "number") return value;
-  if (isBeyond("f32", value)) throw mustBe("INVALID_DATA", "reward", "a number that f32 holds", value);
+  if (isOverflow("f32", value)) throw mustBe("INVALID_DATA", "reward", "a number that f32 holds", value);
   return new Float32Array(rows).fill(value);
 }

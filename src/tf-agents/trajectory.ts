@@ -3,8 +3,8 @@
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { type Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { f32, i32 } from "../schema/constructors.ts";
+import { isList } from "../schema/copy-numbers.ts";
 import type { Leaf } from "../schema/leaf.ts";
-import { isList } from "../schema/numbers.ts";
 import type { Spec } from "../schema/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
@@ -53,12 +53,12 @@ export function trajectorySpec<const O extends Spec, const A extends Spec, const
   return { stepType: i32(), observation, action, policyInfo, nextStepType: i32(), reward: f32(), discount: f32() };
 }
 
-interface Maker {
+interface TrajectoryFactory {
   <O, A, P>(observation: O, action: A, policyInfo: P, reward: Batched, discount: Batched): Trajectory<O, A, P>;
   <O, A, P, C extends ColumnLike>(observation: O, action: A, policyInfo: P, reward: C, discount: C): Trajectory<O, A, P, Column<"i32"> | C>;
 }
 
-function maker(stepType: StepType, nextStepType: StepType): Maker {
+function createFactory(stepType: StepType, nextStepType: StepType): TrajectoryFactory {
   const make = (observation: unknown, action: unknown, policyInfo: unknown, reward: Batched, discount: Batched) => ({
     stepType: stepTypes(stepType, discount, "discount"),
     observation,
@@ -68,27 +68,27 @@ function maker(stepType: StepType, nextStepType: StepType): Maker {
     reward,
     discount,
   });
-  return make as Maker;
+  return make as TrajectoryFactory;
 }
 
 /** A trajectory of an episode's first step. A batch is told by its discounts, here and below, and may have a dimension of time as well: then they are columns. */
-export const first: Maker = maker(FIRST, MID);
+export const first: TrajectoryFactory = createFactory(FIRST, MID);
 /** Of a step between. */
-export const mid: Maker = maker(MID, MID);
+export const mid: TrajectoryFactory = createFactory(MID, MID);
 /** Of the action that ends the episode. */
-export const last: Maker = maker(MID, LAST);
+export const last: TrajectoryFactory = createFactory(MID, LAST);
 /** Of an episode of one action. */
-export const singleStep: Maker = maker(FIRST, LAST);
+export const singleStep: TrajectoryFactory = createFactory(FIRST, LAST);
 /** Of the step between two episodes: its action has no meaning, what follows is the next episode's first step. */
-export const boundary: Maker = maker(LAST, FIRST);
+export const boundary: TrajectoryFactory = createFactory(LAST, FIRST);
 
 /** What was seen and done in `timeStep`, and what came of it in `nextTimeStep`. `action`: a policy's answer, or the action itself. */
 export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, action: A | PolicyStep<A, P>, nextTimeStep: TimeStep<O>): Trajectory<O, A, P> {
   for (const [name, step] of Object.entries({ timeStep, nextTimeStep })) checkStep(name, step);
-  const answer = isPolicyStep<A, P>(action) ? action : { action, info: undefined };
+  const policyStep = isPolicyStep<A, P>(action) ? action : { action, info: undefined };
   const { stepType, observation } = timeStep;
   const { stepType: nextStepType, reward, discount } = nextTimeStep;
-  return { stepType, observation, action: answer.action, policyInfo: answer.info ?? ([] as unknown as P), nextStepType, reward, discount };
+  return { stepType, observation, action: policyStep.action, policyInfo: policyStep.info ?? ([] as unknown as P), nextStepType, reward, discount };
 }
 
 /** The same trajectory with other values in some of its fields. @throws RangeError for a field that trajectories do not have */
@@ -120,34 +120,34 @@ interface Typed {
 
 /** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
 export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(step, "stepType", (type) => type === FIRST);
+  return mapStepTypes(step, "stepType", (type) => type === FIRST);
 }
 
 /** Whether a time step is between, or a trajectory leads from between to between. */
 export function isMid(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(step, "stepType", (type, i, next) => type === MID && at(next, i) === MID);
+  return mapStepTypes(step, "stepType", (type, i, next) => type === MID && at(next, i) === MID);
 }
 
 /** Whether a time step is the last one, or a trajectory leads to it. */
 export function isLast(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(step, "nextStepType", (type) => type === LAST);
+  return mapStepTypes(step, "nextStepType", (type) => type === LAST);
 }
 
 /** Whether a trajectory lies between two episodes. */
 export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(trajectory, "stepType", (type) => type === LAST);
+  return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
 /** @param of which step type is asked; a time step has one only */
-function each(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
+function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;
   const types = of === "stepType" ? stepType : nextStepType;
   for (const type of [types, nextStepType])
     if (!["number", "bigint"].includes(typeof type) && !isColumn(type) && !isList(type))
       throw mustBe(TypeError, of, "a number, a list of them, or a column", type);
-  const alone = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
-  return alone
+  const isSingle = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
+  return isSingle
     ? is(at(types, 0), 0, nextStepType)
     : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row, nextStepType)));
 }

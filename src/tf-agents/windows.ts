@@ -13,10 +13,10 @@ import type { PlacedLeaf } from "../schema/layout.ts";
 import { pack } from "../schema/nest.ts";
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
-export type FrameForm = "single" | "stacked" | "apart";
+export type WindowLayout = "single" | "stacked" | "apart";
 
 /** Windows that were drawn: from which streams, from which step of each on, with which probability, and their steps as a batch. */
-export interface Drawn {
+export interface WindowDraw {
   readonly streams: Uint32Array;
   readonly starts: Uint32Array;
   readonly probabilities: Float64Array;
@@ -26,57 +26,57 @@ export interface Drawn {
 export class Windows {
   readonly streams: StreamSet;
   readonly #engine: Engine;
-  readonly #whole: readonly Selection[];
-  readonly #single: readonly Selection[];
+  readonly #allSteps: readonly Selection[];
+  readonly #singleStep: readonly Selection[];
   /** Those whose batches were given away. */
   readonly #pool = new BatchPool();
 
   constructor(engine: Engine, options: StreamSetOptions) {
     this.streams = new StreamSet(engine, options);
     this.#engine = engine;
-    this.#whole = wholeOf(engine.layout.leaves);
-    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
+    this.#allSteps = wholeOf(engine.layout.leaves);
+    this.#singleStep = this.#allSteps.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
   }
 
   /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
-  draw(n: number, width: number, form: FrameForm, weigh: number = LEVEL): Drawn | undefined {
+  draw(n: number, width: number, layout: WindowLayout, weighting: number = LEVEL): WindowDraw | undefined {
     // Asked first: what no stream can give needs no room.
-    if (this.streams.total(width, weigh) === 0) return undefined;
-    const buffer = this.#buffer(n, width, form);
+    if (this.streams.total(width, weighting) === 0) return undefined;
+    const buffer = this.#buffer(n, width, layout);
     const draw = buffer.prepare();
-    draw.windows(this.streams, n, width, weigh);
+    draw.windows(this.streams, n, width, weighting);
     const streams = draw.slots(n).slice();
     const starts = draw.starts(n).slice();
     gather(buffer, n);
-    const { info, steps } = this.#given(buffer);
-    return { streams, starts, probabilities: info.probabilities, items: this.#nested(steps, width, form) };
+    const { info, steps } = this.#toBatch(buffer);
+    return { streams, starts, probabilities: info.probabilities, items: this.#nestSteps(steps, width, layout) };
   }
 
   /** A stream by its weight, without steps; undefined where none has any. */
-  drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
-    if (this.streams.total(0, weigh) === 0) return undefined;
+  drawStream(weighting: number): { readonly stream: number; readonly probability: number } | undefined {
+    if (this.streams.total(0, weighting) === 0) return undefined;
     const buffer = itemBuffer(this.#engine, { n: 1, width: 0, selections: [], isWhole: false, holds: 0 });
     const draw = buffer.prepare();
-    draw.windows(this.streams, 1, 0, weigh);
+    draw.windows(this.streams, 1, 0, weighting);
     const [stream = 0] = draw.slots(1);
     gather(buffer, 1);
     return { stream, probability: buffer.batch.info.probabilities[0] as number };
   }
 
   /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
-  read(streams: readonly number[], starts: readonly number[], width: number, form: "single" | "stacked"): unknown {
+  read(streams: readonly number[], starts: readonly number[], width: number, layout: "single" | "stacked"): unknown {
     const n = streams.length;
     // Taken as unsigned it would be the longest there is.
     integer("width", width, 0);
-    return this.#readInto(this.#buffer(n, width, form), streams, starts, width);
+    return this.#readInto(this.#buffer(n, width, layout), streams, starts, width);
   }
 
   /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
-  steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
-    const n = places.length;
+  steps(leaf: PlacedLeaf, stepNumbers: readonly number[]): Column["data"] {
+    const n = stepNumbers.length;
     const selections = [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }];
     const buffer = itemBuffer(this.#engine, { n, width: 1, selections, isWhole: false, holds: 0 });
-    const steps = this.#readInto(buffer, new Uint32Array(n), places, 1);
+    const steps = this.#readInto(buffer, new Uint32Array(n), stepNumbers, 1);
     return (steps as { readonly 0: Column })[0].data;
   }
 
@@ -86,28 +86,30 @@ export class Windows {
   }
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
-  #buffer(n: number, width: number, form: FrameForm): ItemBuffer {
-    if (form !== "apart") {
-      const selections = form === "single" ? this.#single : this.#whole;
+  #buffer(n: number, width: number, layout: WindowLayout): ItemBuffer {
+    if (layout !== "apart") {
+      const selections = layout === "single" ? this.#singleStep : this.#allSteps;
       const spare = this.#pool.take(false, n, width, selections, 0) as ItemBuffer | undefined;
       return spare ?? itemBuffer(this.#engine, { n, width, selections, isWhole: true, holds: 0 });
     }
-    const leaves = this.#whole.length;
-    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
+    const leaves = this.#allSteps.length;
+    const steps = Array.from({ length: width }, (_, t) =>
+      this.#singleStep.map((candidate, i) => ({ ...candidate, keys: [String(t * leaves + i)], steps: [t] })),
+    ).flat();
     return itemBuffer(this.#engine, { n, width, selections: steps, isWhole: false, holds: 0 });
   }
 
   /** Its batch. It may make the next one that is alike. */
-  #given(buffer: ItemBuffer): ItemBuffer["batch"] {
-    const { shown } = buffer.layout;
-    const mayCome = shown === this.#whole || shown === this.#single;
+  #toBatch(buffer: ItemBuffer): ItemBuffer["batch"] {
+    const { content } = buffer.layout;
+    const mayCome = content === this.#allSteps || content === this.#singleStep;
     return (mayCome ? this.#pool.give(buffer) : buffer.give()) as ItemBuffer["batch"];
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */
-  #nested(steps: unknown, width: number, form: FrameForm): unknown {
-    if (form !== "apart") return steps;
-    const leaves = this.#whole.length;
+  #nestSteps(steps: unknown, width: number, layout: WindowLayout): unknown {
+    if (layout !== "apart") return steps;
+    const leaves = this.#allSteps.length;
     // Keys that are numbers come in their order.
     const columns = Object.values(steps as { readonly [key: string]: Column });
     return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
@@ -116,6 +118,6 @@ export class Windows {
   #readInto(buffer: ItemBuffer, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
     buffer.prepare().nameWindows(this.streams, streams, starts, width);
     gather(buffer, streams.length);
-    return this.#given(buffer).steps;
+    return this.#toBatch(buffer).steps;
   }
 }

@@ -52,7 +52,7 @@ export function embedOf(build: Build): EmbedExports {
   return new WebAssembly.Instance(embedModule(build), {}).exports as unknown as EmbedExports;
 }
 
-/** A column, as COLUMN tells of it (assembly/embed/told.ts). */
+/** A column, as COLUMN tells of it (assembly/embed/describe.ts). */
 export interface ToldColumn {
   readonly name: string;
   readonly dtype: number;

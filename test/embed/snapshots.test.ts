@@ -185,7 +185,7 @@ test("a snapshot with another layout of steps, or items with columns, is refused
   }
   const slots = sectionsIn(WHOLE).find(({ kind }) => kind === kinds.SLOTS) as Section;
   const shown = WHOLE.slice();
-  // SLOT: the column layout (assembly/record/slot.ts) of the first record.
+  // SLOT: the column layout (assembly/persistence/slot.ts) of the first record.
   new DataView(shown.buffer).setUint32(slots.at + 16 + 4 + 20, 65537, true);
   seal(shown, slots);
   expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
@@ -230,7 +230,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
 test("both sides have the same numbers for sections", () => {
   const read = (file: string) => readFileSync(join(root, "assembly", file), "utf8");
   const found = Object.fromEntries(
-    [...read("record/section.ts").matchAll(/^export const ([A-Z]+): u32 = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
+    [...read("persistence/section.ts").matchAll(/^export const ([A-Z]+): u32 = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
   );
   const { HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS } = kinds;
   expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS });

@@ -5,13 +5,13 @@ import { Channel } from "../../src/reverb/grpc/channel.ts";
 import { HEAD } from "../../src/reverb/grpc/frames.ts";
 import { randomKey } from "../../src/reverb/keys.ts";
 import { chunkOf } from "../../src/reverb/step-values.ts";
-import { knownTable } from "../../src/reverb/table-info.ts";
+import { toTableEntry } from "../../src/reverb/table-info.ts";
 import type { ColumnMessage, SampleInfoMessage } from "../../src/reverb/wire/item.ts";
 import { emptyRequest, insertRequest, mutateRequest, resetRequest, sampleRequest } from "../../src/reverb/wire/requests.ts";
 import { readInsertResponse, readSampleResponse } from "../../src/reverb/wire/responses.ts";
 import { readServerInfo } from "../../src/reverb/wire/server-info.ts";
 import { u8 } from "../../src/schema/constructors.ts";
-import { measured, type PlacedLeaf } from "../../src/schema/layout.ts";
+import { measureLeaves, type PlacedLeaf } from "../../src/schema/layout.ts";
 import { leavesOf } from "../../src/schema/spec.ts";
 import { type Ended, GrpcJsClient } from "../support/grpc-js.ts";
 import { type Peer, python, startServer } from "./peer.ts";
@@ -25,7 +25,7 @@ type IsAll = (answers: readonly Uint8Array[]) => boolean;
 const one: IsAll = () => true;
 const never: IsAll = () => false;
 const whole: IsAll = (answers) => answers.flatMap((bytes) => readSampleResponse(bytes)).some(({ isLast }) => isLast);
-const leaf: PlacedLeaf = { ...(measured(leavesOf(spec))[0] as ReturnType<typeof measured>[number]), kind: 0, offset: 0, staged: 0 };
+const leaf: PlacedLeaf = { ...(measureLeaves(leavesOf(spec))[0] as ReturnType<typeof measureLeaves>[number]), kind: 0, offset: 0, staged: 0 };
 
 /** Bytes that no compression makes fewer. */
 function noise(length: number, seed: number): Uint8Array {
@@ -96,7 +96,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
   }
 
   it("tells the same of its tables", async () => {
-    const tell = (bytes: Uint8Array) => new Map(readServerInfo(bytes).tables.map((table) => [table.name, knownTable(table)]));
+    const tell = (bytes: Uint8Array) => new Map(readServerInfo(bytes).tables.map((table) => [table.name, toTableEntry(table)]));
     const mine = tell(await ours.unary("ServerInfo", emptyRequest(HEAD)));
     const [other] = (await theirs.unary("ServerInfo", new Uint8Array())).answers;
     expect(mine.size).toBe(6);

@@ -110,7 +110,23 @@ test("both tables of the kinds of selectors say the same", () => {
 test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
-  const { OWN, ENDS_BEHIND, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, LAYOUT, LONGEST, SHORTEST } = abi;
+  const {
+    OWN_NEXT: OWN,
+    ENDS_BEHIND,
+    NO_LEAF: NONE,
+    LOWER,
+    UPPER,
+    UNIFORM: ALIKE,
+    BY_STEPS,
+    LEVEL,
+    ABOUT_PRIORITY,
+    ABOUT_KEY,
+    ABOUT_LENGTH,
+    ABOUT_FIRST,
+    LAYOUT,
+    LONGEST,
+    SHORTEST,
+  } = abi;
   const { WITH_MIN } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
   expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
@@ -118,16 +134,16 @@ test("numbers that both sides name are the same", () => {
   expect(constants("draw/draw.ts")).toMatchObject(columns);
   expect(abi.START).toBe(STEPS);
   const { OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS } = abi;
-  expect(constants("draw/rows.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS });
+  expect(constants("draw/row-matrix.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS });
   expect(constants("draw/gather.ts")).toMatchObject({ BOOTSTRAP });
   expect(constants("draw/n-step.ts")).toMatchObject({ OWN, ENDS_BEHIND, NONE });
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
-  expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
+  expect(constants("draw/windows/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
   const selectors = Object.fromEntries(SELECTORS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i + 1]));
   expect(constants("selectors/kinds.ts")).toMatchObject({ ...selectors, WITH_MIN });
   expect(constants("selectors/selector.ts")).toMatchObject({ DISTINCT, STRATIFIED });
   expect([...read("assembly/tables/rate-limiter.ts").matchAll(/^ {2}(\w+): f64;$/gm)].map(([, name]) => name)).toEqual(LIMITER_OPTIONS);
-  expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
+  expect(constants("tables/growing-table.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
   expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST });
   expect(constants("rows/leaf.ts")).toMatchObject({ NARROW, WIDE, SHARED });

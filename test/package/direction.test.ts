@@ -51,6 +51,7 @@ describe("the dependency direction", () => {
     const node = add("src/base/wait.ts", `export type { Stats } from "node:fs";`);
     const same = add("src/schema/rate-limiter.ts", `export type { Files } from "../files/directory.ts";`);
     const round = add("src/base/error.ts", `export const limiters = () => import("../schema/rate-limiter.ts");`);
+    const word = add("src/schema/dtype.ts", "export function told(): void {}");
     const gone = add("src/schema/columns.ts", `import type { Gone } from "./gone.ts";`);
     const raw = add(
       "src/replay/plan.ts",
@@ -79,6 +80,7 @@ describe("the dependency direction", () => {
       `src/replay/plan.ts:${raw}: looks at the core's memory, or its exports, by x: only src/memory/ and src/batch/ do`,
       `src/replay/plan.ts:${raw}: calls the core's stream_length: only src/memory/ and src/batch/ do; call a facade there`,
       `src/replay/plan.ts:${raw + 1}: looks at the core's memory, or its exports, by f64: only src/memory/ and src/batch/ do`,
+      `src/schema/dtype.ts:${word}: declares told: take a noun or a verb of the field`,
       `src/schema/columns.ts:${gone}: imports src/schema/gone.ts, which is not there: correct the path`,
       "src/placeless/one.ts:1: its folder has no layer: give it one in build/layers.mjs",
       "build/layers.mjs: names src/adapters/, which is not there: take it out",

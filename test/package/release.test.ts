@@ -33,7 +33,12 @@ describe("each subpath", () => {
     const lines = read(target.workerd as string)
       .trim()
       .split("\n");
-    expect(lines).toEqual(['import core from "../core.wasm";', 'import { provide } from "../provide.js";', `export * from "../${file}";`, "provide(core);"]);
+    expect(lines).toEqual([
+      'import core from "../core.wasm";',
+      'import { setModule } from "../set-module.js";',
+      `export * from "../${file}";`,
+      "setModule(core);",
+    ]);
   });
 
   it.each(subpaths)("%s has an entry for workerd where it loads the core, and only there", (_, target) => {

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { FrameReader, framed, HEAD } from "../../src/reverb/grpc/frames.ts";
+import { FrameReader, frameMessage, HEAD } from "../../src/reverb/grpc/frames.ts";
 
 export interface ServerCall {
   readonly method: string;
@@ -67,7 +67,7 @@ export class GrpcServer {
           respond();
           const frame = new Uint8Array(HEAD + bytes.length);
           frame.set(bytes, HEAD);
-          framed(frame);
+          frameMessage(frame);
           for (let at = 0; at < frame.length; at += pieces ?? frame.length) stream.write(frame.slice(at, at + (pieces ?? frame.length)));
         },
         end: (status = 0, message = "") => {

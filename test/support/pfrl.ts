@@ -18,7 +18,7 @@ export function savedBytes(buffer: AnyBuffer): Buffer {
 
 /** What is broken of a buffer's core, by name and number. */
 export function brokenBuffer(buffer: object): string[] {
-  const { made } = storedOf(buffer);
+  const { contents: made } = storedOf(buffer);
   if (made === undefined) return [];
   const { engine, envs } = made.steps;
   const { x } = engine.core;

@@ -109,7 +109,7 @@ export class ReverbTwin {
 
 export function confirmation(keys: readonly bigint[]): Uint8Array {
   const writer = new BytesWriter();
-  writer.packed(1, keys);
+  writer.packedInts(1, keys);
   return writer.take();
 }
 

@@ -122,7 +122,7 @@ function readRequest(bytes: Uint8Array): Asked {
         if (inner === 1 * 8 + VARINT) asked.timeout = reader.int64();
         else reader.skip(inner);
       }
-      reader.leave(outer);
+      reader.leaveMessage(outer);
     } else reader.skip(tag);
   }
   return asked;

@@ -1,7 +1,7 @@
 /** What a first program may get wrong is answered by name: the argument, the rule, the value, the remedy. */
 import { afterEach, expect, test, vi } from "vitest";
-import { unopened } from "../../src/datasets/formats/sources/node-source.ts";
-import { attempt } from "../../src/files/attempt.ts";
+import { openError } from "../../src/datasets/formats/sources/node-source.ts";
+import { withIoErrors } from "../../src/files/io-errors.ts";
 import { f32, i32, prioritized, Replay, u8 } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";
 import { errorOf, expectError } from "../support/refused.ts";
@@ -188,15 +188,15 @@ test("a host that forbids compiling is told of module, and of wasm-unsafe-eval",
 
 test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
   const cause = Object.assign(new Error('Requires read access to "data"'), { name });
-  expect(unopened("there is no such file", "data", cause)).toMatchObject({
+  expect(openError("there is no such file", "data", cause)).toMatchObject({
     code: "IO",
     message: expect.stringMatching(/may not be read: start Deno with --allow-read/),
   });
   const told = errorOf(() =>
-    attempt("listing", memory(), "", () => {
+    withIoErrors("listing", memory(), "", () => {
       throw cause;
     }),
   );
   expect(told.message).toMatch(/it is not allowed: start Deno with --allow-read/);
-  expect(unopened("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
+  expect(openError("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
 });

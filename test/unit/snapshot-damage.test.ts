@@ -7,7 +7,7 @@ import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
 import { scaled, some } from "../support/size.ts";
 
-/** Where a table's record has the first free slot (assembly/record/table.ts). */
+/** Where a table's record has the first free slot (assembly/persistence/table.ts). */
 const FREE_FIRST = 128;
 
 function sceneBytes(name: string): Buffer {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../exit.ts";
 
 const NAME = "reprise-page";
 

@@ -11,8 +11,8 @@ export interface ServedFile {
   readonly size: number;
 }
 
-/** Paths of what is there, and not served; hidden files are not told of. */
-export interface LeftOut {
+/** Paths of files and folders that exist and are not served. Hidden files are not listed. */
+export interface Exclusions {
   /** Links that lead out of the folder, or nowhere. */
   readonly links: readonly string[];
   /** Folders and files that may not be read. */
@@ -23,12 +23,12 @@ export interface LeftOut {
 
 export interface Listing {
   readonly files: readonly ServedFile[];
-  readonly leftOut: LeftOut;
+  readonly exclusions: Exclusions;
 }
 
 export interface ServedFiles {
   /** The name of the file, where it is one alone. */
-  readonly only?: string;
+  readonly singleFile?: string;
   /** @throws RldsError IO where nothing can be listed; a folder in it that cannot is left out */
   list(): Promise<Listing>;
   /** @throws RldsError NOT_FOUND, CORRUPT, IO */
@@ -38,59 +38,59 @@ export interface ServedFiles {
 /** @throws RldsError NOT_FOUND */
 export async function servedFiles(path: string): Promise<ServedFiles> {
   // Whoever starts the server may name the folder by a link.
-  const top = await realpath(path).catch((cause) => {
+  const root = await realpath(path).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
   });
-  if ((await stat(top)).isDirectory()) return { list: () => listed(top), open: (name) => opened(top, name) };
-  const only = basename(top);
+  if ((await stat(root)).isDirectory()) return { list: () => listFiles(root), open: (name) => openFile(root, name) };
+  const fileName = basename(root);
   return {
-    only,
-    list: async () => ({ files: [{ path: only, size: (await stat(top)).size }], leftOut: { links: [], unreadable: [], names: [] } }),
+    singleFile: fileName,
+    list: async () => ({ files: [{ path: fileName, size: (await stat(root)).size }], exclusions: { links: [], unreadable: [], names: [] } }),
     async open(name) {
-      if (name !== only) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
-      return opened(dirname(top), only);
+      if (name !== fileName) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
+      return openFile(dirname(root), fileName);
     },
   };
 }
 
-async function opened(top: string, name: string): Promise<SourceFile> {
-  const real = await realpath(join(top, name)).catch((cause) => {
+async function openFile(top: string, name: string): Promise<SourceFile> {
+  const target = await realpath(join(top, name)).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file", { file: name }, { cause });
   });
-  if (!isInside(top, real)) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
-  const { file, folder } = await sourceOf(real);
+  if (!isServedPath(top, target)) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
+  const { file, folder } = await sourceOf(target);
   if (folder !== undefined) throw new RldsError("NOT_FOUND", "there is a folder", { file: name });
   return file;
 }
 
 /** Whether a place, which is no link, is in the folder. A link may lead to what is hidden. */
-function isInside(top: string, real: string): boolean {
-  return isServable(relative(top, real).split(sep));
+function isServedPath(top: string, target: string): boolean {
+  return isServable(relative(top, target).split(sep));
 }
 
-async function listed(top: string): Promise<Listing> {
+async function listFiles(top: string): Promise<Listing> {
   const files: ServedFile[] = [];
-  const leftOut = { links: [] as string[], unreadable: [] as string[], names: [] as string[] };
-  const waiting: string[][] = [[]];
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    for (const entry of await entriesOf(top, folder, leftOut.unreadable)) {
+  const exclusions = { links: [] as string[], unreadable: [] as string[], names: [] as string[] };
+  const pending: string[][] = [[]];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    for (const entry of await entriesOf(top, folder, exclusions.unreadable)) {
       const path = [...folder, entry.name];
       const name = path.join("/");
       if (entry.name.startsWith(".")) continue;
-      if (!isServable(path)) leftOut.names.push(name);
-      else if (entry.isDirectory()) waiting.push(path);
+      if (!isServable(path)) exclusions.names.push(name);
+      else if (entry.isDirectory()) pending.push(path);
       else if (entry.isSymbolicLink()) {
-        const real = await realpath(join(top, ...path)).catch(() => undefined);
-        if (real === undefined || !isInside(top, real)) leftOut.links.push(name);
-        else await add(name, real);
-      } else if (entry.isFile()) await add(name, join(top, ...path));
+        const target = await realpath(join(top, ...path)).catch(() => undefined);
+        if (target === undefined || !isServedPath(top, target)) exclusions.links.push(name);
+        else await addFile(name, target);
+      } else if (entry.isFile()) await addFile(name, join(top, ...path));
     }
   }
-  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), leftOut };
+  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), exclusions: exclusions };
 
-  async function add(path: string, real: string): Promise<void> {
-    const about = await stat(real).catch(() => undefined);
-    if (about?.isFile()) files.push({ path, size: about.size });
+  async function addFile(path: string, target: string): Promise<void> {
+    const info = await stat(target).catch(() => undefined);
+    if (info?.isFile()) files.push({ path, size: info.size });
   }
 }
 

@@ -12,13 +12,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { RldsError, type SourceFile } from "../../datasets/rlds/index.ts";
 import { byteRange, hostsOf, isServable, segmentsOf } from "./request.ts";
-import { type LeftOut, type ServedFiles, servedFiles } from "./served-files.ts";
+import { type Exclusions, type ServedFiles, servedFiles } from "./served-files.ts";
 
 export interface PageServer {
   /** What to open in a browser. */
   readonly address: string;
   /** What of the folder is not served, as it was at the beginning. */
-  readonly leftOut: LeftOut;
+  readonly exclusions: Exclusions;
   /** Ends what is under way. */
   close(): Promise<void>;
 }
@@ -58,21 +58,23 @@ const BYTES = "application/octet-stream";
 
 /** Starts to serve. @throws RldsError NOT_FOUND, IO for what cannot be served */
 export async function pageServer({ page, path, port }: PageServerOptions): Promise<PageServer> {
-  const [ofPage, data] = [await servedFiles(page), await servedFiles(path)];
-  const { leftOut } = await data.list();
+  const [pageFiles, data] = [await servedFiles(page), await servedFiles(path)];
+  const { exclusions } = await data.list();
   const token = randomBytes(32).toString("base64url");
   const server = createServer((request, response) => {
-    answered(request, response, { ofPage, data, token, port: (server.address() as AddressInfo).port }).catch((error) => refused(response, error));
+    respond(request, response, { pageFiles: pageFiles, data, token, port: (server.address() as AddressInfo).port }).catch((error) =>
+      respondWithError(response, error),
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
   // Twice: once for the path, once for what stands behind the hash.
-  const from = `/${token}/data/${data.only === undefined ? "" : encodeURIComponent(encodeURIComponent(data.only))}`;
+  const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
-    leftOut,
+    exclusions: exclusions,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -81,56 +83,56 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
   };
 }
 
-interface Served {
-  readonly ofPage: ServedFiles;
+interface ServerContext {
+  readonly pageFiles: ServedFiles;
   readonly data: ServedFiles;
   readonly token: string;
   readonly port: number;
 }
 
-async function answered(request: IncomingMessage, response: ServerResponse, { ofPage, data, token, port }: Served): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, { pageFiles, data, token, port }: ServerContext): Promise<void> {
   for (const [name, value] of Object.entries(COMMON)) response.setHeader(name, value);
   const { host, origin } = request.headers;
-  const own = hostsOf(port);
-  if (!own.includes(host ?? "")) return ended(response, 403, "This is not the address of this server.");
-  if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, ""))) return ended(response, 403, "Other sites may not read this.");
+  const hosts = hostsOf(port);
+  if (!hosts.includes(host ?? "")) return respondWithText(response, 403, "This is not the address of this server.");
+  if (origin !== undefined && !hosts.includes(origin.replace(/^http:\/\//, ""))) return respondWithText(response, 403, "Other sites may not read this.");
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
-    return ended(response, 405, "Only GET and HEAD are answered.");
+    return respondWithText(response, 405, "Only GET and HEAD are answered.");
   }
   const segments = segmentsOf(request.url ?? "");
-  if (segments === undefined) return ended(response, 400, "This path cannot name a file.");
+  if (segments === undefined) return respondWithText(response, 400, "This path cannot name a file.");
   const [first = "", second, ...rest] = segments;
-  if (second !== "data" || !isSame(first, token)) return pageFile(request, response, ofPage, segments);
+  if (second !== "data" || !isSame(first, token)) return sendPageFile(request, response, pageFiles, segments);
   const site = request.headers["sec-fetch-site"];
-  if (site !== undefined && site !== "same-origin" && site !== "none") return ended(response, 403, "Other sites may not read this.");
+  if (site !== undefined && site !== "same-origin" && site !== "none") return respondWithText(response, 403, "Other sites may not read this.");
   response.setHeader("content-security-policy", DATA_POLICY);
   const path = rest.join("/");
-  if (path === "index.json" || path === "") return listing(request, response, data);
-  if (!isServable(rest)) return ended(response, 404, "There is no such file.");
-  return sent(request, response, await data.open(path), DATA_TYPES[endingOf(path)] ?? BYTES);
+  if (path === "index.json" || path === "") return sendListing(request, response, data);
+  if (!isServable(rest)) return respondWithText(response, 404, "There is no such file.");
+  return sendFile(request, response, await data.open(path), DATA_TYPES[endingOf(path)] ?? BYTES);
 }
 
-async function pageFile(request: IncomingMessage, response: ServerResponse, files: ServedFiles, segments: readonly string[]): Promise<void> {
+async function sendPageFile(request: IncomingMessage, response: ServerResponse, files: ServedFiles, segments: readonly string[]): Promise<void> {
   response.setHeader("content-security-policy", PAGE_POLICY);
   const path = segments.join("/") || "index.html";
-  if (!isServable(path.split("/"))) return ended(response, 404, "There is no such file.");
-  return sent(request, response, await files.open(path), TYPES[endingOf(path)] ?? BYTES);
+  if (!isServable(path.split("/"))) return respondWithText(response, 404, "There is no such file.");
+  return sendFile(request, response, await files.open(path), TYPES[endingOf(path)] ?? BYTES);
 }
 
-async function listing(request: IncomingMessage, response: ServerResponse, data: ServedFiles): Promise<void> {
+async function sendListing(request: IncomingMessage, response: ServerResponse, data: ServedFiles): Promise<void> {
   const text = Buffer.from(JSON.stringify((await data.list()).files));
   response.writeHead(200, { "content-type": "application/json", "content-length": text.length });
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
 /** The whole file, or the range that was asked for. */
-async function sent(request: IncomingMessage, response: ServerResponse, file: SourceFile, type: string): Promise<void> {
+async function sendFile(request: IncomingMessage, response: ServerResponse, file: SourceFile, type: string): Promise<void> {
   try {
     const range = byteRange(request.headers.range, file.size);
     if (range === "none") {
       response.setHeader("content-range", `bytes */${file.size}`);
-      return ended(response, 416, "The file has no such bytes.");
+      return respondWithText(response, 416, "The file has no such bytes.");
     }
     const { from, to } = range ?? { from: 0, to: file.size };
     response.writeHead(range === undefined ? 200 : 206, {
@@ -143,7 +145,7 @@ async function sent(request: IncomingMessage, response: ServerResponse, file: So
       for (let at = from; at < to && !response.destroyed; at += BLOCK) {
         const block = await file.read(at, Math.min(BLOCK, to - at));
         // Who has gone meanwhile takes nothing any more, and says so no second time.
-        if (!response.write(block) && !response.destroyed) await drained(response);
+        if (!response.write(block) && !response.destroyed) await untilDrained(response);
       }
     response.end();
   } finally {
@@ -151,7 +153,7 @@ async function sent(request: IncomingMessage, response: ServerResponse, file: So
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+function untilDrained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       response.off("drain", done).off("close", done);
@@ -162,20 +164,20 @@ function drained(response: ServerResponse): Promise<void> {
 }
 
 /** What failed: a missing file is told; of everything else the terminal is not asked, and the connection ends. */
-function refused(response: ServerResponse, error: unknown): void {
+function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
-  else if (error instanceof RldsError && error.code !== "IO") ended(response, 404, "There is no such file.");
-  else ended(response, 500, "The file cannot be read.");
+  else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");
+  else respondWithText(response, 500, "The file cannot be read.");
 }
 
-function ended(response: ServerResponse, status: number, text: string): void {
+function respondWithText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text) });
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
 /** In a time that does not tell how much of it is right. */
-function isSame(given: string, token: string): boolean {
-  const [a, b] = [given, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
+function isSame(candidate: string, token: string): boolean {
+  const [a, b] = [candidate, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);
 }
 

@@ -20,9 +20,9 @@ interface Metadata {
 }
 
 /** What an option says, or else the episode's metadata, or else the format. */
-export function finalStepIn(metadata: Metadata, option: FinalStep | undefined, otherwise: FinalStep): FinalStep {
-  const told = option ?? metadata[FINAL_STEP];
-  return isFinalStep(told) ? told : otherwise;
+export function finalStepIn(metadata: Metadata, option: FinalStep | undefined, fallback: FinalStep): FinalStep {
+  const value = option ?? metadata[FINAL_STEP];
+  return isFinalStep(value) ? value : fallback;
 }
 
 /** The metadata of an episode that is written with another last step: where they say what it holds they say the new one. */

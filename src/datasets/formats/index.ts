@@ -23,6 +23,6 @@ export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";
-export type { FoundSource, SourceFile, SourceFolder } from "./sources/source.ts";
+export type { SourceFile, SourceFolder, SourceTarget as FoundSource } from "./sources/source.ts";
 export { openTfds, type TfdsOptions } from "./tfds/open-tfds.ts";
 export { type TfdsWriteOptions, writeTfds } from "./tfds/write-tfds.ts";

@@ -3,17 +3,17 @@ import { MAX_JSON_DEPTH } from "../../base/file-limits.ts";
 
 const QUOTE = 34;
 /** As Python writes what JSON has no numbers for. */
-const WORDS = ["NaN", "Infinity", "-Infinity"];
+const LITERALS = ["NaN", "Infinity", "-Infinity"];
 
 /** NaN and Infinity may stand in it as words, and become strings. @throws SyntaxError, also for what nests too deep */
-export function parsedJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   checkDepth(text);
   try {
     return JSON.parse(text);
   } catch (error) {
-    const quoted = withWordsQuoted(text);
-    if (quoted === text) throw error;
-    return JSON.parse(quoted);
+    const quotedText = quoteLiterals(text);
+    if (quotedText === text) throw error;
+    return JSON.parse(quotedText);
   }
 }
 
@@ -29,21 +29,21 @@ function checkDepth(text: string): void {
   }
 }
 
-function withWordsQuoted(text: string): string {
-  let quoted = "";
+function quoteLiterals(text: string): string {
+  let output = "";
   let done = 0;
   for (let at = 0; at < text.length; at++) {
     if (text.charCodeAt(at) === QUOTE) {
       at = endOfString(text, at);
       continue;
     }
-    const word = WORDS.find((each) => text.startsWith(each, at));
-    if (word === undefined) continue;
-    quoted += `${text.slice(done, at)}"${word}"`;
-    done = at + word.length;
+    const literal = LITERALS.find((literal) => text.startsWith(literal, at));
+    if (literal === undefined) continue;
+    output += `${text.slice(done, at)}"${literal}"`;
+    done = at + literal.length;
     at = done - 1;
   }
-  return quoted + text.slice(done);
+  return output + text.slice(done);
 }
 
 /** The place of the quote that ends the text which begins at another one; behind the last character where there is none. */

@@ -1,15 +1,15 @@
 /** Whose log a folder has: the manifest in the head of each segment says it. */
 import { dataView } from "../../base/bytes.ts";
 import { MAX_MANIFEST_BYTES } from "../../base/file-limits.ts";
+import { decodeTagged } from "../../storage/decode.ts";
 import { MAGIC, SECTION_BYTES } from "../../storage/format/section.ts";
-import { decodeTagged } from "../../storage/untagged.ts";
-import { openedIfThere, type SourceFile, type SourceFolder } from "./sources/source.ts";
+import { openIfExists, type SourceFile, type SourceFolder } from "./sources/source.ts";
 
 /** By the oldest segment that says it. What none says is left to the Replay's opener, which says what is wrong with it. @param paths of segments, oldest first */
-export async function ownerIn(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
+export async function findOwner(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
   for (const path of paths) {
     // Its owner may just have given it back.
-    const segment = await openedIfThere(folder, path, { grows: true });
+    const segment = await openIfExists(folder, path, { grows: true });
     const owner = segment && (await logOwner(segment).finally(() => segment.close()));
     if (owner !== undefined) return owner;
   }

@@ -5,7 +5,7 @@ import { RldsError } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
-import { logOwner, ownerIn } from "./log-owner.ts";
+import { findOwner, logOwner } from "./log-owner.ts";
 import type { MinariOptions } from "./minari/open-minari.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
@@ -44,10 +44,10 @@ const OPENERS = {
 
 type Format = keyof typeof OPENERS;
 /** Of a log only its first bytes say whether a Replay or a recorder wrote it. */
-type Found = Format | "log";
+type FormatGuess = Format | "log";
 
 /** Names in a folder, by what they say; the first that is there says it. */
-const NAMES: readonly (readonly [name: string, format: Found])[] = [
+const NAMES: readonly (readonly [name: string, format: FormatGuess])[] = [
   ["features.json", "tfds"],
   ["meta/info.json", "lerobot"],
   ["data/main_data.hdf5", "hdf5"],
@@ -55,7 +55,7 @@ const NAMES: readonly (readonly [name: string, format: Found])[] = [
   ["data/metadata.json", "minari"],
   ["00000001.rpr", "log"],
 ];
-const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
+const ENDINGS: readonly (readonly [ending: string, format: FormatGuess])[] = [
   [".parquet", "parquet"],
   [".hdf5", "hdf5"],
   [".h5", "hdf5"],
@@ -65,7 +65,7 @@ const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
 ];
 
 /** How files begin. */
-const BEGINNINGS: readonly (readonly [bytes: string, format: Format])[] = [
+const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
   ["PAR1", "parquet"],
   ["REPRISE1", "replay"],
@@ -89,16 +89,16 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
 
 async function ofFolder(folder: SourceFolder): Promise<Format> {
   const paths = await folder.list();
-  if (paths === undefined) return tried(folder);
+  if (paths === undefined) return probeFormat(folder);
   const signs = [
     ...NAMES.map(([name, format]) => ({ format, fits: (path: string) => path === name || path.endsWith(`/${name}`) })),
-    ...ENDINGS.map(([ending, format]) => ({ format, fits: (path: string) => path.endsWith(ending) })),
+    ...ENDINGS.map(([suffix, format]) => ({ format, fits: (path: string) => path.endsWith(suffix) })),
   ];
-  for (const { format, fits } of signs) {
-    const path = paths.find(fits);
+  for (const { format, fits: matches } of signs) {
+    const path = paths.find(matches);
     if (path === undefined) continue;
     return format === "log"
-      ? ownerIn(
+      ? findOwner(
           folder,
           paths.filter((path) => path.endsWith(".rpr")),
         )
@@ -108,7 +108,7 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
 }
 
 /** Nobody can list the folder. */
-async function tried(folder: SourceFolder): Promise<Format> {
+async function probeFormat(folder: SourceFolder): Promise<Format> {
   for (const [name, format] of NAMES) {
     const file = await folder.open(name).catch((error) => {
       if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
@@ -130,7 +130,7 @@ async function ofFile(file: SourceFile): Promise<Format> {
     // A mark of UTF-8 and blanks may stand before the first line of JSON.
     const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
     const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
-    const [, format] = BEGINNINGS.find(([begin, found]) => (found === "jsonl" ? json : text).startsWith(begin)) ?? [];
+    const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
     return (
       format ??
       unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
@@ -140,6 +140,6 @@ async function ofFile(file: SourceFile): Promise<Format> {
   }
 }
 
-function unknown({ name }: { readonly name: string }, looked: string): never {
-  throw new RldsError("UNSUPPORTED", `this is not a dataset of a known format: looked for ${looked}`, { file: name });
+function unknown({ name }: { readonly name: string }, candidates: string): never {
+  throw new RldsError("UNSUPPORTED", `this is not a dataset of a known format: looked for ${candidates}`, { file: name });
 }

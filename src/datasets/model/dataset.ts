@@ -3,7 +3,7 @@ import type { Leaf, TextLeaf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
 /** What can be gone through, at once or as it comes. */
-export type Each<T> = Iterable<T> | AsyncIterable<T>;
+export type MaybeAsyncIterable<T> = Iterable<T> | AsyncIterable<T>;
 
 // biome-ignore lint/suspicious/noExplicitAny: what is in a file is known to who reads it: say it by a type of steps, as in openRlds<S>
 export type AnyValue = any;
@@ -22,7 +22,7 @@ export interface RldsStep {
 
 /** Steps, and whatever is known of the episode as a whole. */
 export interface RldsEpisode<S = RldsStep> {
-  readonly steps: Each<S>;
+  readonly steps: MaybeAsyncIterable<S>;
   readonly [metadata: string]: unknown;
 }
 
@@ -32,7 +32,7 @@ export type StepLeaf = Leaf | TextLeaf;
 export type StepSpec = Nest<StepLeaf>;
 
 /** A dataset; going through it again begins anew, but for those that are a generator. */
-export type RldsDataset<S = RldsStep> = Each<RldsEpisode<S>> & {
+export type RldsDataset<S = RldsStep> = MaybeAsyncIterable<RldsEpisode<S>> & {
   /** What a step is, where that is known before any step is read. */
   readonly stepSpec?: StepSpec;
   /** What an episode has beside its steps. */
@@ -45,9 +45,12 @@ export interface DatasetForm {
 }
 
 /** A dataset that asks for its episodes anew each time that it is gone through. */
-export function rldsDataset<S = RldsStep>(episodes: () => Each<RldsEpisode<S>>, form: DatasetForm = {}): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
+export function rldsDataset<S = RldsStep>(
+  episodes: () => MaybeAsyncIterable<RldsEpisode<S>>,
+  schema: DatasetForm = {},
+): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   return {
-    ...form,
+    ...schema,
     async *[Symbol.asyncIterator]() {
       yield* episodes() as AsyncIterable<RldsEpisode<S>>;
     },

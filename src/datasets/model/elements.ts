@@ -1,6 +1,7 @@
 /** The numbers in a leaf's value, in whatever form it is. */
-import { isShaped } from "../../schema/fit.ts";
-import { isList } from "../../schema/numbers.ts";
+
+import { isList } from "../../schema/copy-numbers.ts";
+import { isShaped } from "../../schema/copy-values.ts";
 
 /** Calls `visit` with each single value until it says false. Arrays may nest, and so may objects. @returns whether it never did */
 export function everyElement(value: unknown, visit: (element: unknown) => boolean): boolean {
@@ -37,8 +38,8 @@ export function nonFiniteIn(value: unknown): NonFinite | undefined {
 
 /** Whether there is nothing in it but 0, false, 0n and empty text, and at least one of them. */
 export function isAllZero(value: unknown): boolean {
-  let seen = 0;
-  return everyElement(value, (element) => ++seen > 0 && !element && !Number.isNaN(element)) && seen > 0;
+  let count = 0;
+  return everyElement(value, (element) => ++count > 0 && !element && !Number.isNaN(element)) && count > 0;
 }
 
 /** A value of one element as a flag; undefined where it is none. */
@@ -59,13 +60,13 @@ export function numberOf(value: unknown): number {
 }
 
 /** The same form, each element made anew: false as false, 0n as 0n. */
-export function filled(value: unknown, one: boolean): unknown {
-  if (typeof value === "boolean") return one;
-  if (typeof value === "bigint") return one ? 1n : 0n;
-  if (typeof value === "number") return Number(one);
+export function fillElements(value: unknown, isOne: boolean): unknown {
+  if (typeof value === "boolean") return isOne;
+  if (typeof value === "bigint") return isOne ? 1n : 0n;
+  if (typeof value === "number") return Number(isOne);
   if (typeof value === "string") return "";
-  if (Array.isArray(value)) return value.map((part) => filled(part, one));
-  if (isList(value)) return (value as Float32Array).slice().fill((typeof value[0] === "bigint" ? BigInt(one) : Number(one)) as number);
-  if (isShaped(value)) return { ...value, data: filled(value.data, one) };
-  return Object.fromEntries(Object.entries(value ?? {}).map(([key, part]) => [key, filled(part, one)]));
+  if (Array.isArray(value)) return value.map((part) => fillElements(part, isOne));
+  if (isList(value)) return (value as Float32Array).slice().fill((typeof value[0] === "bigint" ? BigInt(isOne) : Number(isOne)) as number);
+  if (isShaped(value)) return { ...value, data: fillElements(value.data, isOne) };
+  return Object.fromEntries(Object.entries(value ?? {}).map(([key, part]) => [key, fillElements(part, isOne)]));
 }

@@ -1,9 +1,9 @@
 /** The leaves of a step spec, under the paths that RLDS tools write. */
 import { sizeOf } from "../../schema/leaf.ts";
-import { leaves, same } from "../../schema/nest.ts";
+import { isSameNest, leaves } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 
-export interface FoundLeaf {
+export interface LeafEntry {
   /** `observation/state` */
   readonly path: string;
   readonly keys: readonly string[];
@@ -13,11 +13,11 @@ export interface FoundLeaf {
 }
 
 /** Every leaf, in order. */
-export function leavesOf(spec: StepSpec): FoundLeaf[] {
+export function leavesOf(spec: StepSpec): LeafEntry[] {
   return leaves(spec).map(({ keys, leaf }) => ({ path: keys.join("/"), keys, leaf, size: sizeOf(leaf.shape) }));
 }
 
 /** Whether two specs have the same leaves in the same places. */
 export function sameSpec(a: StepSpec, b: StepSpec): boolean {
-  return same(a, b, (one, other) => one.dtype === other.dtype && one.shape.join() === other.shape.join());
+  return isSameNest(a, b, (left, right) => left.dtype === right.dtype && left.shape.join() === right.shape.join());
 }

@@ -24,7 +24,7 @@ export class RldsError extends ReplayError implements Place {
   readonly pushed?: number;
 
   constructor(code: ReplayErrorCode, message: string, place: Place = {}, options?: ErrorOptions) {
-    super(code, `${message}${told(place)}`);
+    super(code, `${message}${describePlace(place)}`);
     this.name = "RldsError";
     Object.assign(this, place);
     if (options?.cause !== undefined) this.cause = options.cause;
@@ -43,10 +43,10 @@ export function corruptFile({ subject, ...place }: Fault, what: string, cause?: 
 }
 
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
-export function told({ file, offset, episode, step, pushed }: Place): string {
+export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
   const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];
-  const before = pushed === undefined ? undefined : `${pushed} ${pushed === 1 ? "trajectory" : "trajectories"} came before it`;
-  const parts = [...[inFile, inData].map((words) => words.filter((word) => word !== undefined).join(", ")), before].filter((part) => part);
+  const pushedText = pushed === undefined ? undefined : `${pushed} ${pushed === 1 ? "trajectory" : "trajectories"} came before it`;
+  const parts = [...[inFile, inData].map((words) => words.filter((word) => word !== undefined).join(", ")), pushedText].filter((part) => part);
   return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
 }

@@ -3,7 +3,7 @@ import type { AnyArray } from "../../schema/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
 import { pack, setPart } from "../../schema/nest.ts";
 import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
-import { type FoundLeaf, leavesOf } from "./leaves.ts";
+import { type LeafEntry, leavesOf } from "./leaves.ts";
 
 /** Of a leaf: all its elements in order of time; of text a list. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
@@ -26,9 +26,9 @@ export interface StepColumn {
 export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly spec: StepSpec;
   readonly length: number;
-  readonly #leaves: readonly FoundLeaf[];
+  readonly #leaves: readonly LeafEntry[];
   readonly #data: readonly ColumnData[];
-  readonly #make: Make;
+  readonly #make: StepFactory;
 
   /** @param data a column a leaf, in the order of the spec's leaves, of `length` values each */
   constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
@@ -37,10 +37,10 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     this.#leaves = leavesOf(spec);
     this.#data = data;
     this.#leaves.forEach(({ path, size }, i) => {
-      const found = data[i]?.length;
-      if (found !== size * length) throw new RangeError(`column ${path} must have ${size} × ${length} elements, got ${found}`);
+      const actual = data[i]?.length;
+      if (actual !== size * length) throw new RangeError(`column ${path} must have ${size} × ${length} elements, got ${actual}`);
     });
-    this.#make = maker(spec, data[Symbol.iterator]());
+    this.#make = createStepFactory(spec, data[Symbol.iterator]());
   }
 
   /** The columns, nested as the spec. */
@@ -67,25 +67,25 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   }
 }
 
-type Make = (i: number) => unknown;
+type StepFactory = (i: number) => unknown;
 
 /** What makes step i, one function a node: no step looks at the spec. */
-function maker(spec: StepSpec, data: Iterator<ColumnData>): Make {
-  if (isLeaf(spec)) return leafMaker(spec, data.next().value as ColumnData);
+function createStepFactory(spec: StepSpec, data: Iterator<ColumnData>): StepFactory {
+  if (isLeaf(spec)) return createLeafFactory(spec, data.next().value as ColumnData);
   if (Array.isArray(spec)) {
-    const parts = spec.map((node) => maker(node, data));
+    const parts = spec.map((node) => createStepFactory(node, data));
     return (i) => parts.map((part) => part(i));
   }
   const names = Object.keys(spec).sort();
-  const parts = names.map((name) => maker((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, data));
+  const parts = names.map((name) => createStepFactory((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, data));
   return (i) => {
     const step = {};
-    for (let k = 0; k < names.length; k++) setPart(step, names[k] as string, (parts[k] as Make)(i));
+    for (let k = 0; k < names.length; k++) setPart(step, names[k] as string, (parts[k] as StepFactory)(i));
     return step;
   };
 }
 
-function leafMaker(leaf: StepLeaf, data: ColumnData): Make {
+function createLeafFactory(leaf: StepLeaf, data: ColumnData): StepFactory {
   const { dtype, shape } = leaf;
   if (shape.length === 0) return dtype === "bool" ? (i) => data[i] === 1 : (i) => data[i];
   const size = sizeOf(shape);

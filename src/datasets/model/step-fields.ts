@@ -9,12 +9,12 @@ export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_f
 
 /** @throws RldsError SPEC_MISMATCH where one is missing */
 export function mustBeStep(step: unknown, place?: Place): RldsStep {
-  const given = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
-  if (STEP_FIELDS.every((field) => given[field] !== undefined)) return given;
-  const found = Object.keys(given).filter((field) => given[field] !== undefined);
+  const record = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
+  if (STEP_FIELDS.every((field) => record[field] !== undefined)) return record;
+  const fields = Object.keys(record).filter((field) => record[field] !== undefined);
   throw new RldsError(
     "SPEC_MISMATCH",
-    `an RLDS step must have ${STEP_FIELDS.join(", ")}, got ${found.length === 0 ? "none of them" : found.join(", ")}`,
+    `an RLDS step must have ${STEP_FIELDS.join(", ")}, got ${fields.length === 0 ? "none of them" : fields.join(", ")}`,
     place,
   );
 }

@@ -1,7 +1,7 @@
 /** The spec of a step from its values, and whether a step is what a spec says. */
 import { mustBe } from "../../base/error.ts";
+import { isShaped, type PutOptions, put } from "../../schema/copy-values.ts";
 import { dtypeOf } from "../../schema/dtype.ts";
-import { isShaped, put, type Taking } from "../../schema/fit.ts";
 import { inferNest, stepsTo, type ValuePlace } from "../../schema/infer.ts";
 import { isLeaf, leafText, sizeOf } from "../../schema/leaf.ts";
 import { fold, nested, nodeRule } from "../../schema/nest.ts";
@@ -9,7 +9,7 @@ import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
 /** What a dataset's values may be: those of a Replay's writer, and columns. */
-export const DATA: Taking = { columns: true };
+export const DATA: PutOptions = { columns: true };
 
 const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
 
@@ -26,7 +26,7 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
     misfitError({ path: pathOf([...stepsTo(at).slice(1), ...more]), rule, value }, place);
   return inferNest<StepLeaf>(step, "step", {
     maxDepth: 64,
-    refused: (rule, at) => new RldsError("SPEC_MISMATCH", `${pathOf(stepsTo(at).slice(1, 9))} is ${rule}`, place),
+    errorFor: (rule, at) => new RldsError("SPEC_MISMATCH", `${pathOf(stepsTo(at).slice(1, 9))} is ${rule}`, place),
     leaf(value, at) {
       let dtype = single(value);
       if (dtype !== undefined) return { dtype, shape: [] } as StepLeaf;
@@ -48,8 +48,8 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
       if (first === undefined) throw mismatch("an array of at least one element", values, at);
       if (!isLeaf(first) || isNode(values[0])) return parts;
       const { dtype, shape } = first;
-      const other = parts.findIndex((part) => !isLeaf(part) || part.dtype !== dtype || part.shape.join() !== shape.join());
-      if (other >= 0) throw mismatch(`${leafText(dtype, shape)} as the one before it`, values[other], at, other);
+      const otherIndex = parts.findIndex((part) => !isLeaf(part) || part.dtype !== dtype || part.shape.join() !== shape.join());
+      if (otherIndex >= 0) throw mismatch(`${leafText(dtype, shape)} as the one before it`, values[otherIndex], at, otherIndex);
       return { dtype, shape: [values.length, ...shape] } as StepLeaf;
     },
     node: (names, parts) => nested(names, parts, false),
@@ -62,13 +62,13 @@ function isNode(value: unknown): boolean {
 }
 
 /** What about a step is not as its spec says. */
-export interface Misfit {
+export interface Mismatch {
   readonly path: string;
   readonly rule: string;
   readonly value: unknown;
 }
 
-type Check = (value: unknown) => Misfit | undefined;
+type Check = (value: unknown) => Mismatch | undefined;
 
 /** A check of many steps against one spec: the first misfit, or undefined. O(leaves) a step where values are typed arrays. */
 export function stepChecker(spec: StepSpec): Check {
@@ -77,17 +77,17 @@ export function stepChecker(spec: StepSpec): Check {
     (_, keys, { dtype, shape }) => {
       const target = { dtype, shape, size: sizeOf(shape) };
       return (value) => {
-        const misfit = put(target, undefined, 0, value, DATA);
-        return misfit && { path: pathOf(keys), rule: misfit.rule, value: misfit.value };
+        const mismatchFound = put(target, undefined, 0, value, DATA);
+        return mismatchFound && { path: pathOf(keys), rule: mismatchFound.rule, value: mismatchFound.value };
       };
     },
     (names, checks, keys) => (value) => {
-      let seen = 0;
-      if (typeof value === "object" && value !== null) for (const _ in value) seen++;
-      if (seen !== names.length) return { path: pathOf(keys), rule: nodeRule(names, value, pathOf(keys)), value };
+      let elementCount = 0;
+      if (typeof value === "object" && value !== null) for (const _ in value) elementCount++;
+      if (elementCount !== names.length) return { path: pathOf(keys), rule: nodeRule(names, value, pathOf(keys)), value };
       for (let i = 0; i < names.length; i++) {
-        const misfit = (checks[i] as Check)((value as { [name: string]: unknown })[names[i] as string]);
-        if (misfit !== undefined) return misfit;
+        const mismatchFound = (checks[i] as Check)((value as { [name: string]: unknown })[names[i] as string]);
+        if (mismatchFound !== undefined) return mismatchFound;
       }
       return undefined;
     },
@@ -96,10 +96,10 @@ export function stepChecker(spec: StepSpec): Check {
 
 /** @throws RldsError SPEC_MISMATCH that names the path. Each call makes the check anew: `stepChecker` is for many steps */
 export function checkStep(spec: StepSpec, step: unknown, place: Place = {}): void {
-  const misfit = stepChecker(spec)(step);
-  if (misfit !== undefined) throw misfitError(misfit, place);
+  const mismatchFound = stepChecker(spec)(step);
+  if (mismatchFound !== undefined) throw misfitError(mismatchFound, place);
 }
 
-export function misfitError({ path, rule, value }: Misfit, place: Place = {}): RldsError {
+export function misfitError({ path, rule, value }: Mismatch, place: Place = {}): RldsError {
   return new RldsError("SPEC_MISMATCH", mustBe(TypeError, path, rule, value).message, place);
 }

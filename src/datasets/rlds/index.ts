@@ -5,19 +5,19 @@ export type { TextLeaf } from "../../schema/leaf.ts";
 export * from "../formats/index.ts";
 export {
   type DatasetForm,
-  type Each,
+  type MaybeAsyncIterable as Each,
   type RldsDataset,
   type RldsEpisode,
   type RldsStep,
   rldsDataset,
   type StepSpec,
 } from "../model/dataset.ts";
-export type { PassOptions } from "../model/pass.ts";
 export { type Place, RldsError } from "../model/rlds-error.ts";
 export { type ColumnData, type StepColumn, StepColumns } from "../model/step-columns.ts";
 export { checkStep, stepSpecOf } from "../model/step-spec.ts";
+export type { PassOptions } from "../model/traversal.ts";
 export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import/import.ts";
-export type { Fault, Finding, Found, ImportMode, ImportReport, Range, Repair, Totals } from "./import/import-report.ts";
+export type { Fault, Finding, ImportMode, ImportReport, Occurrences as Found, Range, Repair, Totals } from "./import/import-report.ts";
 export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";
 export type { StepFields } from "./trajectory/episode-columns.ts";
 export type { PolicyInfoFn } from "./trajectory/policy-info.ts";

@@ -15,13 +15,13 @@ export const host = (globalThis as { process?: Host }).process;
 export const hasBuiltins: boolean = host?.versions?.node !== undefined;
 
 /** A module, where the host hands it out; else undefined. */
-export function handedOut(name: BuiltinName): unknown {
+export function getBuiltin(name: BuiltinName): unknown {
   return host?.getBuiltinModule?.(name);
 }
 
 /** A module. Only where `hasBuiltins`. @throws Error where the host hands out none, and a bundler has taken it for a page */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
-  const found = handedOut(name) ?? (await import("#builtins")).builtins[name];
+  const found = getBuiltin(name) ?? (await import("#builtins")).builtins[name];
   if (found === undefined) throw new Error(`this runtime has no ${name}; where a bundler made this program, it must ask for the condition node`);
   return found as M;
 }

@@ -1,7 +1,7 @@
 /** How full a Replay is, and what its rate limiter does: counters that the core keeps. */
-import { Facts, make, say } from "../dom.ts";
+import { DefinitionList, make, setText } from "../dom.ts";
 import { bytesText, countText, numberText } from "../format.ts";
-import type { About, Survey, TableAbout, TableCounts } from "../survey.ts";
+import type { About, Survey, TableAbout, TableCounts } from "../protocol.ts";
 
 /** A bar with a text that says the same. */
 class Gauge {
@@ -21,7 +21,7 @@ class Gauge {
       this.#meter.max = Math.max(max, Number.MIN_VALUE);
       this.#meter.value = value;
     }
-    say(this.#text, text);
+    setText(this.#text, text);
   }
 }
 
@@ -29,37 +29,37 @@ export class FillPanel {
   readonly root: HTMLElement;
   readonly #items = new Gauge("Items");
   readonly #bytes = new Gauge("Memory");
-  readonly #facts = new Facts();
+  readonly #definitions = new DefinitionList();
 
   constructor() {
-    this.root = make("section", { class: "panel", "aria-label": "Fill" }, this.#items.root, this.#bytes.root, this.#facts.root);
+    this.root = make("section", { class: "panel", "aria-label": "Fill" }, this.#items.root, this.#bytes.root, this.#definitions.root);
   }
 
   show({ maxBytes }: About, { steps, bytes, writers }: Survey, about: TableAbout | undefined, counts: TableCounts | undefined): void {
     this.#bytes.show(bytes, maxBytes, `${bytesText(bytes)} of ${bytesText(maxBytes)}`);
     this.#items.root.hidden = counts === undefined;
-    this.#facts.set("Steps stored", numberText(steps));
-    this.#facts.set("Writers", numberText(writers));
+    this.#definitions.set("Steps stored", numberText(steps));
+    this.#definitions.set("Writers", numberText(writers));
     if (counts === undefined || about === undefined) return;
-    const part = ((100 * counts.size) / counts.maxSize).toFixed(0);
-    this.#items.show(counts.size, counts.maxSize, `${numberText(counts.size)} of ${countText(counts.maxSize, "item")}, ${part} %`);
+    const percentage = ((100 * counts.size) / counts.maxSize).toFixed(0);
+    this.#items.show(counts.size, counts.maxSize, `${numberText(counts.size)} of ${countText(counts.maxSize, "item")}, ${percentage} %`);
     const limit = Number.isFinite(about.maxSteps) ? ` of ${numberText(about.maxSteps)}` : "";
-    this.#facts.set("Steps in items", numberText(counts.steps) + limit);
-    this.#facts.set("Episodes", numberText(counts.episodes));
-    this.#facts.set("Sampler", selectorText(about.sampler));
-    this.#facts.set("Remover", selectorText(about.remover));
-    this.#facts.set("Drawn at least once", numberText(counts.uniqueSamples));
-    this.#facts.set("Deleted", numberText(counts.deletes));
+    this.#definitions.set("Steps in items", numberText(counts.steps) + limit);
+    this.#definitions.set("Episodes", numberText(counts.episodes));
+    this.#definitions.set("Sampler", selectorText(about.sampler));
+    this.#definitions.set("Remover", selectorText(about.remover));
+    this.#definitions.set("Drawn at least once", numberText(counts.uniqueSamples));
+    this.#definitions.set("Deleted", numberText(counts.deletes));
   }
 }
 
 export class LimiterPanel {
   readonly root: HTMLElement;
   readonly #cursor = new Gauge("Rate limiter");
-  readonly #facts = new Facts();
+  readonly #definitions = new DefinitionList();
 
   constructor() {
-    this.root = make("section", { class: "panel", "aria-label": "Rate limiter" }, this.#cursor.root, this.#facts.root);
+    this.root = make("section", { class: "panel", "aria-label": "Rate limiter" }, this.#cursor.root, this.#definitions.root);
   }
 
   show({ rateLimiter }: TableAbout, { size, inserts, samples, pending, canSample, canInsert }: TableCounts): void {
@@ -74,12 +74,12 @@ export class LimiterPanel {
         size < minSize ? minSize : Number.POSITIVE_INFINITY,
         `No limit, but at least ${countText(minSize, "item")} before the first draw`,
       );
-    this.#facts.set("Draws", canSample ? "pass" : size < minSize ? `wait for ${countText(minSize, "item")}` : "wait for inserts");
-    this.#facts.set("Inserts", canInsert ? "pass" : "wait for draws");
-    this.#facts.set("Inserted", numberText(inserts));
-    this.#facts.set("Drawn", numberText(samples));
-    this.#facts.set("Draws per insert", inserts > 0 ? numberText(samples / inserts) : "–");
-    this.#facts.set("Items waiting", numberText(pending));
+    this.#definitions.set("Draws", canSample ? "pass" : size < minSize ? `wait for ${countText(minSize, "item")}` : "wait for inserts");
+    this.#definitions.set("Inserts", canInsert ? "pass" : "wait for draws");
+    this.#definitions.set("Inserted", numberText(inserts));
+    this.#definitions.set("Drawn", numberText(samples));
+    this.#definitions.set("Draws per insert", inserts > 0 ? numberText(samples / inserts) : "–");
+    this.#definitions.set("Items waiting", numberText(pending));
   }
 }
 

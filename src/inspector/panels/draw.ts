@@ -1,46 +1,46 @@
 /** Draws a batch as the table would, without drawing from it, and lists it; and finds an item by its key. */
 import { button, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
-import type { Drawn, ItemView } from "../survey.ts";
+import type { DrawPreview, ItemView } from "../protocol.ts";
 
 const ITEMS = 8;
-const MOST = 1024;
+const MAX_ITEMS = 1024;
 
 export class DrawPanel {
   readonly root: HTMLElement;
   readonly #n: HTMLInputElement;
   readonly #key: HTMLInputElement;
   readonly #buttons: readonly HTMLButtonElement[];
-  readonly #said = make("p", { class: "summary", role: "status" });
+  readonly #summary = make("p", { class: "summary", role: "status" });
   readonly #list = make("div", { class: "scroll" });
-  readonly #shown: (item: ItemView) => void;
-  readonly #look: (key: number) => void;
+  readonly #onShow: (item: ItemView) => void;
+  readonly #onLookUp: (key: number) => void;
 
-  /** @param draw asks for so many draws @param look asks for an item @param shown shows one that was drawn */
-  constructor(draw: (n: number) => void, look: (key: number) => void, shown: (item: ItemView) => void) {
-    this.#look = look;
-    this.#shown = shown;
-    this.#n = make("input", { type: "number", min: "1", max: String(MOST), value: String(ITEMS) });
+  /** @param onDraw asks for so many draws @param onLookUp asks for an item @param onShow shows one that was drawn */
+  constructor(onDraw: (n: number) => void, onLookUp: (key: number) => void, onShow: (item: ItemView) => void) {
+    this.#onLookUp = onLookUp;
+    this.#onShow = onShow;
+    this.#n = make("input", { type: "number", min: "1", max: String(MAX_ITEMS), value: String(ITEMS) });
     this.#key = make("input", { type: "number", min: "1" });
-    const drawing = () => draw(Math.min(MOST, Math.max(1, Math.floor(Number(this.#n.value) || ITEMS))));
-    const looking = () => this.#key.value !== "" && look(Number(this.#key.value));
-    this.#key.addEventListener("keydown", ({ key }) => key === "Enter" && looking());
-    this.#n.addEventListener("keydown", ({ key }) => key === "Enter" && drawing());
-    const [drawn, looked] = [button("Draw a batch", drawing), button("Look at an item", looking)];
-    this.#buttons = [drawn, looked];
-    const bar = make("div", { class: "bar" }, make("label", {}, "Items", this.#n), drawn, make("label", {}, "Key", this.#key), looked);
+    const submitDraw = () => onDraw(Math.min(MAX_ITEMS, Math.max(1, Math.floor(Number(this.#n.value) || ITEMS))));
+    const submitKey = () => this.#key.value !== "" && onLookUp(Number(this.#key.value));
+    this.#key.addEventListener("keydown", ({ key }) => key === "Enter" && submitKey());
+    this.#n.addEventListener("keydown", ({ key }) => key === "Enter" && submitDraw());
+    const [drawButton, keyButton] = [button("Draw a batch", submitDraw), button("Look at an item", submitKey)];
+    this.#buttons = [drawButton, keyButton];
+    const bar = make("div", { class: "bar" }, make("label", {}, "Items", this.#n), drawButton, make("label", {}, "Key", this.#key), keyButton);
     const note = make("p", { class: "summary" }, "Drawn as the table would draw, by the inspector's own random numbers: nothing is taken from the table.");
-    this.root = make("section", { class: "panel wide", "aria-label": "Draw" }, make("h3", {}, "Draw a batch"), bar, note, this.#said, this.#list);
+    this.root = make("section", { class: "panel wide", "aria-label": "Draw" }, make("h3", {}, "Draw a batch"), bar, note, this.#summary, this.#list);
   }
 
-  show({ table, items, blocked }: Drawn): void {
-    const why = blocked === undefined ? "" : `: ${blockedText(blocked)}`;
-    this.#said.textContent = items.length === 0 ? `No draw passes now${why}.` : `${countText(items.length, "item")} drawn${why}.`;
+  show({ table, items, blocked }: DrawPreview): void {
+    const reason = blocked === undefined ? "" : `: ${blockedText(blocked)}`;
+    this.#summary.textContent = items.length === 0 ? `No draw passes now${reason}.` : `${countText(items.length, "item")} drawn${reason}.`;
     const rows = items.map(({ leaves, ...item }) => {
       const { key, priority, weight, probability, timesSampled, age, episode, length } = item;
-      const look = () => (leaves === undefined ? this.#look(key) : this.#shown({ table, ...item, leaves }));
+      const open = () => (leaves === undefined ? this.#onLookUp(key) : this.#onShow({ table, ...item, leaves }));
       return [
-        button(String(key), look, { "aria-label": `Look at item ${key}` }),
+        button(String(key), open, { "aria-label": `Look at item ${key}` }),
         numberText(priority),
         numberText(weight),
         numberText(probability),
@@ -55,18 +55,18 @@ export class DrawPanel {
   }
 
   /** Whether somebody answers. */
-  enable(answers: boolean): void {
-    for (const element of this.#buttons) element.disabled = !answers;
+  enable(isEnabled: boolean): void {
+    for (const element of this.#buttons) element.disabled = !isEnabled;
   }
 
   clear(): void {
-    this.#said.textContent = "";
+    this.#summary.textContent = "";
     this.#list.replaceChildren();
   }
 }
 
 /** Why a draw does not pass, as a sentence. */
-export function blockedText({ by, have, need }: NonNullable<Drawn["blocked"]>): string {
+export function blockedText({ by, have, need }: NonNullable<DrawPreview["blocked"]>): string {
   if (by === "minSize") return `the table has ${countText(have, "item")} and needs ${numberText(need)}`;
   if (by === "samplesPerInsert") return "the rate limiter waits for inserts";
   return by === "items" ? "there are no more distinct items" : "the next item has other columns";

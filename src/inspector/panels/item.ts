@@ -1,27 +1,27 @@
 /** One item: why a draw gives it, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
-import { Facts, make, tableOf } from "../dom.ts";
+import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
-import { type ImageForm, imageForm, linesOf, pixelsOf, rangeOf, rowsOf } from "../leaf-view.ts";
+import { type ImageLayout, imageLayout, linesOf, pixelsOf, rangeOf, rowsOf } from "../leaf-view.ts";
 import { Plot } from "../plot.ts";
-import type { ItemView, LeafValues, TableAbout } from "../survey.ts";
+import type { ItemView, LeafValues, TableAbout } from "../protocol.ts";
 
 /** Images of an item that are drawn at most, and rows of values. */
-const MOST_IMAGES = 32;
-const MOST_ROWS = 64;
+const MAX_IMAGES = 32;
+const MAX_ROWS = 64;
 /** Small images are drawn larger. */
-const SHOWN_WIDTH = 96;
+const MIN_WIDTH = 96;
 
 export class ItemPanel {
   readonly root: HTMLElement;
   readonly #title = make("h3", { tabindex: "-1" }, "Item");
-  readonly #why = make("p");
-  readonly #facts = new Facts();
+  readonly #explanation = make("p");
+  readonly #definitions = new DefinitionList();
   readonly #leaves = make("div");
   #plots: Plot[] = [];
 
   constructor() {
-    this.root = make("section", { class: "panel wide", "aria-label": "Chosen item" }, this.#title, this.#why, this.#facts.root, this.#leaves);
+    this.root = make("section", { class: "panel wide", "aria-label": "Chosen item" }, this.#title, this.#explanation, this.#definitions.root, this.#leaves);
     this.root.hidden = true;
   }
 
@@ -30,18 +30,18 @@ export class ItemPanel {
     this.root.hidden = false;
     const { key, table, state, priority, weight, probability, timesSampled, length, age, episode, episodeAge, leaves } = item;
     this.#title.textContent = `Item ${key} of table ${table}`;
-    this.#why.textContent = whyText(item, sampler, size);
-    this.#facts.clear();
+    this.#explanation.textContent = explanationText(item, sampler, size);
+    this.#definitions.clear();
     if (state !== "gone") {
-      this.#facts.set("Table", table);
-      this.#facts.set("Priority", numberText(priority));
-      if (!Number.isNaN(weight)) this.#facts.set("Weight", numberText(weight));
-      this.#facts.set("Probability", probability > 0 ? `${numberText(probability)}, 1 in ${numberText(Math.round(1 / probability))}` : "0");
-      if (!Number.isNaN(weight) && probability > 0) this.#facts.set("Importance weight, β 1", numberText(1 / (size * probability)));
-      this.#facts.set("Times sampled", numberText(timesSampled));
-      this.#facts.set("Age", ageText(age, episodeAge));
-      this.#facts.set("Episode", numberText(episode));
-      this.#facts.set("Steps", numberText(length));
+      this.#definitions.set("Table", table);
+      this.#definitions.set("Priority", numberText(priority));
+      if (!Number.isNaN(weight)) this.#definitions.set("Weight", numberText(weight));
+      this.#definitions.set("Probability", probability > 0 ? `${numberText(probability)}, 1 in ${numberText(Math.round(1 / probability))}` : "0");
+      if (!Number.isNaN(weight) && probability > 0) this.#definitions.set("Importance weight, β 1", numberText(1 / (size * probability)));
+      this.#definitions.set("Times sampled", numberText(timesSampled));
+      this.#definitions.set("Age", ageText(age, episodeAge));
+      this.#definitions.set("Episode", numberText(episode));
+      this.#definitions.set("Steps", numberText(length));
     }
     this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
   }
@@ -63,8 +63,8 @@ export class ItemPanel {
 
   #leaf(leaf: LeafValues, length: number): HTMLElement {
     const { path, dtype, shape, steps, data } = leaf;
-    const form = `${dtype}${shape.length === 0 ? "" : ` [${shape.join(", ")}]`}${steps < length ? `, the first ${numberText(steps)} of ${countText(length, "step")}` : ""}`;
-    const head = make("h4", {}, path || "step", " ", make("span", {}, form));
+    const description = `${dtype}${shape.length === 0 ? "" : ` [${shape.join(", ")}]`}${steps < length ? `, the first ${numberText(steps)} of ${countText(length, "step")}` : ""}`;
+    const head = make("h4", {}, path || "step", " ", make("span", {}, description));
     const body =
       data === undefined ? make("p", { class: "summary" }, "One step is too large to be read without taking memory of the Replay.") : this.#values(leaf);
     return make("div", { class: "leaf" }, head, body);
@@ -73,10 +73,10 @@ export class ItemPanel {
   #values(leaf: LeafValues): HTMLElement {
     const { path, dtype, shape, steps } = leaf;
     if (dtype === "string") return textsOf(leaf);
-    const image = imageForm(leaf);
+    const image = imageLayout(leaf);
     if (image !== undefined) return imagesOf(leaf, image);
     const lines = linesOf(leaf);
-    const rows = () => rowsOf({ ...leaf, steps: Math.min(steps, MOST_ROWS) });
+    const rows = () => rowsOf({ ...leaf, steps: Math.min(steps, MAX_ROWS) });
     if (lines === undefined)
       return make("div", { class: "scroll" }, tableOf(`Values of ${path || "step"}`, ["step", shape.length === 0 ? "value" : "values"], rows()));
     const plot = new Plot({
@@ -94,22 +94,26 @@ export class ItemPanel {
 }
 
 /** Why a draw gives it, as a sentence. */
-export function whyText({ state, probability, timesSampled, priority, weight }: ItemView, { kind, exponent = 1 }: TableAbout["sampler"], size: number): string {
+export function explanationText(
+  { state, probability, timesSampled, priority, weight }: ItemView,
+  { kind, exponent = 1 }: TableAbout["sampler"],
+  size: number,
+): string {
   if (state === "gone") return "It has left the table: it was evicted, deleted, or drawn as often as the table allows.";
   if (state === "waiting") return "The rate limiter has not let it in yet: it cannot be drawn.";
-  const drawn = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
-  if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawn}`;
+  const drawsText = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
+  if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawsText}`;
   // A Replay of another version may have other kinds.
   const known: KindInfo | undefined = SELECTOR_KINDS[kind];
   if (known?.weighs) {
     const share = Number.isNaN(weight)
       ? "all priorities are 0, so that every item is equally likely"
       : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
-    return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawn}`;
+    return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
   }
   return probability > 0
-    ? `The next draw gives it: ${kind} takes ${known?.picks}. ${drawn}`
-    : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawn}`;
+    ? `The next draw gives it: ${kind} takes ${known?.picks}. ${drawsText}`
+    : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawsText}`;
 }
 
 /** How old it is, as far as the table tells. */
@@ -121,22 +125,22 @@ export function ageText(age: number, episodeAge: number): string {
 }
 
 function textsOf({ data, shape, steps }: LeafValues): HTMLElement {
-  const texts = (data as readonly string[]).slice(0, MOST_ROWS);
+  const texts = (data as readonly string[]).slice(0, MAX_ROWS);
   const size = shape.reduce((product, n) => product * n, 1);
   const isSame = texts.every((text) => text === texts[0]);
   if (isSame && steps > 1) return make("pre", {}, `${texts[0] ?? ""}\n(in each step)`);
   return make("pre", {}, texts.map((text, i) => `${Math.floor(i / size)}: ${text}`).join("\n"));
 }
 
-function imagesOf({ path, dtype, data, steps }: LeafValues, form: ImageForm): HTMLElement {
-  const { height, width, channels, frames } = form;
+function imagesOf({ path, dtype, data, steps }: LeafValues, layout: ImageLayout): HTMLElement {
+  const { height, width, channels, frames } = layout;
   const numbers = data as ArrayLike<number>;
   const [low, high] = rangeOf(dtype, numbers);
-  const images = Array.from({ length: Math.min(MOST_IMAGES, steps * frames) }, (_, i) => {
+  const images = Array.from({ length: Math.min(MAX_IMAGES, steps * frames) }, (_, i) => {
     const name = `step ${Math.floor(i / frames)}${frames > 1 ? `, frame ${i % frames}` : ""}`;
     const canvas = make("canvas", { width: String(width), height: String(height), role: "img", "aria-label": `${path || "step"}, ${name}` });
-    canvas.style.width = `${Math.max(width, SHOWN_WIDTH)}px`;
-    canvas.getContext("2d")?.putImageData(new ImageData(pixelsOf(numbers, i * height * width * channels, form, low, high), width, height), 0, 0);
+    canvas.style.width = `${Math.max(width, MIN_WIDTH)}px`;
+    canvas.getContext("2d")?.putImageData(new ImageData(pixelsOf(numbers, i * height * width * channels, layout, low, high), width, height), 0, 0);
     return make("figure", {}, canvas, make("figcaption", {}, name));
   });
   return make("div", { class: "frames" }, ...images);

@@ -1,9 +1,9 @@
 /** The plots of a table: distributions of a sample of its items, and the time line of episodes. */
 import { countText, numberText } from "../format.ts";
 import { type Bins, binsOf, meansOf } from "../histogram.ts";
-import type { Model, Pooled } from "../model.ts";
-import { Plot, type Plotted } from "../plot.ts";
-import type { Episode } from "../survey.ts";
+import type { Model, SamplePool } from "../model.ts";
+import { Plot, type PlotContent } from "../plot.ts";
+import type { Episode } from "../protocol.ts";
 
 /** One plot of the model. */
 export interface PlotPanel {
@@ -18,33 +18,33 @@ export function plotPanels(): readonly PlotPanel[] {
   return [
     histogram("Priorities", "priority", ({ priorities }) => priorities),
     histogram("Weights", "priority^exponent", ({ weights }) => weights),
-    histogram("Ages", "items that came after", ({ ages, agesIn }) => (agesIn === "items" ? ages : NOTHING)),
-    histogram("Ages in episodes", "episodes that began after", ({ ages, agesIn }) => (agesIn === "episodes" ? ages : NOTHING)),
+    histogram("Ages", "items that came after", ({ ages, agesIn }) => (agesIn === "items" ? ages : EMPTY)),
+    histogram("Ages in episodes", "episodes that began after", ({ ages, agesIn }) => (agesIn === "episodes" ? ages : EMPTY)),
     histogram("Times sampled", "draws of an item", ({ timesSampled }) => timesSampled),
     timesOverAges(),
     timeLine(),
   ];
 }
 
-const NOTHING = new Float64Array(0);
+const EMPTY = new Float64Array(0);
 
-function histogram(title: string, x: string, valuesOf: (pooled: Pooled) => Float64Array): PlotPanel {
+function histogram(title: string, x: string, valuesOf: (samplePool: SamplePool) => Float64Array): PlotPanel {
   const plot = new Plot({ title, kind: "bars", x, y: "items", series: ["items"] });
   let has = false;
   return {
     plot,
     has: () => has,
     draw(model) {
-      const pooled = model.pooled();
-      const bins = binsOf(valuesOf(pooled));
+      const samplePool = model.samplePool();
+      const bins = binsOf(valuesOf(samplePool));
       has = bins.n > 0;
-      if (has) plot.show(barsOf(bins, pooled));
+      if (has) plot.show(barsOf(bins, samplePool));
     },
   };
 }
 
 /** A histogram, and what it says in a sentence. */
-export function barsOf(bins: Bins, { isWhole }: Pick<Pooled, "isWhole">): Plotted {
+export function barsOf(bins: Bins, { isWhole }: Pick<SamplePool, "isWhole">): PlotContent {
   const { edges, counts, isLog, n, min, max, mean } = bins;
   const of = isWhole ? countText(n, "item") : `a sample of ${numberText(n)}`;
   const at = (edge: number) => numberText(isLog ? 10 ** edge : edge);
@@ -65,18 +65,18 @@ function timesOverAges(): PlotPanel {
     plot,
     has: () => has,
     draw(model) {
-      const { ages, agesIn, timesSampled } = model.pooled();
+      const { ages, agesIn, timesSampled } = model.samplePool();
       const { edges, means } = meansOf(ages, timesSampled);
       has = edges.length > 1;
       if (!has) return;
-      const shown = means.map((mean) => (Number.isNaN(mean) ? null : mean));
-      const known = means.filter((mean) => !Number.isNaN(mean));
-      const [first = Number.NaN] = known;
+      const values = means.map((mean) => (Number.isNaN(mean) ? null : mean));
+      const finite = means.filter((mean) => !Number.isNaN(mean));
+      const [first = Number.NaN] = finite;
       plot.show({
         x: edges.slice(0, -1),
-        ys: [shown],
+        ys: [values],
         range: [edges[0] as number, edges.at(-1) as number],
-        summary: `The newest ${numberText(first)} draws each, the oldest ${numberText(known.at(-1) ?? Number.NaN)}; age in ${agesIn}`,
+        summary: `The newest ${numberText(first)} draws each, the oldest ${numberText(finite.at(-1) ?? Number.NaN)}; age in ${agesIn}`,
         rows: () => means.map((mean, i) => [`${numberText(edges[i] as number)} … ${numberText(edges[i + 1] as number)}`, numberText(mean)]),
       });
     },
@@ -84,7 +84,7 @@ function timesOverAges(): PlotPanel {
 }
 
 /** So many of the newest episodes the summary takes together. */
-const LAST = 20;
+const SUMMARY_EPISODES = 20;
 
 function timeLine(): PlotPanel {
   const plot = new Plot({ title: "Episodes", kind: "points", x: "episode", y: "return", series: ["return", "steps and end"], height: 180 });
@@ -99,16 +99,16 @@ function timeLine(): PlotPanel {
 }
 
 /** Episodes by number: their returns, or where there are none their lengths. */
-export function lineOf(episodes: readonly Episode[]): Plotted {
+export function lineOf(episodes: readonly Episode[]): PlotContent {
   const hasReturns = episodes.some((episode) => !Number.isNaN(episode.return));
   const value = (episode: Episode) => (hasReturns ? episode.return : episode.length);
-  const last = episodes.slice(-LAST);
+  const last = episodes.slice(-SUMMARY_EPISODES);
   const mean = (of: (episode: Episode) => number) => numberText(last.reduce((sum, episode) => sum + of(episode), 0) / last.length);
-  const what = hasReturns ? `return ${mean((episode) => episode.return)}, ` : "the spec has no reward: lengths are plotted; ";
+  const valueText = hasReturns ? `return ${mean((episode) => episode.return)}, ` : "the spec has no reward: lengths are plotted; ";
   return {
     x: episodes.map(({ number }) => number),
     ys: [episodes.map(value)],
-    summary: `${countText(episodes.length, "episode")} seen from start to end; mean of the last ${last.length}: ${what}${mean(({ length }) => length)} steps`,
+    summary: `${countText(episodes.length, "episode")} seen from start to end; mean of the last ${last.length}: ${valueText}${mean(({ length }) => length)} steps`,
     rows: () => [...episodes].reverse().map((episode) => [String(episode.number), numberText(episode.return), `${numberText(episode.length)}, ${episode.end}`]),
   };
 }

@@ -1,11 +1,12 @@
 /** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
-import type { Listed, TransitionBatch } from "../rows/transition-batch.ts";
-import { type AskedEpisodes, EndedEpisodes } from "../store/episodes.ts";
+import type { SampleList, TransitionBatch } from "../rows/transition-batch.ts";
+import { type EpisodeSampleOptions, EpisodeStore } from "../store/episodes.ts";
 import type { Transition } from "../transition.ts";
 import { type BufferOptions, type ListOptions, StoredBuffer } from "./stored-buffer.ts";
 
@@ -22,23 +23,23 @@ export interface EpisodeOptions {
 export type MaxLength = number | null | EpisodeOptions | ListOptions;
 
 /** The arguments behind n: a longest length, and options; either may be left out. */
-export function episodeArguments(maxLength: MaxLength | undefined, options: EpisodeOptions | ListOptions | undefined): AskedEpisodes {
-  const named = typeof maxLength === "object" && maxLength !== null;
-  const { form = "batch" } = onlyKeys("options", (named ? maxLength : options) ?? {}, "form") as { form?: unknown };
+export function episodeArguments(maxLength: MaxLength | undefined, options: EpisodeOptions | ListOptions | undefined): EpisodeSampleOptions {
+  const isOptions = typeof maxLength === "object" && maxLength !== null;
+  const { form = "batch" } = onlyKeys("options", (isOptions ? maxLength : options) ?? {}, "form") as { form?: unknown };
   if (form !== "batch" && form !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
-  const max = named ? undefined : (maxLength ?? undefined);
+  const max = isOptions ? undefined : (maxLength ?? undefined);
   return { maxLength: max === undefined ? undefined : integer("maxLength", max, 0), form };
 }
 
 export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends StoredBuffer<TransitionBatch<S>, Transition[]> {
-  readonly #stored: EndedEpisodes;
+  readonly #stored: EpisodeStore;
 
   constructor(options?: EpisodicReplayBufferOptions<S>);
   constructor(capacity?: number | null, options?: BufferOptions<S>);
   constructor(...args: unknown[]) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
-    const stored = new EndedEpisodes({ capacity: capacityOf(capacity), spec, engine });
+    const stored = new EpisodeStore({ capacity: capacityOf(capacity), spec, engine });
     super(stored, contentOfEpisodes(stored));
     this.#stored = stored;
   }
@@ -52,11 +53,11 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
    * n different episodes, all alike; of those longer than maxLength a run of so many steps, all of them alike.
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
    */
-  sampleEpisodes(n: number, options: ListOptions): Listed<Transition[]>;
-  sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): Listed<Transition[]>;
+  sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
+  sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength?: number | null | EpisodeOptions, options?: EpisodeOptions): TransitionBatch<S>;
-  sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): TransitionBatch<S> | Listed<Transition[]> {
-    return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | Listed<Transition[]>;
+  sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): TransitionBatch<S> | SampleList<Transition[]> {
+    return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
   /** All episodes in PFRL's form, oldest first. */

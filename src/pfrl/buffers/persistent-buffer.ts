@@ -4,11 +4,11 @@ import { CLEAR, FORM, RANDOM } from "../../base/kinds.ts";
 import { isPlain } from "../../schema/infer.ts";
 import type { Directory } from "../../storage/index.ts";
 import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
+import { type Progress, runIncrementally, runSync, type WorkOptions } from "../files/incremental.ts";
+import type { Content } from "../files/loader.ts";
 import { BufferLog, directoryOf, type PersistenceOptions } from "../files/log.ts";
-import type { Content } from "../files/sink.ts";
-import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
-import { formBytes, NOTHING } from "../store/history.ts";
+import { EMPTY, encodeSchema } from "../store/history.ts";
 import type { EngineOptions } from "../store/steps.ts";
 import type { Stored } from "../store/stored.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
@@ -19,18 +19,18 @@ export interface PersistentOptions<S extends StepSpec = StepSpec> extends Buffer
   readonly group?: null;
 }
 
-export interface Opened<S extends StepSpec> {
+export interface PersistentArguments<S extends StepSpec> {
   readonly directory: Directory;
   readonly capacity: number;
   readonly persistence: PersistenceOptions;
   readonly spec: S | undefined;
   readonly engine: EngineOptions;
   /** The directory is read later, piece by piece. */
-  readonly later: boolean;
+  readonly isDeferred: boolean;
 }
 
 /** Given by `open`, behind the other arguments. */
-export const LATER = Symbol("later");
+export const DEFERRED = Symbol("later");
 
 export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   readonly #stored: Stored;
@@ -42,21 +42,21 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   /** Whether the spec stands in this one. */
   #headed = false;
 
-  constructor(stored: Stored, content: Content, { directory, persistence, engine, later }: Opened<StepSpec>) {
+  constructor(stored: Stored, content: Content, { directory, persistence, engine, isDeferred }: PersistentArguments<StepSpec>) {
     super(stored, content);
     this.#stored = stored;
     this.#content = content;
     this.#log = new BufferLog(directory, stored.options.numSteps === 0 ? "episodes" : "transitions", persistence, engine.module);
     this.#opening = this.#open();
-    stored.onAgain = () => {
+    stored.onReplay = () => {
       if (!this.#log.closed) this.#rewrite();
     };
-    if (!later) atOnce(this.#opening);
+    if (!isDeferred) runSync(this.#opening);
   }
 
   /** Everything that was stored is on the disk once it resolves. @throws ReplayError IO, CLOSED */
   async flush(): Promise<void> {
-    this.settle();
+    this.commit();
     this.#log.flush();
   }
 
@@ -65,7 +65,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     if (this.#log.closed) return;
     this.#stored.check();
     try {
-      this.settle();
+      this.commit();
     } finally {
       this.#log.close();
     }
@@ -79,9 +79,9 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   protected abstract writeItems(): void;
 
   /** Reads the directory, in pieces between which others run. */
-  protected async opened(options: WorkOptions): Promise<this> {
+  protected async finishOpening(options: WorkOptions): Promise<this> {
     try {
-      await inPieces(this.#opening, options);
+      await runIncrementally(this.#opening, options);
       return this;
     } catch (error) {
       // Also where it was given up before the first piece.
@@ -96,7 +96,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   }
 
   /** What a file brought takes the place of what is in the directory, too. */
-  protected override loaded(): void {
+  protected override onLoad(): void {
     this.#rewrite();
   }
 
@@ -115,8 +115,8 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   }
 
   /** Ends what was written as one. */
-  protected settle(): void {
-    const items = this.#stored.made?.items;
+  protected commit(): void {
+    const items = this.#stored.contents?.items;
     const random = items?.randomState;
     if (random !== undefined && !this.#log.knows(random)) this.write(RANDOM, 0, random);
     this.#log.commit(items?.size ?? 0);
@@ -124,8 +124,8 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
 
   *#open(): Generator<Progress, void> {
     const { capacity } = this.#stored.options;
-    yield* this.#log.replay(this.#content.sink({ max: capacity }));
-    this.#log.begin(this.#stored.made?.items.randomState, () => {
+    yield* this.#log.replay(this.#content.loader({ max: capacity }));
+    this.#log.begin(this.#stored.contents?.items.randomState, () => {
       this.#headed = false;
       this.#head();
     });
@@ -133,34 +133,34 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
 
   /** What a segment begins with. */
   #head(): void {
-    const { made } = this.#stored;
-    if (this.#headed || made === undefined) return;
+    const { contents } = this.#stored;
+    if (this.#headed || contents === undefined) return;
     this.#headed = true;
     this.#segments++;
-    this.#log.write(FORM, 0, formBytes(this.#stored.form(made)));
-    this.#log.write(RANDOM, 0, made.items.randomState);
+    this.#log.write(FORM, 0, encodeSchema(this.#stored.schema(contents)));
+    this.#log.write(RANDOM, 0, contents.items.randomState);
   }
 
   /** The log begins anew, with what is there. */
   #rewrite(): void {
-    this.#log.write(CLEAR, 0, NOTHING);
+    this.#log.write(CLEAR, 0, EMPTY);
     this.#headed = false;
     this.#head();
     this.writeItems();
-    this.settle();
+    this.commit();
   }
 }
 
 const KEYS = `dirname, capacity, ancestor, logger, distributed, group, durability, retain, segmentBytes, salvage, takeOver, ${ENGINE_KEYS}`;
 
 /** (dirname, capacity, options), (dirname, options) or (options). @throws TypeError, RangeError · ReplayError UNSUPPORTED for what is not there */
-export function persistentArguments<S extends StepSpec>(subject: string, args: readonly unknown[]): Opened<S> {
-  const later = args.at(-1) === LATER;
-  const given = later ? args.slice(0, -1) : [...args];
-  const last = given.at(-1);
-  const options = (isPlain(last) && typeof last.open !== "function" ? given.pop() : {}) as { readonly [name: string]: unknown };
-  if (given.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
-  const [dirname = options.dirname, capacity = options.capacity] = given;
+export function persistentArguments<S extends StepSpec>(subject: string, args: readonly unknown[]): PersistentArguments<S> {
+  const isDeferred = args.at(-1) === DEFERRED;
+  const positional = isDeferred ? args.slice(0, -1) : [...args];
+  const last = positional.at(-1);
+  const options = (isPlain(last) && typeof last.open !== "function" ? positional.pop() : {}) as { readonly [name: string]: unknown };
+  if (positional.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
+  const [dirname = options.dirname, capacity = options.capacity] = positional;
   const {
     distributed = false,
     group = null,
@@ -190,6 +190,6 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     persistence: { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver },
     spec,
     engine: { maxBytes, seed, module },
-    later,
+    isDeferred,
   };
 }

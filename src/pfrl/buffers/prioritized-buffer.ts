@@ -1,5 +1,5 @@
 /** What both prioritized buffers have: priorities by errors, and importance weights. */
-import type { Content } from "../files/sink.ts";
+import type { Content } from "../files/loader.ts";
 import type { Priorities } from "../store/priorities.ts";
 import type { Stored } from "../store/stored.ts";
 import { StoredBuffer } from "./stored-buffer.ts";
@@ -16,7 +16,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
 
   /** What beta is now. */
   get beta(): number {
-    return this.#priorities.weighing.beta;
+    return this.#priorities.importanceWeights.beta;
   }
 
   /** With which new items are stored: the largest priority that an update ever set, 1 at least. */
@@ -42,23 +42,23 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
    */
   updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
     this.#stored.check();
-    this.#stored.touched();
-    return this.#priorities.update(this.#stored.made?.items, errors, keys);
+    this.#stored.onPriorityUpdate();
+    return this.#priorities.update(this.#stored.contents?.items, errors, keys);
   }
 
   /** The priorities that errors would become. */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
-    return this.#priorities.fromErrors(errors, this.#stored.made?.steps);
+    return this.#priorities.fromErrors(errors, this.#stored.contents?.steps);
   }
 
   /** The importance weights of probabilities; `beta` goes on as by a sample. @param minProbability the least that the memory could give */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
-    return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.made?.steps);
+    return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }
 
   /** Keys and priorities of all items, of whole episodes all episodes, oldest first. O(size) */
   priorities(): { readonly keys: Float64Array<ArrayBuffer>; readonly priorities: Float64Array<ArrayBuffer> } {
-    const items = this.#stored.made?.items;
+    const items = this.#stored.contents?.items;
     const slots = items?.slots() ?? new Uint32Array(0);
     return {
       keys: Float64Array.from(slots, (slot) => items?.keyOf(slot) as number),

@@ -1,13 +1,14 @@
 /** Replay of whole episodes in proportion to their errors: PFRL's PrioritizedEpisodicReplayBuffer. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { mustBe } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
-import type { Listed, TransitionBatch, WeightedBatch } from "../rows/transition-batch.ts";
-import { EndedEpisodes } from "../store/episodes.ts";
+import type { SampleList, TransitionBatch, WeightedBatch } from "../rows/transition-batch.ts";
+import { EpisodeStore } from "../store/episodes.ts";
+import type { NormalizeByMax, WeighingOptions } from "../store/importance-weights.ts";
 import { Priorities } from "../store/priorities.ts";
-import type { NormalizeByMax, WeighingOptions } from "../store/weighing.ts";
 import type { Transition } from "../transition.ts";
 import { type EpisodeOptions, episodeArguments, type MaxLength } from "./episodic-replay-buffer.ts";
 import { PrioritizedBuffer } from "./prioritized-buffer.ts";
@@ -33,7 +34,7 @@ const NAMES = [
 
 /** An episode leaves whole, its transitions one by one: there may be some whose episode has left. */
 export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends PrioritizedBuffer<TransitionBatch<S>, Transition> {
-  readonly #stored: EndedEpisodes;
+  readonly #stored: EpisodeStore;
 
   constructor(options?: PrioritizedEpisodicReplayBufferOptions<S>);
   constructor(capacity?: number | null, options?: Omit<PrioritizedEpisodicReplayBufferOptions<S>, "capacity">);
@@ -53,7 +54,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     options?: BufferOptions<S>,
   );
   constructor(...args: unknown[]) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const {
       capacity,
       defaultPriorityFunc = null,
@@ -64,14 +65,14 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
       maxBytes,
       seed,
       module,
-      ...weighing
+      ...weightOptions
     } = argumentsOf("PrioritizedEpisodicReplayBuffer", NAMES, args) as PrioritizedEpisodicReplayBufferOptions<S>;
     if (defaultPriorityFunc !== null && typeof defaultPriorityFunc !== "function")
       throw mustBe(TypeError, "defaultPriorityFunc", "a function, or null", defaultPriorityFunc);
     const engine = { maxBytes, seed, module };
-    const ours = { waitPriorityAfterSampling, uniformRatio, returnSampleWeights, zeros: defaultPriorityFunc !== null, engine };
-    const priorities = new Priorities({ eps: 1e-8, errorMin: null, errorMax: null, ...weighing, ...ours });
-    const stored = new EndedEpisodes({ capacity: capacityOf(capacity), spec, engine, priorities, byEpisode: defaultPriorityFunc ?? undefined });
+    const fixedOptions = { waitPriorityAfterSampling, uniformRatio, returnSampleWeights, zeros: defaultPriorityFunc !== null, engine };
+    const priorities = new Priorities({ eps: 1e-8, errorMin: null, errorMax: null, ...weightOptions, ...fixedOptions });
+    const stored = new EpisodeStore({ capacity: capacityOf(capacity), spec, engine, priorities, byEpisode: defaultPriorityFunc ?? undefined });
     super(stored, contentOfEpisodes(stored), priorities);
     this.#stored = stored;
   }
@@ -86,11 +87,11 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
    * unless `waitPriorityAfterSampling` is false.
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed
    */
-  sampleEpisodes(n: number, options: ListOptions): Listed<Transition[]>;
-  sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): Listed<Transition[]>;
+  sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
+  sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength?: number | null | EpisodeOptions, options?: EpisodeOptions): WeightedBatch<S>;
-  sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): WeightedBatch<S> | Listed<Transition[]> {
-    return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as WeightedBatch<S> | Listed<Transition[]>;
+  sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): WeightedBatch<S> | SampleList<Transition[]> {
+    return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as WeightedBatch<S> | SampleList<Transition[]>;
   }
 
   /** All episodes in PFRL's form, oldest first. */

@@ -1,14 +1,15 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { integer } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfTransitions } from "../files/transitions-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { WeightedBatch } from "../rows/transition-batch.ts";
+import type { NormalizeByMax, WeighingOptions } from "../store/importance-weights.ts";
 import { Priorities } from "../store/priorities.ts";
 import { Transitions } from "../store/transitions.ts";
-import type { NormalizeByMax, WeighingOptions } from "../store/weighing.ts";
 import type { Transition } from "../transition.ts";
 import { PrioritizedBuffer } from "./prioritized-buffer.ts";
 import type { BufferOptions } from "./stored-buffer.ts";
@@ -42,7 +43,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> extend
     options?: BufferOptions<S> & Pick<PrioritizedReplayBufferOptions, "waitPriorityAfterSampling">,
   );
   constructor(...args: unknown[]) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const {
       capacity,
       numSteps = 1,
@@ -51,12 +52,12 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> extend
       maxBytes,
       seed,
       module,
-      ...weighing
+      ...weightOptions
     } = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
     integer("numSteps", numSteps, 1, MAX_LENGTH);
     const engine = { maxBytes, seed, module };
-    const ours = { waitPriorityAfterSampling, uniformRatio: 0, returnSampleWeights: true, zeros: false, engine };
-    const priorities = new Priorities({ eps: 0.01, errorMin: 0, errorMax: 1, ...weighing, ...ours });
+    const fixedOptions = { waitPriorityAfterSampling, uniformRatio: 0, returnSampleWeights: true, zeros: false, engine };
+    const priorities = new Priorities({ eps: 0.01, errorMin: 0, errorMax: 1, ...weightOptions, ...fixedOptions });
     const stored = new Transitions({ capacity: capacityOf(capacity), numSteps, spec, engine, priorities });
     super(stored, contentOfTransitions(stored), priorities);
     this.numSteps = numSteps;

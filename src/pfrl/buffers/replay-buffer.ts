@@ -1,7 +1,8 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { integer } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfTransitions } from "../files/transitions-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
@@ -24,7 +25,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> extends StoredBuf
   constructor(capacity?: number | null, options?: Omit<ReplayBufferOptions<S>, "capacity">);
   constructor(capacity?: number | null, numSteps?: number, options?: BufferOptions<S>);
   constructor(...args: unknown[]) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { capacity, numSteps = 1, spec, ...engine } = argumentsOf("ReplayBuffer", ["capacity", "numSteps"], args) as ReplayBufferOptions<S>;
     integer("numSteps", numSteps, 1, MAX_LENGTH);
     const stored = new Transitions({ capacity: capacityOf(capacity), numSteps, spec, engine });

@@ -1,13 +1,13 @@
 /** What all of PFRL's buffers have: steps that come in, samples, files. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
-import { loading, saving } from "../files/saving.ts";
+import { type Progress, runIncrementally, runSync, type WorkOptions } from "../files/incremental.ts";
+import type { Content } from "../files/loader.ts";
+import { loading, saveFile } from "../files/save.ts";
 import type { SaveTarget } from "../files/single-file.ts";
-import type { Content } from "../files/sink.ts";
-import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
-import type { Listed } from "../rows/transition-batch.ts";
+import type { SampleList } from "../rows/transition-batch.ts";
 import type { EngineOptions } from "../store/steps.ts";
-import type { Asked, Stored } from "../store/stored.ts";
+import type { SampleRequest, Stored } from "../store/stored.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 
 /** Options of the engine, which every buffer has. */
@@ -55,7 +55,7 @@ export abstract class StoredBuffer<B, T> {
 
   /** Memory that is taken, of maxBytes; 0 before the spec is known. */
   get bytes(): number {
-    return this.#stored.made?.steps.bytes ?? 0;
+    return this.#stored.contents?.steps.bytes ?? 0;
   }
 
   /**
@@ -77,10 +77,10 @@ export abstract class StoredBuffer<B, T> {
    * `waitPriorityAfterSampling` is false. Single transitions of whole episodes have no keys, and await no errors. O(n log size + bytes)
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed
    */
-  sample(n: number, options: ListOptions): Listed<T>;
+  sample(n: number, options: ListOptions): SampleList<T>;
   sample(n: number, options?: SampleOptions<B>): B;
-  sample(n: number, options: SampleOptions<B> | ListOptions = {}): B | Listed<T> {
-    return this.#stored.sample(n, sampleOptions(options as Asked)) as B | Listed<T>;
+  sample(n: number, options: SampleOptions<B> | ListOptions = {}): B | SampleList<T> {
+    return this.#stored.sample(n, sampleOptions(options as SampleRequest)) as B | SampleList<T>;
   }
 
   /**
@@ -88,12 +88,12 @@ export abstract class StoredBuffer<B, T> {
    * @throws ReplayError IO, UNSUPPORTED
    */
   save(file: SaveTarget): void {
-    atOnce(this.#saving(file));
+    runSync(this.#saveTo(file));
   }
 
   /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
   saveAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
-    return inPieces(this.#unchanged(this.#saving(file)), options);
+    return runIncrementally(this.#mustStayUnchanged(this.#saveTo(file)), options);
   }
 
   /**
@@ -101,12 +101,12 @@ export abstract class StoredBuffer<B, T> {
    * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
    */
   load(file: SaveTarget): void {
-    atOnce(this.#loading(file));
+    runSync(this.#loading(file));
   }
 
   /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
   loadAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
-    return inPieces(this.#unchanged(this.#loading(file)), options);
+    return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
   }
 
   /** All transitions that can be drawn, in PFRL's form, oldest first. */
@@ -119,8 +119,8 @@ export abstract class StoredBuffer<B, T> {
     return this.#stored.running();
   }
 
-  #saving(file: SaveTarget): Generator<Progress, void> {
-    return saving(file, this.#content, this.#stored.options.engine.module);
+  #saveTo(file: SaveTarget): Generator<Progress, void> {
+    return saveFile(file, this.#content, this.#stored.options.engine.module);
   }
 
   *#loading(file: SaveTarget): Generator<Progress, void> {
@@ -129,19 +129,19 @@ export abstract class StoredBuffer<B, T> {
       yield progress;
       this.check();
     }
-    this.loaded();
+    this.onLoad();
   }
 
   /** Before a call changes something. */
   protected check(): void {}
 
   /** A file was read in the place of what was stored. */
-  protected loaded(): void {}
+  protected onLoad(): void {}
 
   /** Between two pieces nothing may come in: it would be lost, or in the file by half. */
-  *#unchanged(work: Generator<Progress, void>): Generator<Progress, void> {
+  *#mustStayUnchanged(task: Generator<Progress, void>): Generator<Progress, void> {
     const { changes } = this.#stored;
-    for (const progress of work) {
+    for (const progress of task) {
       yield progress;
       if (this.#stored.changes !== changes)
         throw new ReplayError("OUT_OF_TURN", "the buffer changed while it was being saved or loaded: wait for the end first");
@@ -150,7 +150,7 @@ export abstract class StoredBuffer<B, T> {
 }
 
 /** The same options, checked: no object of our own for each sample. */
-function sampleOptions(options: Asked): Asked {
+function sampleOptions(options: SampleRequest): SampleRequest {
   const { form = "batch" } = onlyKeys("options", options, "form, into");
   if (form !== "batch" && form !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
   return options;

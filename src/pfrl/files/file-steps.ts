@@ -1,42 +1,42 @@
 /** The steps of a file that is read, put into a buffer. */
-import type { HistoryForm } from "../store/history.ts";
-import { Lists } from "../store/lists.ts";
+import type { HistorySchema } from "../store/history.ts";
 import { Records } from "../store/step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "../store/steps.ts";
-import { checkMixes, isSameSpec, type Made } from "../store/stored.ts";
+import { type BufferContents, checkMixes, isSameSpec } from "../store/stored.ts";
+import { TransitionLists } from "../store/transition-lists.ts";
 
 export class FileSteps {
-  readonly #made: Made;
+  readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
   /** Where the extras are other ones: rows of the file's own, which are read value by value. */
-  #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: Lists } | undefined;
+  #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
   /** @throws ReplayError SPEC_MISMATCH for other states, actions or rewards */
-  constructor(made: Made, { spec, numSteps }: HistoryForm, engine: EngineOptions) {
-    this.#made = made;
-    this.#episodes = new FileEpisodes(made.steps, numSteps);
-    if (isSameSpec(made.spec, spec)) return;
-    checkMixes(made.spec, spec);
+  constructor(contents: BufferContents, { spec, numSteps }: HistorySchema, engine: EngineOptions) {
+    this.#contents = contents;
+    this.#episodes = new FileEpisodes(contents.steps, numSteps);
+    if (isSameSpec(contents.spec, spec)) return;
+    checkMixes(contents.spec, spec);
     const steps = new Steps(spec, numSteps, engine);
-    this.#foreign = { episodes: new FileEpisodes(steps, numSteps), records: new Records(steps), lists: new Lists(steps) };
+    this.#foreign = { episodes: new FileEpisodes(steps, numSteps), records: new Records(steps), lists: new TransitionLists(steps) };
   }
 
   /** One more step of an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY, SPEC_MISMATCH for extras that a given spec has no place for */
   read(number: number, payload: Uint8Array): Env {
-    const { records, steps } = this.#made;
+    const { records, steps } = this.#contents;
     const env = this.#episodes.of(number);
     if (this.#foreign === undefined) records.read(env, payload);
     else {
       const from = this.#foreign.episodes.of(number);
       this.#foreign.records.read(from, payload);
-      for (const transition of this.#foreign.lists.transitions(Uint32Array.of(from.row))) steps.put(env, transition);
+      for (const transition of this.#foreign.lists.transitions(Uint32Array.of(from.row))) steps.appendConverted(env, transition);
     }
     return env;
   }
 
   /** An episode that runs; undefined where there is none of the number. */
-  known(number: number): Env | undefined {
-    return this.#episodes.known(number);
+  find(number: number): Env | undefined {
+    return this.#episodes.find(number);
   }
 
   /** An episode ended. It may have begun in another file. */
@@ -65,14 +65,14 @@ class FileEpisodes {
 
   /** An episode, opened where there is none of the number. */
   of(number: number): Env {
-    const known = this.#envs.get(number);
-    if (known !== undefined) return known;
+    const existing = this.#envs.get(number);
+    if (existing !== undefined) return existing;
     const env = this.#steps.open(number, this.#keep);
     this.#envs.set(number, env);
     return env;
   }
 
-  known(number: number): Env | undefined {
+  find(number: number): Env | undefined {
     return this.#envs.get(number);
   }
 

@@ -3,11 +3,11 @@ import { flag, mustBe, ReplayError } from "../../base/error.ts";
 import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../base/kinds.ts";
 import { type FullLogger, loggerOf } from "../../base/warnings.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../storage/index.ts";
-import { type Retain, retainOf } from "../../storage/log/durability.ts";
+import { checkRetain, type Retain } from "../../storage/log/durability.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
-import { ABOUT, checkAbout } from "./saving.ts";
-import type { StoredSink } from "./sink.ts";
-import type { Progress } from "./work.ts";
+import type { Progress } from "./incremental.ts";
+import type { StoreLoader } from "./loader.ts";
+import { ABOUT, checkAbout } from "./save.ts";
 
 export interface PersistenceOptions {
   /** A directory whose items come first; it is only read. */
@@ -27,13 +27,13 @@ export interface PersistenceOptions {
 }
 
 /** What a directory says of itself. */
-interface About {
+interface DirectoryInfo {
   readonly family: Family;
   readonly ancestor: string | null;
 }
 
 /** Items that a segment brought, as long as some are there. */
-interface Brought {
+interface SegmentItems {
   readonly segment: number;
   items: number;
 }
@@ -50,7 +50,7 @@ export class BufferLog {
   readonly #logger: FullLogger;
   readonly #retain: Retain;
   /** Oldest first. */
-  readonly #brought: Brought[] = [];
+  readonly #segmentItems: SegmentItems[] = [];
   /** What could not be written after a call: the next one tells it. */
   #failure: Error | undefined;
   /** The random state, as the log has it. */
@@ -62,10 +62,10 @@ export class BufferLog {
     this.#family = family;
     this.#name = directory.name;
     this.#logger = loggerOf(logger);
-    this.#retain = retainOf(retain);
+    this.#retain = checkRetain(retain);
     this.#module = module;
     this.#ancestors = this.#ancestorsOf(ancestor, directory);
-    const about = { ...ABOUT, family, ancestor: placeOf(this.#ancestors.at(-1)) };
+    const about = { ...ABOUT, family, ancestor: directoryPath(this.#ancestors.at(-1)) };
     this.#log = Log.open(directory, {
       about,
       durability,
@@ -84,7 +84,7 @@ export class BufferLog {
   }
 
   /** Gives everything that there is to a sink, ancestors first. */
-  *replay(sink: StoredSink): Generator<Progress, void> {
+  *replay(loader: StoreLoader): Generator<Progress, void> {
     let done = false;
     try {
       let items = 0;
@@ -93,7 +93,7 @@ export class BufferLog {
         try {
           // Its random state is not ours.
           yield* this.#deliver(log, (kind, id, payload) => {
-            if (kind !== RANDOM) deliver(sink, kind, id, payload);
+            if (kind !== RANDOM) deliver(loader, kind, id, payload);
             this.#count(kind, ELSEWHERE);
           });
         } finally {
@@ -102,16 +102,16 @@ export class BufferLog {
       }
       items = this.#items;
       yield* this.#deliver(this.#log, (kind, id, payload, segment) => {
-        deliver(sink, kind, id, payload);
+        deliver(loader, kind, id, payload);
         this.#count(kind, segment);
       });
-      const { size } = sink;
-      sink.finish();
+      const { size } = loader;
+      loader.finish();
       done = true;
-      this.#tell(size, items);
+      this.#reportItems(size, items);
     } finally {
       if (!done) {
-        sink.cancel();
+        loader.cancel();
         this.#log.leave();
       }
     }
@@ -166,10 +166,10 @@ export class BufferLog {
       this.#failure = error as Error;
     }
     if (this.#retain === "all") return;
-    let gone = this.#items - size;
-    for (let first = this.#brought[0]; this.#brought.length > 1 && first !== undefined && first.items <= gone; first = this.#brought[0]) {
-      gone -= first.items;
-      this.#brought.shift();
+    let evicted = this.#items - size;
+    for (let first = this.#segmentItems[0]; this.#segmentItems.length > 1 && first !== undefined && first.items <= evicted; first = this.#segmentItems[0]) {
+      evicted -= first.items;
+      this.#segmentItems.shift();
       if (first.segment !== ELSEWHERE && first.segment !== this.#log.segment) this.#log.drop(first.segment);
     }
   }
@@ -189,7 +189,7 @@ export class BufferLog {
   }
 
   get #items(): number {
-    return this.#brought.reduce((sum, { items }) => sum + items, 0);
+    return this.#segmentItems.reduce((sum, { items }) => sum + items, 0);
   }
 
   *#deliver(log: Log, visit: Parameters<Log["replay"]>[0]): Generator<Progress, void> {
@@ -197,40 +197,40 @@ export class BufferLog {
   }
 
   #count(kind: number, segment: number): void {
-    let last = this.#brought.at(-1);
+    let last = this.#segmentItems.at(-1);
     if (last?.segment !== segment) {
       last = { segment, items: 0 };
-      this.#brought.push(last);
+      this.#segmentItems.push(last);
     }
     if (kind === SINGLE || kind === ITEM || kind === EPISODE) last.items++;
-    if (kind === CLEAR) for (const brought of this.#brought) brought.items = 0;
+    if (kind === CLEAR) for (const segmentItems of this.#segmentItems) segmentItems.items = 0;
   }
 
-  #tell(size: number, inherited: number): void {
+  #reportItems(size: number, inheritedCount: number): void {
     const items = this.#items;
     if (items === 0) return;
-    const what = this.#family;
+    const itemsName = this.#family;
     const trimmed = items === size ? "" : `; ${items - size} of them are beyond the capacity, and were left out`;
-    this.#logger.info(`${this.#name}: ${items} ${what}${inherited === 0 ? "" : ` (${inherited} of its ancestors)`}${trimmed}`);
+    this.#logger.info(`${this.#name}: ${items} ${itemsName}${inheritedCount === 0 ? "" : ` (${inheritedCount} of its ancestors)`}${trimmed}`);
   }
 
   /** A directory's ancestors, the oldest first. */
   #ancestorsOf(ancestor: unknown, of: Directory): Directory[] {
     const chain: Directory[] = [];
     // Directories that are no paths may have one name.
-    const seen = new Set<unknown>([of, of.path ?? of]);
+    const visited = new Set<unknown>([of, of.path ?? of]);
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
-      const known = directory.path ?? directory;
-      if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
-      seen.add(known);
+      const location = directory.path ?? directory;
+      if (visited.has(location)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
+      visited.add(location);
       chain.unshift(directory);
-      at = this.#aboutOf(directory).ancestor;
+      at = this.#readInfo(directory).ancestor;
     }
     return chain;
   }
 
-  #aboutOf(directory: Directory): About {
+  #readInfo(directory: Directory): DirectoryInfo {
     let log: Log | undefined;
     try {
       log = Log.open(directory, { about: ABOUT, readOnly: true, module: this.#module });
@@ -255,13 +255,13 @@ export function directoryOf(subject: string, value: unknown): Directory {
 }
 
 /** By what a directory is found again: its path, wherever the process goes. */
-function placeOf(directory: Directory | undefined): string | null {
+function directoryPath(directory: Directory | undefined): string | null {
   return directory?.path ?? directory?.name ?? null;
 }
 
-function checkOwner(directory: Directory, about: object, family: Family): About {
+function checkOwner(directory: Directory, about: object, family: Family): DirectoryInfo {
   checkAbout(directory, about);
-  const own = about as About;
-  if (own.family !== family) throw mustBe("SPEC_MISMATCH", directory.name, `of ${family}`, `one of ${own.family}`);
-  return own;
+  const info = about as DirectoryInfo;
+  if (info.family !== family) throw mustBe("SPEC_MISMATCH", directory.name, `of ${family}`, `one of ${info.family}`);
+  return info;
 }

@@ -44,11 +44,11 @@ export class SingleFile implements Directory {
   }
 
   open(name: string, create: boolean): StorageFile {
-    return this.#directory.open(this.#own(name), create);
+    return this.#directory.open(this.#toFileName(name), create);
   }
 
   remove(name: string): void {
-    this.#directory.remove(this.#own(name));
+    this.#directory.remove(this.#toFileName(name));
   }
 
   /** A file has no other owner. */
@@ -61,7 +61,7 @@ export class SingleFile implements Directory {
     for (const name of this.list()) this.remove(name);
   }
 
-  #own(name: string): string {
+  #toFileName(name: string): string {
     const number = Number(SEGMENT.exec(name)?.[1]);
     return number === 1 ? this.#file : `${this.#file}.${number}`;
   }

@@ -8,14 +8,14 @@ export function cloneObject(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return (value as Uint8Array).slice();
   if (value instanceof ArrayBuffer) return value.slice(0);
   if (value instanceof Date) return new Date(value);
-  if (value instanceof Map) return new Map(Array.from(value, ([key, held]) => [cloneObject(key), cloneObject(held)] as const));
+  if (value instanceof Map) return new Map(Array.from(value, ([key, entry]) => [cloneObject(key), cloneObject(entry)] as const));
   if (value instanceof Set) return new Set(Array.from(value, cloneObject));
   const copy: { [name: string]: unknown } = {};
-  for (const [name, held] of Object.entries(value)) {
-    const own = cloneObject(held);
+  for (const [name, entry] of Object.entries(value)) {
+    const clone = cloneObject(entry);
     // An assignment to `__proto__` would be something else.
-    if (name === "__proto__") Object.defineProperty(copy, name, { value: own, writable: true, enumerable: true, configurable: true });
-    else copy[name] = own;
+    if (name === "__proto__") Object.defineProperty(copy, name, { value: clone, writable: true, enumerable: true, configurable: true });
+    else copy[name] = clone;
   }
   return copy;
 }

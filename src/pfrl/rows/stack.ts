@@ -2,16 +2,16 @@
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
-import { type AnyArray, type Dtype, type Numbered, zeros } from "../../schema/dtype.ts";
-import { put, targetOf } from "../../schema/fit.ts";
+import { put, targetOf } from "../../schema/copy-values.ts";
+import { type AnyArray, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
 import { isPlain } from "../../schema/infer.ts";
 import { isLeaf, isObject, leafText, shapeOf } from "../../schema/leaf.ts";
 import { nested, nodeRule, zip } from "../../schema/nest.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
-import { alike, infer } from "./step-spec.ts";
+import { infer, matchesSpec } from "./step-spec.ts";
 
 /** Which dtype plain numbers become, which have none of their own. */
-export interface PlainDtype {
+export interface DefaultDtype {
   /** Decided by the caller. */
   readonly dtype: Dtype | undefined;
   /** Else that of fractions, and of arrays of numbers; a single number is i64 where it is whole in all items. */
@@ -20,35 +20,37 @@ export interface PlainDtype {
 
 /**
  * One column, or columns nested as the values are.
- * @param beside values of the same part elsewhere: they have the same dtype
+ * @param otherValues values of the same part elsewhere: they have the same dtype
  * @throws TypeError for null, and where values differ in form · RangeError for what the dtype cannot hold
  */
-export function stackOf(name: string, values: readonly unknown[], plain: PlainDtype, beside: readonly unknown[] = []): unknown {
+export function stackOf(name: string, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[] = []): unknown {
   for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "given in every item (or replaced by phi)", value);
   const spec = infer(values[0], name);
   if (isObject(spec)) return [...values];
-  if (!isLeaf(spec)) return nodeOf(name, spec, values, plain, beside);
+  if (!isLeaf(spec)) return nodeOf(name, spec, values, defaultDtype, otherValues);
   values.forEach((value, i) => {
-    if (!alike(spec, infer(value, name))) throw mustBe(TypeError, `${name} of item ${i}`, `${leafText(spec.dtype, spec.shape)}, like in the first item`, value);
+    if (!matchesSpec(spec, infer(value, name)))
+      throw mustBe(TypeError, `${name} of item ${i}`, `${leafText(spec.dtype, spec.shape)}, like in the first item`, value);
   });
   const column = leafOf(spec as PartLeaf, values);
   if ((spec as PartLeaf).plain !== true) return column;
-  const whole = spec.shape.length === 0 && [...values, ...beside].every((value) => typeof value !== "number" || Number.isSafeInteger(value));
-  return castTo(name, plain.dtype ?? (whole ? "i64" : plain.fractions), column);
+  const areIntegers = spec.shape.length === 0 && [...values, ...otherValues].every((value) => typeof value !== "number" || Number.isSafeInteger(value));
+  return castTo(name, defaultDtype.dtype ?? (areIntegers ? "i64" : defaultDtype.fractions), column);
 }
 
-function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], plain: PlainDtype, beside: readonly unknown[]): unknown {
+function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[]): unknown {
   const names = Object.keys(spec);
   values.forEach((value, i) => {
-    const same = (Array.isArray(value) || isPlain(value)) && Object.keys(value).length === names.length && names.every((key) => Object.hasOwn(value, key));
-    if (!same) throw mustBe(TypeError, `${name} of item ${i}`, nodeRule(names, value, name), value);
+    const hasSameKeys =
+      (Array.isArray(value) || isPlain(value)) && Object.keys(value).length === names.length && names.every((key) => Object.hasOwn(value, key));
+    if (!hasSameKeys) throw mustBe(TypeError, `${name} of item ${i}`, nodeRule(names, value, name), value);
   });
   const parts = names.map((key) =>
     stackOf(
       `${name}.${key}`,
       values.map((value) => (value as { readonly [key: string]: unknown })[key]),
-      plain,
-      beside.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key]),
+      defaultDtype,
+      otherValues.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key]),
     ),
   );
   return nested(names, parts, Array.isArray(spec));
@@ -58,7 +60,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   const target = targetOf(leaf.dtype, shapeOf(leaf));
   const data = zeros(leaf.dtype as Dtype, values.length * target.size);
   values.forEach((value, i) => {
-    put(target, data as Numbered, i * target.size, value);
+    put(target, data as NumberArray, i * target.size, value);
   });
   return new Column(data, [values.length, ...target.shape]);
 }
@@ -67,10 +69,10 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
 function castTo(name: string, dtype: Dtype, column: Column): Column {
   const { data, shape } = column;
   if (dtype === "f64") return column;
-  const made = zeros(dtype, data.length);
-  const misfit = put(targetOf(dtype, [data.length]), made as AnyArray as Numbered, 0, data, { anyNumbers: true });
-  if (misfit !== undefined) throw mustBe(RangeError, name, `a number that ${dtype} can hold`, misfit.value);
-  return new Column<Dtype>(made, shape);
+  const output = zeros(dtype, data.length);
+  const mismatch = put(targetOf(dtype, [data.length]), output as AnyArray as NumberArray, 0, data, { anyNumbers: true });
+  if (mismatch !== undefined) throw mustBe(RangeError, name, `a number that ${dtype} can hold`, mismatch.value);
+  return new Column<Dtype>(output, shape);
 }
 
 /** Columns of a batch as they are; those of plain numbers in the dtype that the caller decided. */
@@ -83,12 +85,12 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
 
 /** The values of columns, one by one, as they were given; typed arrays are views of the columns'. */
 export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
-  const leaves = new Map<unknown, (data: Numbered, at: number) => unknown>();
+  const leaves = new Map<unknown, (data: NumberArray, at: number) => unknown>();
   zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));
   return (i) =>
     zip([spec, columns], isLeaf, ([leaf, column]) => {
       if (isObject(leaf)) return (column as unknown[])[i];
       const { data, shape } = column as Column;
-      return leaves.get(leaf)?.(data as Numbered, (i * data.length) / (shape[0] as number));
+      return leaves.get(leaf)?.(data as NumberArray, (i * data.length) / (shape[0] as number));
     });
 }

@@ -5,9 +5,9 @@ import { bool, f64, i64 } from "../../schema/constructors.ts";
 import { dtypeOf, isDtype } from "../../schema/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../schema/infer.ts";
 import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
-import { nested, same, zip } from "../../schema/nest.ts";
-import { checked } from "../../schema/spec.ts";
-import { checkExtra, isOwnKey } from "../transition.ts";
+import { isSameNest, nested, zip } from "../../schema/nest.ts";
+import { checkLeaf } from "../../schema/spec.ts";
+import { checkExtra, isTransitionField } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";
 
 export interface StepSpec {
@@ -32,24 +32,24 @@ const MAX_FRAMES = 1024;
 export const MAX_EXTRAS = 32;
 
 /** Checks a spec that is given. The engine checks its leaves. */
-export function wholeSpec(given: StepSpec): WholeSpec {
-  const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", given, "state, action, reward, extras");
-  if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", given);
-  if (!isLeaf(reward) || isText(reward) || isObject(reward) || checked(["reward"], reward).shape.length !== 0)
+export function wholeSpec(input: StepSpec): WholeSpec {
+  const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", input, "state, action, reward, extras");
+  if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", input);
+  if (!isLeaf(reward) || isText(reward) || isObject(reward) || checkLeaf(["reward"], reward).shape.length !== 0)
     throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
   if (typeof extras !== "object" || extras === null) throw mustBe(TypeError, "spec.extras", "an object of extras", extras);
   const names = Object.keys(extras);
   for (const name of names) {
-    if (isOwnKey(name))
+    if (isTransitionField(name))
       throw mustBe(RangeError, "spec.extras", "without the names state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
   if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MAX_EXTRAS} extras (nest them in one)`, extras);
   return {
-    state: sharedIn("state", givenIn("state", state)),
-    action: sharedIn("action", givenIn("action", action)),
+    state: sharedIn("state", copyPartSpec("state", state)),
+    action: sharedIn("action", copyPartSpec("action", action)),
     reward: { ...reward, shape: [] },
-    extras: Object.fromEntries(names.map((name) => [name, givenIn(`extras.${name}`, extras[name] as PartSpec)])),
+    extras: Object.fromEntries(names.map((name) => [name, copyPartSpec(`extras.${name}`, extras[name] as PartSpec)])),
     inferred: false,
   };
 }
@@ -72,7 +72,7 @@ const NUMBER: PartLeaf = { ...f64(), plain: true };
 const RULES: InferRules<RowLeaf | ObjectLeaf> = {
   // What is nested deeper cannot be saved (src/storage/tags.ts).
   maxDepth: 128,
-  refused: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
+  errorFor: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
   leaf(value) {
     if (typeof value === "number") return NUMBER;
     if (typeof value === "boolean") return bool();
@@ -86,7 +86,7 @@ const RULES: InferRules<RowLeaf | ObjectLeaf> = {
   list(values, parts) {
     const [first] = parts;
     if (first === undefined || parts.every(isObject)) return object();
-    if (!isLeaf(first) || isObject(first) || !parts.every((part) => alike(part, first))) return parts;
+    if (!isLeaf(first) || isObject(first) || !parts.every((part) => matchesSpec(part, first))) return parts;
     const { dtype, shape, nest = 0, plain } = first as PartLeaf;
     return { dtype, shape: [values.length, ...shape], nest: nest + 1, plain } as PartLeaf;
   },
@@ -99,19 +99,19 @@ export function infer(value: unknown, name: string): PartSpec {
 }
 
 /** Whether two specs describe values of one form. */
-export function alike(a: PartSpec, b: PartSpec): boolean {
-  return same(a, b, (one, other) => one.dtype === other.dtype && String(shapeOf(one)) === String(shapeOf(other)));
+export function matchesSpec(a: PartSpec, b: PartSpec): boolean {
+  return isSameNest(a, b, (left, right) => left.dtype === right.dtype && String(shapeOf(left)) === String(shapeOf(right)));
 }
 
 /** A part of a spec that was given: a copy that nobody changes. @throws TypeError, RangeError */
-function givenIn(part: string, spec: PartSpec): PartSpec {
+function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_NEST_DEPTH;
   return zip([spec], isEnd, ([leaf], keys) => {
     const path = [part, ...keys];
     if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_NEST_DEPTH} deep`, leaf);
     if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path.join(".")}`, "a leaf, an object or an array", leaf);
     if (isObject(leaf)) return object();
-    checked(path, leaf as RowLeaf);
+    checkLeaf(path, leaf as RowLeaf);
     return { ...(leaf as PartLeaf), shape: [...leaf.shape] };
   });
 }
@@ -127,6 +127,6 @@ function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
   // An array of frames; plain numbers in arrays are one value.
-  const stacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
-  return stacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
+  const isStacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
+  return isStacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
 }

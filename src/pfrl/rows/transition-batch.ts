@@ -1,5 +1,5 @@
 /** What a sample gives: a batch, or a list. */
-import { atCaller } from "../../base/caller.ts";
+import { trimStack } from "../../base/stack-trace.ts";
 import type { Column } from "../../schema/column.ts";
 import type { BoundedText, Leaf, ObjectLeaf } from "../../schema/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
@@ -9,12 +9,12 @@ import type { StepSpec } from "./step-spec.ts";
 type IsAny<S> = [PartSpec] extends [S] ? true : false;
 
 // biome-ignore lint/suspicious/noExplicitAny: of a spec that is inferred nothing is known before it runs
-type Untold = any;
+type AnyColumn = any;
 
 /** The columns of a part, nested as it is; an object column is a plain array. */
 export type ColumnsOf<S> =
   IsAny<S> extends true
-    ? Untold
+    ? AnyColumn
     : S extends ObjectLeaf
       ? unknown[]
       : S extends Leaf<infer D>
@@ -68,20 +68,20 @@ export function withoutItems<B extends AnyBatch>(batch: B): B {
 
 const NO_ITEMS: PropertyDescriptor = {
   value: () => {
-    throw atCaller(new TypeError('a batch has columns, and no items to go over: take the list form, { form: "list" }'));
+    throw trimStack(new TypeError('a batch has columns, and no items to go over: take the list form, { form: "list" }'));
   },
 };
 
 /** A list of what was drawn, with what is told of each beside it. */
-export type Listed<T> = readonly T[] & {
+export type SampleList<T> = readonly T[] & {
   /** Identity of each item, for `updateErrors`. */
   readonly keys: Float64Array<ArrayBuffer>;
   /** Importance weights, where the buffer gives them. */
   readonly weights?: Float64Array<ArrayBuffer>;
 };
 
-export function listed<T>(list: T[], info: { readonly keys: Float64Array; readonly weights?: Float64Array }): Listed<T> {
+export function createSampleList<T>(list: T[], info: { readonly keys: Float64Array; readonly weights?: Float64Array }): SampleList<T> {
   // Not among the elements: a list is compared, and printed, as a list.
   Object.defineProperties(list, { keys: { value: info.keys }, weights: { value: info.weights } });
-  return list as unknown as Listed<T>;
+  return list as unknown as SampleList<T>;
 }

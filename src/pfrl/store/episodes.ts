@@ -2,13 +2,13 @@
 
 import { finite, ReplayError } from "../../base/error.ts";
 import type { ItemBuffer } from "../../batch/item-view.ts";
-import { drawable, MAX_PRIORITY } from "../../memory/priorities.ts";
-import { type AnyBatch, type Listed, listed, withoutItems } from "../rows/transition-batch.ts";
+import { drawablePriority, MAX_PRIORITY } from "../../memory/priorities.ts";
+import { type AnyBatch, createSampleList, type SampleList, withoutItems } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkEnvId, checkTransition, type Transition } from "../transition.ts";
-import { Filling } from "./batches.ts";
+import { BatchFiller } from "./batches.ts";
 import { Memory } from "./memory.ts";
 import type { Env } from "./steps.ts";
-import { type Asked, firstSpec, infoOf, type Made, Stored, type StoredOptions } from "./stored.ts";
+import { type BufferContents, firstSpec, infoOf, type SampleRequest, Stored, type StoredOptions } from "./stored.ts";
 
 export interface EpisodesOptions extends Omit<StoredOptions, "numSteps"> {
   /** What a new episode weighs, by its transitions; else what every new item does. */
@@ -16,20 +16,20 @@ export interface EpisodesOptions extends Omit<StoredOptions, "numSteps"> {
 }
 
 /** Which form of episodes is asked for, and how long they are at most. */
-export interface AskedEpisodes {
+export interface EpisodeSampleOptions {
   readonly form: "batch" | "list";
   readonly maxLength: number | undefined;
 }
 
-export interface MadeEpisodes extends Made {
+export interface EpisodeContents extends BufferContents {
   readonly memory: Memory;
 }
 
-export class EndedEpisodes extends Stored<MadeEpisodes> {
+export class EpisodeStore extends Stored<EpisodeContents> {
   /** Told of each episode that ends, before it is stored. */
-  onEnd: ((made: MadeEpisodes, env: Env) => void) | undefined;
+  onEnd: ((contents: EpisodeContents, env: Env) => void) | undefined;
   readonly #byEpisode: EpisodesOptions["byEpisode"];
-  #weighing = false;
+  #isComputingPriority = false;
 
   constructor({ byEpisode, ...options }: EpisodesOptions) {
     super({ ...options, numSteps: 0 });
@@ -37,16 +37,16 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   }
 
   get size(): number {
-    return this.made?.memory.length ?? 0;
+    return this.contents?.memory.length ?? 0;
   }
 
   get episodes(): number {
-    return this.made?.items.size ?? 0;
+    return this.contents?.items.size ?? 0;
   }
 
   /** @throws ReplayError OUT_OF_TURN from inside defaultPriorityFunc */
   override check(): void {
-    if (this.#weighing) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer");
+    if (this.#isComputingPriority) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer");
     super.check();
   }
 
@@ -54,139 +54,144 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   protected take(transition: AppendedTransition): Env {
     checkTransition(transition);
     this.begin(transition);
-    const made = this.made ?? this.make(firstSpec(transition));
-    const known = made.steps.running(transition);
-    const ends = transition.isStateTerminal === true;
-    if (ends && this.#byEpisode !== undefined) made.steps.check(transition);
+    const contents = this.contents ?? this.make(firstSpec(transition));
+    const running = contents.steps.running(transition);
+    const isEnd = transition.isStateTerminal === true;
+    if (isEnd && this.#byEpisode !== undefined) contents.steps.check(transition);
     // What an episode weighs is known before its last step comes, and what its end needs is there from each step on: it can end when memory is full.
-    const priority = ends ? this.#weighed(() => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
-    made.items.reserve(made.steps.envs.size + Number(known === undefined));
-    made.memory.reserve(made.steps.owed + 1);
-    const env = made.steps.append(transition);
-    made.steps.owed++;
-    this.came(made, transition, this.#byEpisode === undefined);
-    if (ends) this.#end(made, env, priority);
+    const priority = isEnd ? this.#computePriority(() => [...(running ? contents.lists.window(running) : []), asStored(transition)]) : 0;
+    contents.items.reserve(contents.steps.envs.size + Number(running === undefined));
+    contents.memory.reserve(contents.steps.owed + 1);
+    const env = contents.steps.append(transition);
+    contents.steps.owed++;
+    this.onAppend(contents, transition, this.#byEpisode === undefined);
+    if (isEnd) this.#end(contents, env, priority);
     return env;
   }
 
   /** Stores the running episode of an environment, if there is one. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
-    const { made } = this;
-    const env = made?.steps.envs.get(envId);
-    if (made === undefined || env === undefined) return;
-    const priority = this.#weighed(() => made.lists.window(env));
-    made.items.reserve(1);
-    made.memory.reserve(env.length);
-    this.stopped(envId);
-    this.#end(made, env, priority);
+    const { contents } = this;
+    const env = contents?.steps.envs.get(envId);
+    if (contents === undefined || env === undefined) return;
+    const priority = this.#computePriority(() => contents.lists.window(env));
+    contents.items.reserve(1);
+    contents.memory.reserve(env.length);
+    this.onStop(envId);
+    this.#end(contents, env, priority);
   }
 
   /** n different single transitions, all alike. */
-  sample(n: number, { form, into }: Asked): AnyBatch | Listed<Transition | Transition[]> {
-    const made = this.enough(n, this.size, "transitions");
-    if (made === undefined) return this.none(form);
-    if (form === "list") return this.#list(made, n);
-    const filling = made.batches.of(n, into).prepare();
-    this.picker.single(made.items, made.memory, filling.draw, n);
+  sample(n: number, { form, into }: SampleRequest): AnyBatch | SampleList<Transition | Transition[]> {
+    const contents = this.mustHave(n, this.size, "transitions");
+    if (contents === undefined) return this.emptySample(form);
+    if (form === "list") return this.#list(contents, n);
+    const filling = contents.batches.of(n, into).prepare();
+    this.drawStrategy.single(contents.items, contents.memory, filling.draw, n);
     return filling.gather();
   }
 
   /** n different episodes; of longer ones a run of maxLength steps. */
-  sampleEpisodes(n: number, asked: AskedEpisodes): AnyBatch | Listed<Transition[]> {
+  sampleEpisodes(n: number, options: EpisodeSampleOptions): AnyBatch | SampleList<Transition[]> {
     const { priorities } = this.options;
-    const made = this.enough(n, this.episodes, "episodes");
-    priorities?.maySample(made?.items, n);
-    if (made === undefined) return this.none(asked.form);
-    const picks = this.picks(made, n, priorities?.weighted === true);
-    const drawn = made.items.drawing(() => {
-      this.pick(made, picks.draw, n);
-      return this.#read(made, picks, n, asked);
+    const contents = this.mustHave(n, this.episodes, "episodes");
+    priorities?.maySample(contents?.items, n);
+    if (contents === undefined) return this.emptySample(options.form);
+    const drawFiller = this.createDraw(contents, n, priorities?.hasWeights === true);
+    const sampleResult = contents.items.drawAtomically(() => {
+      this.drawItems(contents, drawFiller.draw, n);
+      return this.#read(contents, drawFiller, n, options);
     });
-    priorities?.sampled(drawn.keys, n);
-    return drawn;
+    priorities?.onSample(sampleResult.keys, n);
+    return sampleResult;
   }
 
   *transitions(): Generator<Transition | Transition[], void> {
-    const { made } = this;
-    if (made === undefined) return;
-    for (const row of made.memory.held()) {
-      const one = made.lists.transitions(Uint32Array.of(row));
-      yield this.#together ? one : (one[0] as Transition);
+    const { contents } = this;
+    if (contents === undefined) return;
+    for (const row of contents.memory.liveRows()) {
+      const rowTransitions = contents.lists.transitions(Uint32Array.of(row));
+      yield this.#areGrouped ? rowTransitions : (rowTransitions[0] as Transition);
     }
   }
 
-  override adopt(made: MadeEpisodes): void {
-    if (this.#together) made.memory.drop(made.memory.length - made.items.steps);
-    super.adopt(made);
+  override adopt(contents: EpisodeContents): void {
+    if (this.#areGrouped) contents.memory.drop(contents.memory.length - contents.items.steps);
+    super.adopt(contents);
   }
 
-  override drop(made: MadeEpisodes): void {
-    super.drop(made);
-    made.memory.close();
+  override drop(contents: EpisodeContents): void {
+    super.drop(contents);
+    contents.memory.close();
   }
 
-  protected complete(made: Made): MadeEpisodes {
-    return { ...made, memory: new Memory(made.steps.engine) };
+  protected complete(contents: BufferContents): EpisodeContents {
+    return { ...contents, memory: new Memory(contents.steps.engine) };
   }
 
   /** Whether single transitions leave with their episode, and are listed each in a list of its own; else one by one, and as they are. */
-  get #together(): boolean {
+  get #areGrouped(): boolean {
     return this.options.priorities === undefined;
   }
 
-  #list(made: MadeEpisodes, n: number): Listed<Transition | Transition[]> {
-    const { items, lists, memory } = made;
-    const picks = this.picks(made, n, false);
-    return items.drawing(() => {
-      this.picker.single(items, memory, picks.draw, n);
-      const rows = picks.draw.rows(n).slice();
-      const info = infoOf(picks, n);
+  #list(contents: EpisodeContents, n: number): SampleList<Transition | Transition[]> {
+    const { items, lists, memory } = contents;
+    const drawFiller = this.createDraw(contents, n, false);
+    return items.drawAtomically(() => {
+      this.drawStrategy.single(items, memory, drawFiller.draw, n);
+      const rows = drawFiller.draw.rows(n).slice();
+      const info = infoOf(drawFiller, n);
       const transitions = lists.transitions(rows);
-      return listed<Transition | Transition[]>(this.#together ? transitions.map((one) => [one]) : transitions, info);
+      return createSampleList<Transition | Transition[]>(this.#areGrouped ? transitions.map((transition) => [transition]) : transitions, info);
     });
   }
 
   /** Reads the episodes that were picked; a batch is as long as the longest of them. */
-  #read(made: MadeEpisodes, picks: ItemBuffer, n: number, { form, maxLength = Number.POSITIVE_INFINITY }: AskedEpisodes): AnyBatch | Listed<Transition[]> {
-    const { items, lists, steps } = made;
-    const { draw } = picks;
+  #read(
+    contents: EpisodeContents,
+    drawFiller: ItemBuffer,
+    n: number,
+    { form, maxLength = Number.POSITIVE_INFINITY }: EpisodeSampleOptions,
+  ): AnyBatch | SampleList<Transition[]> {
+    const { items, lists, steps } = contents;
+    const { draw } = drawFiller;
     const slots = draw.slots(n).slice();
     draw.starts(n).fill(0);
-    if (maxLength !== Number.POSITIVE_INFINITY) this.picker.starts(items, draw, n, maxLength);
+    if (maxLength !== Number.POSITIVE_INFINITY) this.drawStrategy.starts(items, draw, n, maxLength);
     const starts = draw.starts(n).slice();
-    const info = infoOf(picks, n);
+    const info = infoOf(drawFiller, n);
     const lengths = Array.from(slots, (slot) => Math.min(maxLength, items.lengthOf(slot)));
     if (form === "list") {
       const list = Array.from(slots, (slot, i) => lists.item(items, slot, starts[i], lengths[i]));
-      return listed(list, info);
+      return createSampleList(list, info);
     }
     const longest = lengths.reduce((max, length) => Math.max(max, length), 0);
-    const filling = new Filling(steps, n, longest, "all", false).prepare();
+    const filling = new BatchFiller(steps, n, longest, "all", false).prepare();
     filling.name(items, slots, starts);
     const { keys, probabilities, weights } = info;
     return withoutItems({ ...filling.gather(), keys, probabilities, weights });
   }
 
   /** What an episode weighs. */
-  #weighed(episode: () => Transition[]): number {
+  #computePriority(episode: () => Transition[]): number {
     const byEpisode = this.#byEpisode;
     if (byEpisode === undefined) return this.priority;
     const transitions = episode();
-    this.#weighing = true;
+    this.#isComputingPriority = true;
     try {
-      return drawable(finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MAX_PRIORITY));
+      return drawablePriority(finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MAX_PRIORITY));
     } finally {
-      this.#weighing = false;
+      this.#isComputingPriority = false;
     }
   }
 
-  #end(made: MadeEpisodes, env: Env, priority: number): void {
-    const { items, memory, steps } = made;
-    if (!this.isAgain) this.onEnd?.(made, env);
+  #end(contents: EpisodeContents, env: Env, priority: number): void {
+    const { items, memory, steps } = contents;
+    if (!this.isReplaying) this.onEnd?.(contents, env);
     memory.hold(env.stream);
     items.insert(env.stream, env.length, priority);
-    memory.drop(Math.max(0, memory.length - (this.#together ? items.steps : this.options.capacity)));
+    memory.drop(Math.max(0, memory.length - (this.#areGrouped ? items.steps : this.options.capacity)));
     steps.owed -= env.length;
     steps.end(env);
   }

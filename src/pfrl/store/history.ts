@@ -3,7 +3,7 @@
  *
  * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step
- *   STEP        │ RECORD (assembly/record/step.ts), tagged objects  │ a step of the episode
+ *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
  *   SINGLE      │ the same                                          │ and an item of it alone
  *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last so many steps
  *   EPISODE     │ priority f64                                      │ the episode ended: an item of all its steps
@@ -22,7 +22,7 @@ import { damaged } from "./step-bytes.ts";
 export type Family = "transitions" | "episodes";
 
 /** What the steps of a file are. */
-export interface HistoryForm {
+export interface HistorySchema {
   readonly family: Family;
   /** Steps of an item at most; 0 for whole episodes. */
   readonly numSteps: number;
@@ -46,11 +46,11 @@ export interface HistoryState {
 /** Where a section is written to. */
 export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 
-/** Who is filled. */
-export interface Sink {
-  form(form: HistoryForm): void;
-  /** @param alone whether it is an item of its own */
-  step(episode: number, payload: Uint8Array, alone: boolean): void;
+/** Receives a history. */
+export interface HistoryLoader {
+  schema(schema: HistorySchema): void;
+  /** @param isItem whether it is an item of its own */
+  step(episode: number, payload: Uint8Array, isItem: boolean): void;
   item(episode: number, length: number, priority: number): void;
   /** @param priority undefined where there is no item of it */
   end(episode: number, priority: number | undefined): void;
@@ -59,39 +59,39 @@ export interface Sink {
   clear(): void;
 }
 
-export const NOTHING: Uint8Array = new Uint8Array(0);
+export const EMPTY: Uint8Array = new Uint8Array(0);
 
 /** Gives a section to a sink. @throws ReplayError CORRUPT for what is none of these */
-export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Array): void {
+export function deliver(loader: HistoryLoader, kind: number, id: number, payload: Uint8Array): void {
   const view = dataView(payload);
   const sized = (bytes: number) => {
     if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
   };
-  if (kind === FORM) sink.form(formOf(payload));
-  else if (kind === STEP || kind === SINGLE) sink.step(id, payload, kind === SINGLE);
+  if (kind === FORM) loader.schema(parseSchema(payload));
+  else if (kind === STEP || kind === SINGLE) loader.step(id, payload, kind === SINGLE);
   else if (kind === ITEM) {
     sized(16);
-    sink.item(id, view.getUint32(0, true), view.getFloat64(8, true));
+    loader.item(id, view.getUint32(0, true), view.getFloat64(8, true));
   } else if (kind === EPISODE) {
     sized(8);
-    sink.end(id, view.getFloat64(0, true));
-  } else if (kind === EPISODE_END) sink.end(id, undefined);
-  else if (kind === STATE) sink.state(stateOf(decodeTagged(payload)));
+    loader.end(id, view.getFloat64(0, true));
+  } else if (kind === EPISODE_END) loader.end(id, undefined);
+  else if (kind === STATE) loader.state(stateOf(decodeTagged(payload)));
   else if (kind === RANDOM) {
     sized(32);
-    sink.random(payload);
-  } else if (kind === CLEAR) sink.clear();
+    loader.random(payload);
+  } else if (kind === CLEAR) loader.clear();
   else throw damaged(`a section of kind ${kind}`);
 }
 
 /** A buffer that has no steps yet. */
 export function writeNothing(write: Write): void {
-  write(CLEAR, 0, NOTHING);
+  write(CLEAR, 0, EMPTY);
   write(STATE, 0, stateBytes({ count: 0, random: new Uint8Array(32) }));
 }
 
-export function formBytes(form: HistoryForm): Uint8Array {
-  return encodeTagged(form, "spec");
+export function encodeSchema(schema: HistorySchema): Uint8Array {
+  return encodeTagged(schema, "spec");
 }
 
 export function stateBytes(state: HistoryState): Uint8Array {
@@ -110,18 +110,18 @@ export function priorityBytes(priority: number): Uint8Array {
   return new Uint8Array(Float64Array.of(priority).buffer);
 }
 
-function formOf(payload: Uint8Array): HistoryForm {
-  let form: Partial<HistoryForm>;
+function parseSchema(payload: Uint8Array): HistorySchema {
+  let schema: Partial<HistorySchema>;
   try {
-    form = decodeTagged(payload) as Partial<HistoryForm>;
+    schema = decodeTagged(payload) as Partial<HistorySchema>;
   } catch {
     throw damaged("a spec that is none");
   }
-  const { family, numSteps, spec } = form ?? {};
+  const { family, numSteps, spec } = schema ?? {};
   const max = family === "transitions" ? MAX_LENGTH : 0;
   const right = (family === "transitions" || family === "episodes") && Number.isSafeInteger(numSteps) && typeof spec?.inferred === "boolean";
   if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("a spec without its parts");
-  return form as HistoryForm;
+  return schema as HistorySchema;
 }
 
 function stateOf(value: unknown): HistoryState {

@@ -25,7 +25,7 @@ export class LastSample {
   }
 
   /** n items were drawn. */
-  note(keys: Float64Array, n: number): void {
+  record(keys: Float64Array, n: number): void {
     if (this.#keys.length < n) this.#keys = new Float64Array(n);
     for (let i = 0; i < n; i++) this.#keys[i] = keys[i] as number;
     this.#count = n;
@@ -40,20 +40,20 @@ export class LastSample {
   }
 
   /** Errors of these items came; those that are left go on waiting. */
-  updated(keys: ArrayLike<number>, n: number): void {
+  onUpdate(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
     // The usual case: those of the batch, as they came.
-    let same = n === this.#count;
-    for (let i = 0; same && i < this.#count; i++) same = keys[i] === this.#keys[i];
-    if (same) {
+    let areSame = n === this.#count;
+    for (let i = 0; areSame && i < this.#count; i++) areSame = keys[i] === this.#keys[i];
+    if (areSame) {
       this.waiting = false;
       return;
     }
     const done = new Set(Array.from(keys));
-    const left = Array.from(this.#keys.subarray(0, this.#count)).filter((key) => !done.has(key));
-    this.#keys.set(left);
-    this.#count = left.length;
-    this.waiting = left.length > 0;
+    const remaining = Array.from(this.#keys.subarray(0, this.#count)).filter((key) => !done.has(key));
+    this.#keys.set(remaining);
+    this.#count = remaining.length;
+    this.waiting = remaining.length > 0;
   }
 
   /** As it was in another buffer: the keys that wait, null for none. */

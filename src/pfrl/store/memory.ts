@@ -1,10 +1,10 @@
 /** The single transitions of episodes that ended: rows, oldest first. */
 import type { Engine } from "../../memory/engine.ts";
-import { OwnStream } from "../../memory/stream.ts";
+import { StandaloneStream } from "../../memory/stream.ts";
 
-export class Memory extends OwnStream {
+export class Memory extends StandaloneStream {
   /** How many have left. */
-  #left = 0;
+  #removed = 0;
 
   constructor(engine: Engine) {
     super(engine, 0);
@@ -13,13 +13,13 @@ export class Memory extends OwnStream {
   /** Lets the n oldest go. */
   override drop(n: number): void {
     super.drop(n);
-    this.#left += n;
+    this.#removed += n;
   }
 
   /** Names of all rows, one by one; without those that leave meanwhile, which may be other steps by then. */
-  *held(): Generator<number, void> {
-    const before = this.#left;
-    for (const [i, row] of this.rows().entries()) if (i >= this.#left - before) yield row;
+  *liveRows(): Generator<number, void> {
+    const removedBefore = this.#removed;
+    for (const [i, row] of this.rows().entries()) if (i >= this.#removed - removedBefore) yield row;
   }
 
   /** Lets all go, and gives the memory back. */

@@ -5,14 +5,14 @@ import type { Draw } from "../../batch/draw.ts";
 import type { Core } from "../../memory/core.ts";
 import type { GrowingTable } from "../../memory/growing-table.ts";
 import { calculator, powers } from "../../memory/priorities.ts";
-import { keysOf, listLength, type Numbers, numbersOf } from "../../schema/numbers.ts";
+import { checkedKeys, checkedNumbers, listLength, type Numbers } from "../../schema/copy-numbers.ts";
+import { type DrawStrategy, tooFew } from "./draw-strategy.ts";
 import type { HistoryState } from "./history.ts";
+import { type ImportanceWeightOptions, ImportanceWeights, ratioOf } from "./importance-weights.ts";
 import { LastSample } from "./last-sample.ts";
-import { type Picker, tooFew } from "./picker.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
-import { type GivenWeighing, ratioOf, Weighing } from "./weighing.ts";
 
-export interface PrioritiesOptions extends GivenWeighing {
+export interface PrioritiesOptions extends ImportanceWeightOptions {
   readonly waitPriorityAfterSampling: boolean;
   /** Which part of the draws is by chance alone. */
   readonly uniformRatio: number;
@@ -24,7 +24,7 @@ export interface PrioritiesOptions extends GivenWeighing {
 }
 
 export class Priorities {
-  readonly weighing: Weighing;
+  readonly importanceWeights: ImportanceWeights;
   readonly last: LastSample;
   readonly #options: PrioritiesOptions;
 
@@ -32,7 +32,7 @@ export class Priorities {
     finite("uniformRatio", options.uniformRatio, 0, 1);
     flag("waitPriorityAfterSampling", options.waitPriorityAfterSampling);
     flag("returnSampleWeights", options.returnSampleWeights);
-    this.weighing = new Weighing(options);
+    this.importanceWeights = new ImportanceWeights(options);
     this.last = new LastSample(options.waitPriorityAfterSampling);
     this.#options = options;
   }
@@ -42,21 +42,21 @@ export class Priorities {
     return this.#options.uniformRatio;
   }
 
-  get weighted(): boolean {
+  get hasWeights(): boolean {
     return this.#options.returnSampleWeights;
   }
 
   /** What new items weigh: the largest priority that an update ever set, 1 at first. */
   get max(): number {
-    return this.weighing.errors.max;
+    return this.importanceWeights.errors.max;
   }
 
   /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
   maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
-    if (!items?.weighs) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
-    const { ofBatch, ofMemory } = this.weighing;
-    if (!this.weighted) return;
+    if (!items?.hasWeight) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
+    const { ofBatch, ofMemory } = this.importanceWeights;
+    if (!this.hasWeights) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
     if (ofMemory && this.#options.uniformRatio === 0 && items.min(this.#options.zeros) === 0)
       throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
@@ -66,28 +66,28 @@ export class Priorities {
    * n different items into a draw, with their weights; beta goes on, and their errors are awaited.
    * @throws ReplayError TOO_FEW, and then nothing changed
    */
-  pick(items: GrowingTable, picker: Picker, draw: Draw, n: number, length: number): void {
+  draw(items: GrowingTable, drawStrategy: DrawStrategy, draw: Draw, n: number, length: number): void {
     const { uniformRatio } = this.#options;
-    const { weighing, weighted } = this;
-    const before = this.#options.zeros ? items.randomState : undefined;
+    const { importanceWeights, hasWeights } = this;
+    const randomState = this.#options.zeros ? items.randomState : undefined;
     // Asked before the draw, which changes nothing of it.
-    const min = weighted && weighing.ofMemory ? this.#minProbability(items) : 0;
-    const drawn = picker.weighed(items, draw, n, uniformRatio);
-    if (drawn < n) {
-      if (before !== undefined) items.randomState = before;
-      throw tooFew(n, drawn, "items with a priority above 0");
+    const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
+    const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
+    if (drawCount < n) {
+      if (randomState !== undefined) items.randomState = randomState;
+      throw tooFew(n, drawCount, "items with a priority above 0");
     }
-    if (weighted) draw.weighBy(weighing.divisor(length, min), weighing, weighing.bounded);
+    if (hasWeights) draw.weighBy(importanceWeights.divisor(length, min), importanceWeights, importanceWeights.maxWeight);
   }
 
   /** A sample was given out. */
-  sampled(keys: Float64Array, n: number): void {
-    this.last.note(keys, n);
-    if (this.weighted) this.weighing.advance();
+  onSample(keys: Float64Array, n: number): void {
+    this.last.record(keys, n);
+    if (this.hasWeights) this.importanceWeights.advance();
   }
 
   /** What a saved buffer needs to know beside its items. */
-  saved(items: GrowingTable): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
+  state(items: GrowingTable): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
     const ranks = new Map(Array.from(this.last.waiting ? items.slots() : [], (slot, rank) => [items.keyOf(slot), rank]));
     const waiting = this.last.waiting ? this.last.keys.map((key) => ranks.get(key) ?? -1) : null;
     return { max: this.max, waiting, ...items.arrangement() };
@@ -96,7 +96,7 @@ export class Priorities {
   /** After a load. Beta stays this buffer's own, as in PFRL. */
   restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
-    this.weighing.errors.max = Math.max(1, max);
+    this.importanceWeights.errors.max = Math.max(1, max);
     // 0 is no key.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
@@ -107,36 +107,36 @@ export class Priorities {
    * @throws RangeError, TypeError · ReplayError OUT_OF_TURN, and then nothing changed
    */
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
-    const list = numbersOf("errors", errors as Numbers);
+    const list = checkedNumbers("errors", errors as Numbers);
     const n = listLength(list);
-    const given = keys === undefined ? undefined : keysOf("keys", keys as Numbers);
-    if (given !== undefined && listLength(given) !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
-    const own = given ?? this.last.mayUpdate(n);
-    let found = 0;
-    if (items !== undefined && n > 0) found = items.updateErrors(this.weighing.errors, own, list, n);
-    if (given === undefined) this.last.done();
-    else this.last.updated(given, n);
-    return found;
+    const keyList = keys === undefined ? undefined : checkedKeys("keys", keys as Numbers);
+    if (keyList !== undefined && listLength(keyList) !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, keyList);
+    const itemKeys = keyList ?? this.last.mayUpdate(n);
+    let updated = 0;
+    if (items !== undefined && n > 0) updated = items.updateErrors(this.importanceWeights.errors, itemKeys, list, n);
+    if (keyList === undefined) this.last.done();
+    else this.last.onUpdate(keyList, n);
+    return updated;
   }
 
   /** The priorities that errors make. Infinity and NaN are values here. */
   fromErrors(errors: unknown, steps: Steps | undefined): number[] {
-    const list = numbersOf("errors", errors as Numbers);
-    return this.weighing.errors.of(this.#core(steps), list);
+    const list = checkedNumbers("errors", errors as Numbers);
+    return this.importanceWeights.errors.of(this.#core(steps), list);
   }
 
   /** The weights of probabilities; beta goes on. */
   toWeights(probabilities: unknown, min: number, length: number, steps: Steps | undefined): number[] {
-    const list = numbersOf("probabilities", probabilities as Numbers);
+    const list = checkedNumbers("probabilities", probabilities as Numbers);
     const n = listLength(list);
-    const { ofBatch, beta } = this.weighing;
+    const { ofBatch, beta } = this.importanceWeights;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one number, because an empty list has no largest weight", list);
-    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, min);
+    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.importanceWeights.divisor(length, min);
     if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the minimum probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
     const ratios = Array.from(list, (p) => ratioOf(p, divisor));
     const weights = powers(this.#core(steps), ratios, -beta);
-    this.weighing.advance();
+    this.importanceWeights.advance();
     return weights;
   }
 

@@ -2,7 +2,7 @@
 import { corrupt, type ReplayError } from "../../base/error.ts";
 import { StepCodec } from "../../memory/step-codec.ts";
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
-import type { RowValues } from "../rows/part.ts";
+import type { RowValues } from "../rows/transition-part.ts";
 import type { Env, Steps } from "./steps.ts";
 
 export class Records {
@@ -14,25 +14,25 @@ export class Records {
     this.#codec = new StepCodec(steps.engine);
   }
 
-  /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
-  write(row: number, before: number): Uint8Array {
-    const own = this.#codec.write(row, before);
-    const record = this.#steps.engine.beside.get(row);
-    if (record === undefined) return own;
+  /** A row's bytes, good until the next call. @param previousRow the row of the step before, whose frames are not written again; 0 for none */
+  write(row: number, previousRow: number): Uint8Array {
+    const rowBytes = this.#codec.write(row, previousRow);
+    const record = this.#steps.engine.objectStore.get(row);
+    if (record === undefined) return rowBytes;
     // Places that are not taken are left out.
-    const tagged = encodeTagged(Object.assign({}, record), "a step");
-    const both = new Uint8Array(own.length + tagged.length);
-    both.set(own);
-    both.set(tagged, own.length);
-    return both;
+    const recordBytes = encodeTagged(Object.assign({}, record), "a step");
+    const output = new Uint8Array(rowBytes.length + recordBytes.length);
+    output.set(rowBytes);
+    output.set(recordBytes, rowBytes.length);
+    return output;
   }
 
   /** Appends a step that was written so to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
   read(env: Env, payload: Uint8Array): void {
     this.#steps.mayGrow(env);
-    const used = this.#codec.append(env.stream, payload);
-    if (used === 0) throw damaged("a step is not of this spec");
-    this.#steps.appended(env, used < payload.length ? recordOf(payload.subarray(used)) : undefined);
+    const usedBytes = this.#codec.append(env.stream, payload);
+    if (usedBytes === 0) throw damaged("a step is not of this spec");
+    this.#steps.onAppend(env, usedBytes < payload.length ? recordOf(payload.subarray(usedBytes)) : undefined);
   }
 }
 
@@ -40,7 +40,7 @@ function recordOf(bytes: Uint8Array): RowValues {
   const value = decodeTagged(bytes);
   if (typeof value !== "object" || value === null) throw damaged("what is beside a step is no record");
   const record: RowValues = [];
-  for (const [slot, held] of Object.entries(value)) record[Number(slot)] = held;
+  for (const [slot, object] of Object.entries(value)) record[Number(slot)] = object;
   return record;
 }
 

@@ -2,12 +2,12 @@
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
-import { OwnStream } from "../../memory/stream.ts";
+import { StandaloneStream } from "../../memory/stream.ts";
 import { engineOf, Replay } from "../../replay/replay.ts";
 import type { Writer } from "../../tables/writer.ts";
-import type { RowValues } from "../rows/part.ts";
-import { RowForm } from "../rows/row-form.ts";
+import { RowSchema } from "../rows/row-schema.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
+import type { RowValues } from "../rows/transition-part.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
 /** What the engine is told of a buffer. */
@@ -25,18 +25,18 @@ export interface Env {
   readonly id: unknown;
   /** Never used again for another episode. */
   readonly number: number;
-  readonly stream: OwnStream;
+  readonly stream: StandaloneStream;
   /** Steps that its window keeps; 0 for all. */
   readonly keep: number;
   /** Steps of its window. */
   length: number;
   /** The row of its last step, and of the one before; 0 for none. */
   row: number;
-  before: number;
+  previousRow: number;
 }
 
 export class Steps {
-  readonly form: RowForm;
+  readonly schema: RowSchema;
   readonly engine: Engine;
   /** What the ends of its running episodes are going to store: items, or single steps. */
   owed = 0;
@@ -46,20 +46,20 @@ export class Steps {
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
-  readonly #spare: OwnStream[] = [];
-  #opened = 0;
+  readonly #freeStreams: StandaloneStream[] = [];
+  #openCount = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module }: EngineOptions) {
-    this.form = new RowForm(spec);
-    const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
+    this.schema = new RowSchema(spec);
+    const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     // A buffer has no option of the engine's name.
     this.engine.core.remedy = "give a smaller capacity";
     // So that what is stored can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
-    const { step } = this.form;
+    const { step } = this.schema;
     this.#lane = writer.streams[0] as number;
     this.#append = () => writer.append(step);
     this.#keep = keep;
@@ -80,28 +80,28 @@ export class Steps {
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
    */
   append(transition: AppendedTransition): Env {
-    const { form } = this;
-    const record = form.write(transition);
-    const known = this.running(transition);
-    const env = known ?? this.open(envIdOf(transition), this.#keep);
+    const { schema } = this;
+    const record = schema.write(transition);
+    const runningEnv = this.running(transition);
+    const env = runningEnv ?? this.open(envIdOf(transition), this.#keep);
     try {
       this.#step(env, record);
     } catch (error) {
-      if (known === undefined) this.close(env);
-      throw form.explained(error);
+      if (runningEnv === undefined) this.close(env);
+      throw schema.explain(error);
     }
-    if (known === undefined) this.#envs.set(env.id, env);
+    if (runningEnv === undefined) this.#envs.set(env.id, env);
     return env;
   }
 
   /** The same to an episode of a file, whose extras may be of other forms. @throws likewise */
-  put(env: Env, transition: AppendedTransition): void {
-    const { form } = this;
-    const record = form.write(transition, form.fitting(transition));
+  appendConverted(env: Env, transition: AppendedTransition): void {
+    const { schema } = this;
+    const record = schema.write(transition, schema.matchingExtras(transition));
     try {
       this.#step(env, record);
     } catch (error) {
-      throw form.explained(error);
+      throw schema.explain(error);
     }
   }
 
@@ -113,9 +113,9 @@ export class Steps {
 
   /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
   open(id: unknown, keep: number): Env {
-    const spare = keep === this.#keep ? this.#spare.pop() : undefined;
-    const stream = spare ?? new OwnStream(this.engine, keep);
-    return { id, number: this.#opened++, stream, keep, length: 0, row: 0, before: 0 };
+    const freeStream = keep === this.#keep ? this.#freeStreams.pop() : undefined;
+    const stream = freeStream ?? new StandaloneStream(this.engine, keep);
+    return { id, number: this.#openCount++, stream, keep, length: 0, row: 0, previousRow: 0 };
   }
 
   /** The step that the form has, to an episode. */
@@ -128,7 +128,7 @@ export class Steps {
     } finally {
       env.stream.take(this.#lane);
     }
-    this.appended(env, record);
+    this.onAppend(env, record);
   }
 
   /** @throws ReplayError OUT_OF_MEMORY where an episode of which all steps are kept has as many as an item can */
@@ -137,11 +137,11 @@ export class Steps {
   }
 
   /** Notes a step that an episode got. */
-  appended(env: Env, record: RowValues | undefined): void {
+  onAppend(env: Env, record: RowValues | undefined): void {
     env.length = env.stream.length;
-    env.before = env.row;
+    env.previousRow = env.row;
     env.row = env.stream.newest;
-    this.engine.beside.set(env.row, record);
+    this.engine.objectStore.set(env.row, record);
     this.engine.changed();
   }
 
@@ -149,7 +149,7 @@ export class Steps {
   close(env: Env): void {
     if (env.keep === this.#keep) {
       env.stream.reset();
-      this.#spare.push(env.stream);
+      this.#freeStreams.push(env.stream);
     } else env.stream.close();
     this.engine.changed();
   }

@@ -7,20 +7,20 @@ import { gather } from "../../batch/gather.ts";
 import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
 import { WEIGHTS } from "../../batch/layout.ts";
 import { GrowingTable } from "../../memory/growing-table.ts";
-import { reentered } from "../../memory/reentry.ts";
+import { reentrancyError } from "../../memory/reentrancy.ts";
 import { Replay } from "../../replay/replay.ts";
 import { prioritized, uniform } from "../../schema/selector.ts";
 import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
-import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
+import { type AnyBatch, createSampleList, type SampleList } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkGiven, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
-import { Beginning, type FirstCall } from "./beginning.ts";
-import type { HistoryForm, HistoryState } from "./history.ts";
-import { Lists } from "./lists.ts";
-import { type Picker, RANDOM_PICKER, tooFew } from "./picker.ts";
+import { DeferredSchema, type FirstCall } from "./deferred-schema.ts";
+import { type DrawStrategy, RANDOM_STRATEGY, tooFew } from "./draw-strategy.ts";
+import type { HistorySchema, HistoryState } from "./history.ts";
 import type { Priorities } from "./priorities.ts";
 import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
+import { TransitionLists } from "./transition-lists.ts";
 
 export interface StoredOptions {
   /** Transitions at most; Infinity where memory alone is the limit. */
@@ -34,46 +34,46 @@ export interface StoredOptions {
 }
 
 /** Which form of a sample is asked for, and the batch to fill: a caller's options, checked. */
-export interface Asked {
+export interface SampleRequest {
   readonly form?: "batch" | "list";
   readonly into?: AnyBatch;
 }
 
-/** What is there once the spec is known. */
-export interface Made {
+/** The contents of a buffer whose spec is known. */
+export interface BufferContents {
   readonly spec: WholeSpec;
   readonly steps: Steps;
   readonly items: GrowingTable;
   readonly batches: Batches;
-  readonly lists: Lists;
+  readonly lists: TransitionLists;
   readonly records: Records;
 }
 
-export abstract class Stored<M extends Made = Made> {
+export abstract class Stored<M extends BufferContents = BufferContents> {
   readonly options: StoredOptions;
   /** How samples pick; tests put another one here. */
-  picker: Picker = RANDOM_PICKER;
+  drawStrategy: DrawStrategy = RANDOM_STRATEGY;
   /** Raised whenever something comes in or goes. */
   changes = 0;
-  made: M | undefined;
+  contents: M | undefined;
   /** The first calls are being made again, with a column for an extra whose form is known now; and told of it when they are. */
-  isAgain = false;
-  onAgain: (() => void) | undefined;
+  isReplaying = false;
+  onReplay: (() => void) | undefined;
   /** Until something else is called than what stores steps. */
-  #beginning: Beginning | undefined;
+  #deferredSchema: DeferredSchema | undefined;
   /** While a transition is read. */
-  #barred = false;
+  #isLocked = false;
 
   constructor(options: StoredOptions) {
     this.options = options;
-    if (options.spec !== undefined) this.made = this.make(wholeSpec(options.spec));
+    if (options.spec !== undefined) this.contents = this.make(wholeSpec(options.spec));
   }
 
   /** Transitions that can be drawn. */
   abstract get size(): number;
 
   /** n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed */
-  abstract sample(n: number, asked: Asked): AnyBatch | Listed<unknown>;
+  abstract sample(n: number, request: SampleRequest): AnyBatch | SampleList<unknown>;
 
   /** All transitions in PFRL's form, oldest first; without those that leave meanwhile. */
   abstract transitions(): Iterable<unknown>;
@@ -81,11 +81,11 @@ export abstract class Stored<M extends Made = Made> {
   /** One more step of an environment; it is read here, which may run functions of the caller. @throws ReplayError OUT_OF_TURN from inside them */
   append(transition: AppendedTransition): Env {
     this.check();
-    this.#barred = true;
+    this.#isLocked = true;
     try {
       return this.take(transition);
     } finally {
-      this.#barred = false;
+      this.#isLocked = false;
     }
   }
 
@@ -97,7 +97,7 @@ export abstract class Stored<M extends Made = Made> {
 
   /** @throws ReplayError OUT_OF_TURN where the buffer must not be called now */
   check(): void {
-    if (this.#barred) throw reentered();
+    if (this.#isLocked) throw reentrancyError();
   }
 
   /** What `append` does, and `stop`. */
@@ -105,30 +105,30 @@ export abstract class Stored<M extends Made = Made> {
   protected abstract end(envId: unknown): void;
 
   /** Priorities come from outside. */
-  touched(): void {
-    this.#beginning = undefined;
+  onPriorityUpdate(): void {
+    this.#deferredSchema = undefined;
   }
 
   /** All items, oldest first; without those that leave meanwhile. */
   *all(): Generator<Transition[], void> {
-    const { made } = this;
-    if (made === undefined) return;
-    for (const slot of made.items.held()) yield made.lists.item(made.items, slot);
+    const { contents } = this;
+    if (contents === undefined) return;
+    for (const slot of contents.items.liveSlots()) yield contents.lists.item(contents.items, slot);
   }
 
   /** The windows of running episodes. */
   running(): Map<unknown, Transition[]> {
-    return this.made?.lists.running() ?? new Map();
+    return this.contents?.lists.running() ?? new Map();
   }
 
   /** What its steps are in a file. */
-  form({ spec, batches }: Pick<Made, "spec" | "batches">): HistoryForm {
+  schema({ spec, batches }: Pick<BufferContents, "spec" | "batches">): HistorySchema {
     return this.options.numSteps === 0 ? { family: "episodes", numSteps: 0, spec } : { family: "transitions", numSteps: batches.width, spec };
   }
 
   /** What a file needs to know beside its items. */
-  state({ items }: Made): HistoryState {
-    return { count: items.size, random: items.randomState, ...this.options.priorities?.saved(items) };
+  state({ items }: BufferContents): HistoryState {
+    return { count: items.size, random: items.randomState, ...this.options.priorities?.state(items) };
   }
 
   /**
@@ -136,90 +136,90 @@ export abstract class Stored<M extends Made = Made> {
    * @param max of them; a buffer that is opened holds no more than its capacity
    * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, have other states, actions or rewards
    */
-  beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.made): M {
+  createSeparate(spec: WholeSpec, max = Number.POSITIVE_INFINITY, contents = this.contents): M {
     this.check();
-    if (made === undefined) return this.make(spec, max);
-    const bound = this.options.spec !== undefined || made.steps.envs.size > 0;
-    if (bound) checkMixes(made.spec, spec);
-    else if (!isSameSpec(made.spec, spec)) return this.make(spec, max);
-    return this.complete({ ...made, items: this.#items(made.steps, max) });
+    if (contents === undefined) return this.make(spec, max);
+    const bound = this.options.spec !== undefined || contents.steps.envs.size > 0;
+    if (bound) checkMixes(contents.spec, spec);
+    else if (!isSameSpec(contents.spec, spec)) return this.make(spec, max);
+    return this.complete({ ...contents, items: this.#items(contents.steps, max) });
   }
 
   /** Takes over what came beside, in the place of what was there. O(size) */
-  adopt(made: M): void {
+  adopt(contents: M): void {
     this.check();
-    this.#beginning = undefined;
-    if (this.made !== undefined) this.drop(this.made);
+    this.#deferredSchema = undefined;
+    if (this.contents !== undefined) this.drop(this.contents);
     const { maxSize, maxSteps } = this.#limits(this.options.capacity);
-    made.items.limit(maxSize, maxSteps);
+    contents.items.limit(maxSize, maxSteps);
     const { numSteps } = this.options;
     // Items may be of more steps than a window.
-    if (numSteps > 0) made.batches.width = made.items.slots().reduce((longest, slot) => Math.max(longest, made.items.lengthOf(slot)), numSteps);
-    this.made = made;
+    if (numSteps > 0) contents.batches.width = contents.items.slots().reduce((longest, slot) => Math.max(longest, contents.items.lengthOf(slot)), numSteps);
+    this.contents = contents;
     this.changes++;
   }
 
   /** Lets items go that came beside; its steps stay. */
-  drop(made: M): void {
-    made.items.close();
+  drop(contents: M): void {
+    contents.items.close();
   }
 
   /** Adds what a kind of buffer has of its own. */
-  protected abstract complete(made: Made): M;
+  protected abstract complete(contents: BufferContents): M;
 
   protected make(spec: WholeSpec, max: number = this.options.capacity): M {
     const { capacity, numSteps, priorities, engine } = this.options;
     const steps = new Steps(spec, numSteps, engine);
-    if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
+    if (capacity !== Number.POSITIVE_INFINITY) checkCapacity(steps, capacity, engine);
     const items = this.#items(steps, max);
     const batches = new Batches(steps, Math.max(numSteps, 1), numSteps > 0 && priorities !== undefined);
-    return this.complete({ spec, steps, items, batches, lists: new Lists(steps), records: new Records(steps) });
+    return this.complete({ spec, steps, items, batches, lists: new TransitionLists(steps), records: new Records(steps) });
   }
 
   /** A transition is going to come: the first that tells the form of an extra which was always null gets it a column. @throws as `append` does, and nothing changed */
   protected begin(transition: AppendedTransition): void {
-    const { made } = this;
-    const beginning = this.#beginning;
-    if (beginning === undefined || made === undefined) return;
-    const spec = beginning.told(made.spec, transition);
+    const { contents } = this;
+    const deferredSchema = this.#deferredSchema;
+    if (deferredSchema === undefined || contents === undefined) return;
+    const spec = deferredSchema.resolve(contents.spec, transition);
     if (spec === undefined) return;
     // One that is refused tells nothing.
-    made.steps.check(transition);
-    this.#beginning = undefined;
-    this.isAgain = true;
+    contents.steps.check(transition);
+    this.#deferredSchema = undefined;
+    this.isReplaying = true;
     try {
-      this.made = this.make(spec);
-      for (const call of beginning.calls) {
+      this.contents = this.make(spec);
+      for (const call of deferredSchema.calls) {
         if ("envId" in call) this.end(call.envId);
         else this.take(call.transition);
       }
     } catch {
       // Where there is no memory for it, it stays an object.
-      this.made = made;
+      this.contents = contents;
       return;
     } finally {
-      this.isAgain = false;
+      this.isReplaying = false;
     }
-    this.#beginning = beginning;
-    this.onAgain?.();
+    this.#deferredSchema = deferredSchema;
+    this.onReplay?.();
   }
 
   /** It came. @param again whether the first calls can be made again */
-  protected came(made: M, transition: AppendedTransition, again = true): void {
-    if (this.made === undefined && again) this.#beginning = Beginning.of(transition);
-    this.made = made;
+  protected onAppend(contents: M, transition: AppendedTransition, again = true): void {
+    if (this.contents === undefined && again) this.#deferredSchema = DeferredSchema.of(transition);
+    this.contents = contents;
     this.changes++;
-    if (this.#beginning !== undefined) this.#note({ transition });
+    if (this.#deferredSchema !== undefined) this.#recordCall({ transition });
   }
 
   /** An episode is going to end. */
-  protected stopped(envId: unknown): void {
+  protected onStop(envId: unknown): void {
     this.changes++;
-    if (this.#beginning !== undefined) this.#note({ envId });
+    if (this.#deferredSchema !== undefined) this.#recordCall({ envId });
   }
 
-  #note(call: FirstCall): void {
-    if (this.#beginning?.note(call, this.options.capacity) === false) this.#beginning = undefined;
+  #recordCall(call: FirstCall): void {
+    if (this.#deferredSchema?.record(call, this.options.capacity) === false) this.#deferredSchema = undefined;
   }
 
   /** What a new item weighs. */
@@ -228,32 +228,32 @@ export abstract class Stored<M extends Made = Made> {
   }
 
   /** Checks how many are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
-  protected enough(n: number, have: number, what: string): M | undefined {
+  protected mustHave(n: number, available: number, itemsName: string): M | undefined {
     this.check();
-    this.#beginning = undefined;
+    this.#deferredSchema = undefined;
     integer("n", n, 0, MAX_LENGTH);
-    if (n > have) throw have === 0 ? nothingYet() : tooFew(n, have, what);
-    return this.made;
+    if (n > available) throw available === 0 ? emptyError() : tooFew(n, available, itemsName);
+    return this.contents;
   }
 
   /** n different items into a draw. */
-  protected pick({ items }: M, draw: Draw, n: number): void {
+  protected drawItems({ items }: M, draw: Draw, n: number): void {
     const { priorities } = this.options;
-    if (priorities === undefined) this.picker.alike(items, draw, n);
-    else priorities.pick(items, this.picker, draw, n, this.size);
+    if (priorities === undefined) this.drawStrategy.uniform(items, draw, n);
+    else priorities.draw(items, this.drawStrategy, draw, n, this.size);
   }
 
   /** A draw without columns, but with room for one row an item: for who reads steps one by one. */
-  protected picks({ steps }: M, n: number, weighted: boolean): ItemBuffer {
-    const picks = itemBuffer(steps.engine, { n, width: 1, selections: [], isWhole: false, holds: weighted ? WEIGHTS : 0 });
-    picks.prepare();
-    return picks;
+  protected createDraw({ steps }: M, n: number, hasWeights: boolean): ItemBuffer {
+    const drawFiller = itemBuffer(steps.engine, { n, width: 1, selections: [], isWhole: false, holds: hasWeights ? WEIGHTS : 0 });
+    drawFiller.prepare();
+    return drawFiller;
   }
 
   /** A sample of nothing, where no spec is known. @throws ReplayError EMPTY: there can be no batch */
-  protected none(form: Asked["form"]): Listed<never> {
-    if (form !== "list") throw nothingYet();
-    return listed<never>([], { keys: new Float64Array(0) });
+  protected emptySample(form: SampleRequest["form"]): SampleList<never> {
+    if (form !== "list") throw emptyError();
+    return createSampleList<never>([], { keys: new Float64Array(0) });
   }
 
   #items({ engine }: Steps, max: number): GrowingTable {
@@ -286,22 +286,22 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
 }
 
 /** Whether values of one spec can be kept as those of the other: extras may be any. @throws ReplayError SPEC_MISMATCH */
-export function checkMixes(own: WholeSpec, other: WholeSpec): void {
+export function checkMixes(expected: WholeSpec, actual: WholeSpec): void {
   const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
-  if (parts(own) !== parts(other)) throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${parts(own)}`, parts(other));
+  if (parts(expected) !== parts(actual)) throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${parts(expected)}`, parts(actual));
 }
 
-export function isSameSpec(one: WholeSpec, other: WholeSpec): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+export function isSameSpec(left: WholeSpec, right: WholeSpec): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }
 
-function nothingYet(): ReplayError {
+function emptyError(): ReplayError {
   return new ReplayError("EMPTY", "the buffer is empty: append transitions first");
 }
 
 /** @throws RangeError where so many steps cannot fit, with the figures */
-function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
-  const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
+function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
+  const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;
   if (plan.bytes <= max) return;
   throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);

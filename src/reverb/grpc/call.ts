@@ -1,6 +1,6 @@
 /** One call in progress: messages there, messages back, and how it ended. */
 import { ReplayError } from "../../base/error.ts";
-import { FrameReader, framed } from "./frames.ts";
+import { FrameReader, frameMessage } from "./frames.ts";
 import type { Headers, Http2Stream } from "./http2.ts";
 import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UNAVAILABLE } from "./status.ts";
 
@@ -25,7 +25,7 @@ export class Call {
   readonly #method: string;
   #status: number | undefined;
   #details = "";
-  #ended = false;
+  #hasEnded = false;
 
   constructor(stream: Http2Stream, address: string, method: string, maxBytes: number, handlers: CallHandlers) {
     this.#stream = stream;
@@ -34,63 +34,63 @@ export class Call {
     this.maxMessageBytes = maxBytes;
     this.#handlers = handlers;
     const frames = new FrameReader(maxBytes, (bytes) => {
-      if (!this.#ended) handlers.message(bytes);
+      if (!this.#hasEnded) handlers.message(bytes);
     });
     stream.on("response", (headers: Headers) => this.#response(headers));
     stream.on("trailers", (headers: Headers) => this.#trailers(headers));
     stream.on("drain", () => handlers.drain?.());
     stream.on("data", (bytes: Uint8Array) => {
-      if (this.#ended) return;
+      if (this.#hasEnded) return;
       try {
-        const why = frames.push(bytes);
-        if (why !== undefined) this.#fail(why.includes("maxMessageBytes") ? RESOURCE_EXHAUSTED : INTERNAL, why);
+        const reason = frames.push(bytes);
+        if (reason !== undefined) this.#fail(reason.includes("maxMessageBytes") ? RESOURCE_EXHAUSTED : INTERNAL, reason);
       } catch (error) {
         this.cancel(unreadable(address, method, error));
       }
     });
-    let lost: Error | undefined;
+    let streamError: Error | undefined;
     stream.on("error", (error: Error) => {
-      lost = error;
+      streamError = error;
     });
-    const over = () => {
-      if (this.#ended) return;
-      if (this.#status === OK && frames.isCut) this.#fail(INTERNAL, "its last message is cut off");
+    const onClose = () => {
+      if (this.#hasEnded) return;
+      if (this.#status === OK && frames.isPartial) this.#fail(INTERNAL, "its last message is cut off");
       else if (this.#status === OK) this.#end(undefined);
       else if (this.#status !== undefined) this.#fail(this.#status, this.#details);
-      else this.#fail(UNAVAILABLE, reasonOf(lost), lost);
+      else this.#fail(UNAVAILABLE, reasonOf(streamError), streamError);
     };
-    stream.on("close", over);
+    stream.on("close", onClose);
     // A server may end a call while this side has more to say: the stream then stays open.
-    const said = () => {
-      if (this.#ended || stream.destroyed) return;
-      over();
+    const onTrailers = () => {
+      if (this.#hasEnded || stream.destroyed) return;
+      onClose();
       if (!stream.destroyed) stream.close();
     };
     // Without a status it is most often the end of the connection, which is about to say why.
-    stream.on("end", () => (this.#status === undefined ? setTimeout(said, 0) : said()));
+    stream.on("end", () => (this.#status === undefined ? setTimeout(onTrailers, 0) : onTrailers()));
   }
 
   /** @param bytes a message with HEAD free bytes before it @returns whether there is room for more; there is none once the call has ended */
   send(bytes: Uint8Array<ArrayBuffer>): boolean {
-    if (this.#ended || this.#stream.destroyed) return false;
-    return this.#stream.write(framed(bytes));
+    if (this.#hasEnded || this.#stream.destroyed) return false;
+    return this.#stream.write(frameMessage(bytes));
   }
 
   /** No more messages follow. */
   finish(): void {
-    if (!this.#ended && !this.#stream.destroyed) this.#stream.end();
+    if (!this.#hasEnded && !this.#stream.destroyed) this.#stream.end();
   }
 
   /** Ends the call now, with this as what came of it. */
   cancel(reason?: unknown): void {
-    if (this.#ended) return;
+    if (this.#hasEnded) return;
     this.#end(reason);
     this.#stream.close(CANCEL);
   }
 
   /** Ends the call now, as one whose connection is lost. */
-  lose(why: string): void {
-    if (!this.#ended) this.#fail(UNAVAILABLE, `the connection was lost (${why})`);
+  lose(reason: string): void {
+    if (!this.#hasEnded) this.#fail(UNAVAILABLE, `the connection was lost (${reason})`);
   }
 
   #response(headers: Headers): void {
@@ -115,7 +115,7 @@ export class Call {
   }
 
   #end(error: unknown): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#handlers.end(error);
   }
 }
@@ -124,9 +124,9 @@ export class Call {
 export function unreadable(address: string, method: string, error: unknown): unknown {
   if (!(error instanceof ReplayError) || (error.code !== "CORRUPT" && error.code !== "UNSUPPORTED")) return error;
   const remedy = "is it a Reverb server of version 0.14 or about, and does nothing between change what it sends?";
-  const told = new ReplayError(error.code, `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; ${remedy}`);
-  told.cause = error;
-  return told;
+  const located = new ReplayError(error.code, `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; ${remedy}`);
+  located.cause = error;
+  return located;
 }
 
 function reasonOf(error: Error | undefined): string {

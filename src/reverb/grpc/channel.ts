@@ -30,7 +30,7 @@ export interface ChannelOptions extends Partial<ConnectionOptions> {
 }
 
 /** What streams need of a channel, or of what stands for several. */
-export type Way = Pick<Channel, "address" | "call">;
+export type ChannelLike = Pick<Channel, "address" | "call">;
 
 export class Channel {
   /** `HOST:PORT`. */
@@ -58,10 +58,10 @@ export class Channel {
   }
 
   /** `unary`, and what its answer says. @throws as `unary`, and what `read` throws, with the address where it is CORRUPT */
-  async ask<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (answer: Uint8Array) => T, options?: WaitOptions): Promise<T> {
-    const answer = await this.unary(method, request, options);
+  async request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (responseBytes: Uint8Array) => T, options?: WaitOptions): Promise<T> {
+    const responseBytes = await this.unary(method, request, options);
     try {
-      return read(answer);
+      return read(responseBytes);
     } catch (error) {
       throw unreadable(this.address, method, error);
     }
@@ -77,10 +77,10 @@ export class Channel {
     return await new Promise<Uint8Array>((resolve, reject) => {
       let call: Call | undefined;
       let answer: Uint8Array | undefined;
-      let over = false;
+      let hasEnded = false;
       const end = (error: unknown) => {
-        if (over) return;
-        over = true;
+        if (hasEnded) return;
+        hasEnded = true;
         clearTimeout(timer);
         signal?.removeEventListener("abort", aborted);
         if (error !== undefined) reject(error);
@@ -102,12 +102,12 @@ export class Channel {
         },
         end,
       };
-      this.call(method, handlers).then((made) => {
-        call = made;
-        if (over) made.cancel();
+      this.call(method, handlers).then((newCall) => {
+        call = newCall;
+        if (hasEnded) newCall.cancel();
         else {
-          made.send(request);
-          made.finish();
+          newCall.send(request);
+          newCall.finish();
         }
       }, end);
     });
@@ -115,29 +115,29 @@ export class Channel {
 
   /** Begins a call with any number of messages both ways. @throws RpcError UNAVAILABLE where there is no connection · ReplayError CLOSED */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
-    const connection = await this.#connected(method);
+    const connection = await this.#getConnection(method);
     try {
       return connection.call(this.#service, method, handlers);
     } catch (error) {
       // It has gone while this waited for it, or has had as many calls as it can have.
       if (this.#connection === connection) this.#connection = undefined;
       if (connection.isOpen) connection.close();
-      throw this.#closed ? closed() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error, true);
+      throw this.#closed ? closedError() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error, true);
     }
   }
 
   /** Does something after a while, or at once when this is closed. @returns stops that */
   after(ms: number, then: () => void): () => void {
-    const over = () => {
+    const onEnd = () => {
       stop();
       then();
     };
     const stop = () => {
       clearTimeout(timer);
-      this.#pauses.delete(over);
+      this.#pauses.delete(onEnd);
     };
-    const timer = setTimeout(over, this.#closed ? 0 : ms);
-    this.#pauses.add(over);
+    const timer = setTimeout(onEnd, this.#closed ? 0 : ms);
+    this.#pauses.add(onEnd);
     return stop;
   }
 
@@ -146,13 +146,13 @@ export class Channel {
     if (this.#closed) return;
     this.#closed = true;
     this.#stopConnecting();
-    for (const connection of this.#connections) connection.end(closed());
+    for (const connection of this.#connections) connection.end(closedError());
     this.#connection = undefined;
-    for (const over of [...this.#pauses]) over();
+    for (const stopPause of [...this.#pauses]) stopPause();
   }
 
-  async #connected(method: string): Promise<Connection> {
-    if (this.#closed) throw closed();
+  async #getConnection(method: string): Promise<Connection> {
+    if (this.#closed) throw closedError();
     if (this.#connection?.isOpen) return this.#connection;
     this.#connecting ??= this.#connect(method).finally(() => {
       this.#connecting = undefined;
@@ -162,7 +162,7 @@ export class Channel {
 
   async #connect(method: string): Promise<Connection> {
     const { connect }: Http2 = await http2();
-    if (this.#closed) throw closed();
+    if (this.#closed) throw closedError();
     const { credentials, connectTimeoutMs } = this.#options;
     const settings = { enablePush: false, initialWindowSize: WINDOW };
     const scheme = credentials === undefined ? "http" : "https";
@@ -176,30 +176,30 @@ export class Channel {
     const session = begin();
     return await new Promise<Connection>((resolve, reject) => {
       let connection: Connection | undefined;
-      let isThere = false;
-      const lost = (error: Error | undefined) => {
+      let isConnected = false;
+      const onLost = (error: Error | undefined) => {
         clearTimeout(timer);
         if (connection !== undefined) {
           this.#connections.delete(connection);
           if (this.#connection === connection) this.#connection = undefined;
         }
-        if (this.#closed) reject(closed());
+        if (this.#closed) reject(closedError());
         else {
-          const [status, why] = whyLost(error, credentials !== undefined, isThere);
-          reject(new RpcError(this.address, method, status, why, error, true));
+          const [status, reason] = describeLoss(error, credentials !== undefined, isConnected);
+          reject(new RpcError(this.address, method, status, reason, error, true));
         }
       };
       const timer = setTimeout(() => {
-        const what = isThere ? "it took the connection, and has not said a word of HTTP/2" : "no connection";
-        lost(new Error(`${what} within ${connectTimeoutMs} ms`));
+        const problem = isConnected ? "it took the connection, and has not said a word of HTTP/2" : "no connection";
+        onLost(new Error(`${problem} within ${connectTimeoutMs} ms`));
         session.destroy();
       }, connectTimeoutMs);
       this.#stopConnecting = () => {
-        lost(undefined);
+        onLost(undefined);
         session.destroy();
       };
-      session.on("error", lost);
-      session.on("close", () => lost(undefined));
+      session.on("error", onLost);
+      session.on("close", () => onLost(undefined));
       // A server that goes away takes no new calls; those in progress may end.
       session.on("goaway", () => {
         if (this.#connection === connection) this.#connection = undefined;
@@ -208,13 +208,13 @@ export class Channel {
       session.on("connect", (_: unknown, socket: Socket | undefined) => {
         // It may be gone before that is told.
         if (session.destroyed) return;
-        isThere = true;
+        isConnected = true;
         // Bun's stalls after it.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
         // Not by the session's own socket, which refuses it.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
         // A server that refuses a certificate is heard by the socket alone.
-        socket?.on?.("error", (error) => connection === undefined && lost(error));
+        socket?.on?.("error", (error) => connection === undefined && onLost(error));
       });
       // The first word of a server; what only takes connections has none.
       session.on("remoteSettings", () => {
@@ -231,17 +231,18 @@ export class Channel {
 }
 
 /** Why there is no connection, and the status for it: what another attempt does not change is not UNAVAILABLE. */
-function whyLost(error: Error | undefined, isSecure: boolean, isThere: boolean): readonly [status: number, why: string] {
+function describeLoss(error: Error | undefined, isSecure: boolean, isConnected: boolean): readonly [status: number, why: string] {
   const code = String(codeOf(error));
   if (isSecure && error !== undefined) {
     if (code.includes("WRONG_VERSION_NUMBER")) return [INTERNAL, `its answer is no TLS (${code}): leave credentials out, where it has none`];
     if (/ALERT/.test(code)) return [UNAUTHENTICATED, `it refuses this client's credentials (${code})`];
     if (/CERT|UNABLE_TO|INVALID_CA|HOSTNAME/.test(code)) return [UNAUTHENTICATED, `its certificate cannot be trusted: ${error.message} (${code})`];
   }
-  if (error === undefined && isThere && !isSecure) return [UNAVAILABLE, "it ended the connection without a word of HTTP/2; if it has TLS, give credentials"];
+  if (error === undefined && isConnected && !isSecure)
+    return [UNAVAILABLE, "it ended the connection without a word of HTTP/2; if it has TLS, give credentials"];
   return [UNAVAILABLE, error?.message || "the connection was lost"];
 }
 
-function closed(): ReplayError {
+function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
 }

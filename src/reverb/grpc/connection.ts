@@ -1,6 +1,6 @@
 /** One connection of a channel. Calls in progress keep the program alive; if nobody is at the other end any more, a question finds it out and they end. */
 import { Call, type CallHandlers } from "./call.ts";
-import { framed, HEAD } from "./frames.ts";
+import { frameMessage, HEAD } from "./frames.ts";
 import type { Http2Session, Http2Stream } from "./http2.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { Http2Session, Http2Stream } from "./http2.ts";
  */
 const NEXT_PING_MS = 310_000;
 /** A call that a server answers from memory, whatever others wait for. */
-const QUESTION = "ServerInfo";
+const PROBE_METHOD = "ServerInfo";
 
 export interface ConnectionOptions {
   /** Bytes that one answer may have. */
@@ -28,13 +28,13 @@ export class Connection {
   #service = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When calls began after a rest, and when the server last sent something of a call, was pinged, and has answered. */
-  #began = 0;
-  #heard = 0;
-  #pinged = Number.NEGATIVE_INFINITY;
-  #answered = 0;
-  #isAsked = false;
+  #activeSince = 0;
+  #lastMessageAt = 0;
+  #lastPingAt = Number.NEGATIVE_INFINITY;
+  #lastAnswerAt = 0;
+  #isProbing = false;
   /** What it is asked by, unless by a ping. */
-  #question: Http2Stream | undefined;
+  #probeStream: Http2Stream | undefined;
 
   constructor(session: Http2Session, address: string, options: ConnectionOptions) {
     this.#session = session;
@@ -51,12 +51,12 @@ export class Connection {
   /** @throws Error of the runtime's, where it takes no more */
   call(service: string, method: string, handlers: CallHandlers): Call {
     const stream = this.#request(service, method);
-    const heard = () => {
-      this.#heard = performance.now();
+    const onMessage = () => {
+      this.#lastMessageAt = performance.now();
     };
-    stream.on("response", heard);
-    stream.on("data", heard);
-    stream.on("trailers", heard);
+    stream.on("response", onMessage);
+    stream.on("data", onMessage);
+    stream.on("trailers", onMessage);
     const call: Call = new Call(stream, this.#address, method, this.#options.maxMessageBytes, {
       ...handlers,
       end: (error) => {
@@ -68,9 +68,9 @@ export class Connection {
     this.#calls.add(call);
     if (this.#calls.size === 1) {
       this.#session.ref?.();
-      this.#began = performance.now();
+      this.#activeSince = performance.now();
       this.#service = service;
-      if (this.#isAsked) this.#await();
+      if (this.#isProbing) this.#await();
       else this.#watch();
     }
     return call;
@@ -97,72 +97,72 @@ export class Connection {
   }
 
   #watch(): void {
-    const silent = performance.now() - Math.max(this.#began, this.#heard, this.#answered);
-    const wait = this.#options.keepAliveMs - silent;
+    const silentMs = performance.now() - Math.max(this.#activeSince, this.#lastMessageAt, this.#lastAnswerAt);
+    const wait = this.#options.keepAliveMs - silentMs;
     if (wait > 0) this.#timer = setTimeout(() => this.#watch(), wait);
-    else this.#ask();
+    else this.#probe();
   }
 
   /** Asks whether the server is there, by a ping where it is welcome, else by a call. */
-  #ask(): void {
+  #probe(): void {
     const now = performance.now();
-    const pings = this.#pinged <= this.#heard || (!this.isOpen && now - this.#pinged >= NEXT_PING_MS);
+    const pings = this.#lastPingAt <= this.#lastMessageAt || (!this.isOpen && now - this.#lastPingAt >= NEXT_PING_MS);
     if (pings && this.#session.ping !== undefined) {
-      this.#pinged = now;
-      this.#isAsked = true;
+      this.#lastPingAt = now;
+      this.#isProbing = true;
       // The calls themselves hear of the end of a connection.
       this.#session.ping((error) => {
-        if (!error) this.#answer();
+        if (!error) this.#onAnswer();
       });
-    } else this.#question = this.#asking();
-    if (this.#isAsked) this.#await();
+    } else this.#probeStream = this.#openProbe();
+    if (this.#isProbing) this.#await();
     // It takes no new calls: those in progress may go on until it can be pinged.
     else this.#timer = setTimeout(() => this.#watch(), this.#options.keepAliveMs);
   }
 
   /** A call whose answer only says that the server is there; undefined if the connection takes no more. */
-  #asking(): Http2Stream | undefined {
+  #openProbe(): Http2Stream | undefined {
     if (!this.isOpen) return undefined;
     try {
-      const stream = this.#request(this.#service, QUESTION);
-      const answered = () => {
-        if (this.#question !== stream) return;
-        this.#question = undefined;
-        if (!this.#session.destroyed) this.#answer();
+      const stream = this.#request(this.#service, PROBE_METHOD);
+      const onResponse = () => {
+        if (this.#probeStream !== stream) return;
+        this.#probeStream = undefined;
+        if (!this.#session.destroyed) this.#onAnswer();
       };
-      stream.on("response", answered);
+      stream.on("response", onResponse);
       // A refusal is an answer, too.
-      stream.on("close", answered);
+      stream.on("close", onResponse);
       stream.on("error", () => {});
       // Without a reader the stream would never end.
       stream.on("data", () => {});
-      stream.write(framed(new Uint8Array(HEAD)));
+      stream.write(frameMessage(new Uint8Array(HEAD)));
       stream.end();
-      this.#isAsked = true;
+      this.#isProbing = true;
       return stream;
     } catch {
       return undefined;
     }
   }
 
-  #answer(): void {
-    this.#isAsked = false;
-    this.#answered = performance.now();
+  #onAnswer(): void {
+    this.#isProbing = false;
+    this.#lastAnswerAt = performance.now();
     clearTimeout(this.#timer);
     if (this.#calls.size > 0) this.#watch();
   }
 
   #await(): void {
     const { keepAliveMs, keepAliveTimeoutMs } = this.#options;
-    const since = performance.now();
+    const startedAt = performance.now();
     this.#timer = setTimeout(() => {
       // A slow way may bring the messages of others first; and a question that waits for the end of other calls was not asked.
-      if (this.#heard > since || this.#question?.pending) {
+      if (this.#lastMessageAt > startedAt || this.#probeStream?.pending) {
         this.#await();
         return;
       }
-      const why = `the server has said nothing for ${keepAliveMs} ms, and has not answered ${this.#question === undefined ? "a ping" : QUESTION} within ${keepAliveTimeoutMs} ms`;
-      for (const call of [...this.#calls]) call.lose(why);
+      const reason = `the server has said nothing for ${keepAliveMs} ms, and has not answered ${this.#probeStream === undefined ? "a ping" : PROBE_METHOD} within ${keepAliveTimeoutMs} ms`;
+      for (const call of [...this.#calls]) call.lose(reason);
       this.#session.destroy();
     }, keepAliveTimeoutMs);
   }

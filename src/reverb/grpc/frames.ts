@@ -5,7 +5,7 @@ import { concat } from "../../base/bytes.ts";
 export const HEAD = 5;
 
 /** Writes the head into the free bytes before a message. */
-export function framed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+export function frameMessage(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const length = bytes.length - HEAD;
   bytes[0] = 0;
   bytes[1] = length >>> 24;
@@ -21,54 +21,54 @@ const SMALL = 4096;
 /** Cuts what arrives into messages. A message that arrives in one piece is not copied. */
 export class FrameReader {
   readonly #maxBytes: number;
-  readonly #take: (message: Uint8Array) => void;
+  readonly #onMessage: (message: Uint8Array) => void;
   #parts: Uint8Array[] = [];
   /** Bytes in these parts, and how many are wanted before anything can be done. */
-  #have = 0;
-  #want = HEAD;
+  #pendingBytes = 0;
+  #neededBytes = HEAD;
 
-  constructor(maxBytes: number, take: (message: Uint8Array) => void) {
+  constructor(maxBytes: number, onMessage: (message: Uint8Array) => void) {
     this.#maxBytes = maxBytes;
-    this.#take = take;
+    this.#onMessage = onMessage;
   }
 
   /** Whether a message has begun and not ended. */
-  get isCut(): boolean {
-    return this.#have > 0;
+  get isPartial(): boolean {
+    return this.#pendingBytes > 0;
   }
 
   /** @returns why the stream cannot be read any further, where it cannot */
   push(bytes: Uint8Array): string | undefined {
     this.#add(bytes);
-    this.#have += bytes.length;
-    if (this.#have < this.#want) return undefined;
+    this.#pendingBytes += bytes.length;
+    if (this.#pendingBytes < this.#neededBytes) return undefined;
     const all = this.#parts.length === 1 ? (this.#parts[0] as Uint8Array) : concat(this.#parts);
     let at = 0;
     for (;;) {
-      const left = all.length - at;
-      if (left < HEAD) {
-        this.#want = HEAD;
+      const remaining = all.length - at;
+      if (remaining < HEAD) {
+        this.#neededBytes = HEAD;
         break;
       }
       if (all[at] !== 0) return "a message is compressed, or is none: this client asks for messages that are not";
       const length = (((all[at + 1] as number) << 24) | ((all[at + 2] as number) << 16) | ((all[at + 3] as number) << 8) | (all[at + 4] as number)) >>> 0;
       if (length > this.#maxBytes) return `a message has ${length} bytes, and maxMessageBytes is ${this.#maxBytes}`;
-      this.#want = HEAD + length;
-      if (left < this.#want) break;
-      this.#take(all.subarray(at + HEAD, at + HEAD + length));
+      this.#neededBytes = HEAD + length;
+      if (remaining < this.#neededBytes) break;
+      this.#onMessage(all.subarray(at + HEAD, at + HEAD + length));
       at += HEAD + length;
     }
     this.#parts = at === all.length ? [] : [at === 0 ? all : all.subarray(at)];
-    this.#have = all.length - at;
+    this.#pendingBytes = all.length - at;
     return undefined;
   }
 
   /** Small parts are put together on the way, as often as their number doubles: a byte in an array of its own would take a hundred. */
   #add(bytes: Uint8Array): void {
     let last = bytes;
-    for (let before = this.#parts.at(-1); before !== undefined && last.length < SMALL && before.length <= last.length; before = this.#parts.at(-1)) {
+    for (let previous = this.#parts.at(-1); previous !== undefined && last.length < SMALL && previous.length <= last.length; previous = this.#parts.at(-1)) {
       this.#parts.pop();
-      last = concat([before, last]);
+      last = concat([previous, last]);
     }
     this.#parts.push(last);
   }

@@ -26,7 +26,7 @@ export interface Http2Session extends Emitter {
   request(headers: { readonly [name: string]: string }): Http2Stream;
   setLocalWindowSize?(bytes: number): void;
   /** @returns whether it was sent */
-  ping?(answered: (error: Error | null) => void): boolean;
+  ping?(onAnswer: (error: Error | null) => void): boolean;
   ref?(): void;
   unref?(): void;
   close(): void;

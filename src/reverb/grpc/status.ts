@@ -38,15 +38,15 @@ export class RpcError extends ReplayError {
   /** What the server said. */
   readonly details: string;
   /** Whether there was no connection, so that the server has not seen the call. */
-  readonly isUnseen: boolean;
+  readonly isUnsent: boolean;
 
-  constructor(address: string, method: string, status: number, details: string, cause?: unknown, isUnseen = false) {
+  constructor(address: string, method: string, status: number, details: string, cause?: unknown, isUnsent = false) {
     const [name, code, remedy] = STATUSES[status] ?? [`status ${status}`, "IO"];
     super(code, `the Reverb server at ${address} ended ${method} with ${name}: ${details || "it says no more"}${remedy === undefined ? "" : `; ${remedy}`}`);
     this.address = address;
     this.status = status;
     this.details = details;
-    this.isUnseen = isUnseen;
+    this.isUnsent = isUnsent;
     if (cause !== undefined) this.cause = cause;
   }
 

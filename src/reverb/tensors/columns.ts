@@ -52,8 +52,8 @@ export class Chunks {
     const { dtype, shape } = tensor;
     if (slices.length === 1) {
       // Numbers are shown where they are, texts are copied.
-      if (dtype === "string") this.#take(bytesOf(dtype, first.length * sizeOfStep(tensor)));
-      const data = part(tensor, first);
+      if (dtype === "string") this.#reserve(bytesOf(dtype, first.length * sizeOfStep(tensor)));
+      const data = sliceTensor(tensor, first);
       if (squeeze && first.length !== 1) throw corrupt(INCOMPLETE, `a column of ${first.length} steps cannot be squeezed`);
       const rest = shape.slice(1);
       return { dtype, column: new Column(data as Column["data"], squeeze ? rest : [first.length, ...rest]), isSqueezed: squeeze };
@@ -77,14 +77,14 @@ export class Chunks {
       steps += slice.length;
     }
     const length = steps * sizeOfStep(first);
-    this.#take(bytesOf(dtype, length));
+    this.#reserve(bytesOf(dtype, length));
     const data = dtype === "string" ? new Array<string>(length) : zeros(dtype, length);
     let at = 0;
     for (let k = 0; k < slices.length; k++) {
-      const from = part(tensors[k] as Tensor, slices[k] as SliceMessage);
+      const from = sliceTensor(tensors[k] as Tensor, slices[k] as SliceMessage);
       if (Array.isArray(data)) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as string;
       // Of few numbers a call costs more than they do.
-      else if (from.length < SHORT) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as never;
+      else if (from.length < SMALL_ELEMENTS) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as never;
       else data.set(from as never, at);
       at += from.length;
     }
@@ -97,31 +97,31 @@ export class Chunks {
     return chunk.tensors[index] ?? this.#read(chunk, index);
   }
 
-  #read({ message: { key, tensors, deltaEncoded }, tensors: found }: OpenChunk, index: number): Tensor {
+  #read({ message: { key, tensors, deltaEncoded }, tensors: readTensors }: OpenChunk, index: number): Tensor {
     const message: TensorMessage | undefined = tensors[index];
     if (message === undefined) throw corrupt(INCOMPLETE, `chunk ${key} has no tensor ${index}`);
     const read = readTensor(message, deltaEncoded, (bytes) => {
-      this.#tensorBytes = this.#counted(this.#tensorBytes, bytes, "chunks");
+      this.#tensorBytes = this.#addBytes(this.#tensorBytes, bytes, "chunks");
     });
     if (message.shape.length === 0) throw corrupt(INCOMPLETE, "a tensor has no dimension of time");
-    found[index] = read;
+    readTensors[index] = read;
     return read;
   }
 
   /** Memory of a column. */
-  #take(bytes: number): void {
-    this.#columnBytes = this.#counted(this.#columnBytes, bytes, "columns");
+  #reserve(bytes: number): void {
+    this.#columnBytes = this.#addBytes(this.#columnBytes, bytes, "columns");
   }
 
-  #counted(sum: number, bytes: number, what: string): number {
+  #addBytes(sum: number, bytes: number, subject: string): number {
     const all = sum + bytes;
     if (all <= this.#maxBytes) return all;
-    throw new ReplayError("OUT_OF_MEMORY", `its ${what} unpack to ${all} bytes or more, and maxMessageBytes is ${this.#maxBytes}`);
+    throw new ReplayError("OUT_OF_MEMORY", `its ${subject} unpack to ${all} bytes or more, and maxMessageBytes is ${this.#maxBytes}`);
   }
 }
 
 /** Elements up to which a loop is faster than `set`. */
-const SHORT = 16;
+const SMALL_ELEMENTS = 16;
 
 /** Whether the steps of two tensors have the same shape. */
 function sameSteps(a: readonly number[], b: readonly number[]): boolean {
@@ -142,12 +142,12 @@ function mustHave({ shape }: Tensor, { offset, length }: SliceMessage): void {
 }
 
 /** The elements of some steps; a view where there is one. */
-function part(tensor: Tensor, slice: SliceMessage): Tensor["data"] {
+function sliceTensor(tensor: Tensor, slice: SliceMessage): Tensor["data"] {
   mustHave(tensor, slice);
   const { data, shape } = tensor;
   const { offset, length } = slice;
   if (length === shape[0]) return data;
-  const each = sizeOfStep(tensor);
-  const [from, to] = [offset * each, (offset + length) * each];
+  const stepSize = sizeOfStep(tensor);
+  const [from, to] = [offset * stepSize, (offset + length) * stepSize];
   return Array.isArray(data) ? data.slice(from, to) : (data.subarray(from, to) as Tensor["data"]);
 }

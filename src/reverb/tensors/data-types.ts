@@ -5,7 +5,7 @@ export interface DataType {
   /** TensorFlow's number. */
   readonly number: number;
   /** What errors and signatures call it. Only these can be written whose word is a dtype of ours. */
-  readonly word: string;
+  readonly name: string;
   /** Bytes of an element on the wire; 0 of text. */
   readonly bytes: number;
   /** What its elements are read as. */
@@ -15,8 +15,8 @@ export interface DataType {
   readonly integer: boolean;
 }
 
-function type(number: number, word: string, bytes: number, as: DataType["as"] = word as Dtype, widen?: DataType["widen"]): DataType {
-  return { number, word, bytes, as, integer: /^[iu]\d/.test(word), ...(widen === undefined ? {} : { widen }) };
+function type(number: number, name: string, bytes: number, as: DataType["as"] = name as Dtype, widen?: DataType["widen"]): DataType {
+  return { number, name, bytes, as, integer: /^[iu]\d/.test(name), ...(widen === undefined ? {} : { widen }) };
 }
 
 /** TensorFlow's numbers of our dtypes: a row for each. */
@@ -37,8 +37,8 @@ const TYPES = [
   type(19, "float16", 2, "f32", "half"),
 ];
 
-const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((one) => one.number === number));
-const BY_WORD = new Map(TYPES.map((one) => [one.word, one]));
+const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((dataTypeEntry) => dataTypeEntry.number === number));
+const BY_WORD = new Map(TYPES.map((dataTypeEntry) => [dataTypeEntry.name, dataTypeEntry]));
 
 /** Types of signatures whose tensors cannot be read. */
 const UNREADABLE = new Map([
@@ -52,7 +52,7 @@ const UNREADABLE = new Map([
 
 /** What errors and signatures call a type, also one that cannot be read. */
 export function typeName(number: number): string {
-  return BY_NUMBER[number]?.word ?? UNREADABLE.get(number) ?? `data type ${number}`;
+  return BY_NUMBER[number]?.name ?? UNREADABLE.get(number) ?? `data type ${number}`;
 }
 
 /** Undefined for a type that tensors of Reverb cannot have. */
@@ -60,6 +60,6 @@ export function dataType(number: number): DataType | undefined {
   return BY_NUMBER[number];
 }
 
-export function dataTypeOf(word: Dtype | "string"): DataType {
-  return BY_WORD.get(word) as DataType;
+export function dataTypeOf(name: Dtype | "string"): DataType {
+  return BY_WORD.get(name) as DataType;
 }

@@ -2,7 +2,7 @@
 import type { SliceMessage } from "../wire/item.ts";
 
 /** Where a step is kept. */
-export interface StepPlace {
+export interface StepLocation {
   readonly chunkKey: bigint;
   /** The step within the chunk. */
   readonly offset: number;
@@ -11,12 +11,12 @@ export interface StepPlace {
 }
 
 /** Reverb's own writer joins all steps of a chunk to one slice, whatever is between them; these are never joined. O(steps) */
-export function slicesOf(places: readonly StepPlace[]): SliceMessage[] {
+export function slicesOf(locations: readonly StepLocation[]): SliceMessage[] {
   const slices: SliceMessage[] = [];
-  for (let i = 0; i < places.length; ) {
-    const { chunkKey, offset, index } = places[i] as StepPlace;
+  for (let i = 0; i < locations.length; ) {
+    const { chunkKey, offset, index } = locations[i] as StepLocation;
     let length = 1;
-    for (let next = places[i + 1]; next !== undefined; next = places[i + length]) {
+    for (let next = locations[i + 1]; next !== undefined; next = locations[i + length]) {
       if (next.chunkKey !== chunkKey || next.index !== index || next.offset !== offset + length) break;
       length++;
     }

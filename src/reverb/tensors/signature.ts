@@ -16,27 +16,27 @@ export interface WireSignature {
 
 /** Undefined where it has parts that are no specs of tensors. O(leaves) */
 export function readSignature(structure: Structure): WireSignature | undefined {
-  const found: LeafSignature[] = [];
-  const nest = nested(structure, found);
+  const leavesFound: LeafSignature[] = [];
+  const nest = nestSignature(structure, leavesFound);
   if (nest === undefined) return undefined;
-  const places = new Map(leaves(nest).map(({ leaf }, i) => [leaf, i]));
-  return { nest, order: found.map((leaf) => places.get(leaf) as number) };
+  const indices = new Map(leaves(nest).map(({ leaf }, i) => [leaf, i]));
+  return { nest, order: leavesFound.map((leaf) => indices.get(leaf) as number) };
 }
 
-/** @param found notes the leaves in the order of the server's columns */
-function nested(at: Structure, found: LeafSignature[]): Nest<LeafSignature> | undefined {
+/** @param leavesFound receives the leaves in the order of the server's columns */
+function nestSignature(at: Structure, leavesFound: LeafSignature[]): Nest<LeafSignature> | undefined {
   if (at.kind === "spec") {
     const leaf = leafOf(at.dtype, at.shape);
-    found.push(leaf);
+    leavesFound.push(leaf);
     return leaf;
   }
   if (at.kind === "list" || at.kind === "tuple") {
-    const parts = at.parts.map((part) => nested(part, found));
+    const parts = at.parts.map((part) => nestSignature(part, leavesFound));
     return parts.includes(undefined) ? undefined : (parts as Nest<LeafSignature>[]);
   }
   if (at.kind !== "dict" && at.kind !== "namedTuple") return undefined;
   const pairs = at.kind === "dict" ? [...at.parts].sort(([a], [b]) => (a < b ? -1 : 1)) : at.parts;
-  const entries = pairs.map(([name, part]) => [name, nested(part, found)] as const);
+  const entries = pairs.map(([name, part]) => [name, nestSignature(part, leavesFound)] as const);
   return entries.some(([, part]) => part === undefined) ? undefined : (Object.fromEntries(entries) as { [name: string]: Nest<LeafSignature> });
 }
 
@@ -46,5 +46,5 @@ function leafOf(dtype: number, { dims, unknownRank }: ShapeMessage): LeafSignatu
   const sizes = dims.map((n) => (n < 0 ? null : n));
   const shape = unknownRank ? null : type?.widen === "pair" ? [...sizes, 2] : sizes;
   if (type === undefined) return { dtype: "unknown", shape, stored: typeName(dtype) };
-  return { dtype: type.as, shape, ...(type.word !== type.as && { stored: type.word }) };
+  return { dtype: type.as, shape, ...(type.name !== type.as && { stored: type.name }) };
 }

@@ -16,31 +16,31 @@ const TABLE = new Uint16Array(1 << TABLE_BITS);
 /** Large results are made here, and copied. */
 let scratch = new Uint8Array(1 << 12);
 /** Where the result goes. */
-let out = scratch;
+let output = scratch;
 
 /** Where small results lie side by side: memory of their own would cost more than the work. A piece is free when none of its results is used any more. */
-const PIECE = 1 << 14;
-let piece = new Uint8Array(PIECE);
-let taken = 0;
+const FRAGMENT_BYTES = 1 << 14;
+let fragment = new Uint8Array(FRAGMENT_BYTES);
+let fragmentUsed = 0;
 
 /** Compresses bytes. What does not shrink takes a few bytes more. O(bytes) */
 export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = bytes;
   // A literal of 64 KiB has a tag of three bytes, and a copy is never longer than what it stands for.
-  const most = 32 + length + Math.floor(length / 6);
-  if (most > PIECE >> 3) {
-    if (scratch.length < most) scratch = new Uint8Array(2 * most);
-    out = scratch;
+  const maxBytes = 32 + length + Math.floor(length / 6);
+  if (maxBytes > FRAGMENT_BYTES >> 3) {
+    if (scratch.length < maxBytes) scratch = new Uint8Array(2 * maxBytes);
+    output = scratch;
     return scratch.slice(0, compressInto(bytes, 0));
   }
-  if (taken + most > PIECE) {
-    piece = new Uint8Array(PIECE);
-    taken = 0;
+  if (fragmentUsed + maxBytes > FRAGMENT_BYTES) {
+    fragment = new Uint8Array(FRAGMENT_BYTES);
+    fragmentUsed = 0;
   }
-  out = piece;
-  const from = taken;
-  taken = compressInto(bytes, from);
-  return piece.subarray(from, taken);
+  output = fragment;
+  const from = fragmentUsed;
+  fragmentUsed = compressInto(bytes, from);
+  return fragment.subarray(from, fragmentUsed);
 }
 
 /** @returns where it ends */
@@ -48,8 +48,8 @@ function compressInto(bytes: Uint8Array, start: number): number {
   const { length } = bytes;
   let at = start;
   let rest = length;
-  for (; rest > 127; rest >>>= 7) out[at++] = (rest & 127) | 128;
-  out[at++] = rest;
+  for (; rest > 127; rest >>>= 7) output[at++] = (rest & 127) | 128;
+  output[at++] = rest;
   for (let from = 0; from < length; from += BLOCK) at = compressBlock(bytes, from, Math.min(from + BLOCK, length), at);
   return at;
 }
@@ -63,24 +63,24 @@ function compressBlock(bytes: Uint8Array, from: number, to: number, start: numbe
     TABLE.fill(0, 0, 1 << bits);
     const shift = 32 - bits;
     const last = to - 8;
-    let place = from + 1;
+    let position = from + 1;
     // Where nothing is found for long, it is looked for less often.
     let misses = 32;
-    while (place < last) {
-      const four = fourAt(bytes, place);
+    while (position < last) {
+      const four = fourAt(bytes, position);
       const hash = Math.imul(four, 0x1e35a7bd) >>> shift;
-      const found = from + (TABLE[hash] as number);
-      TABLE[hash] = place - from;
-      if (found >= place || fourAt(bytes, found) !== four) {
-        place += misses++ >> 5;
+      const candidate = from + (TABLE[hash] as number);
+      TABLE[hash] = position - from;
+      if (candidate >= position || fourAt(bytes, candidate) !== four) {
+        position += misses++ >> 5;
         continue;
       }
       misses = 32;
-      let end = place + 4;
-      for (let other = found + 4; end < to && bytes[end] === bytes[other]; end++) other++;
-      if (place > literal) at = putLiteral(bytes, literal, place, at);
-      at = putCopy(place - found, end - place, at);
-      literal = place = end;
+      let end = position + 4;
+      for (let matchEnd = candidate + 4; end < to && bytes[end] === bytes[matchEnd]; end++) matchEnd++;
+      if (position > literal) at = putLiteral(bytes, literal, position, at);
+      at = putCopy(position - candidate, end - position, at);
+      literal = position = end;
     }
   }
   return literal < to ? putLiteral(bytes, literal, to, at) : at;
@@ -93,18 +93,18 @@ function fourAt(bytes: Uint8Array, at: number): number {
 function putLiteral(bytes: Uint8Array, from: number, to: number, start: number): number {
   let at = start;
   const n = to - from - 1;
-  if (n < 60) out[at++] = n << 2;
+  if (n < 60) output[at++] = n << 2;
   else if (n < 256) {
-    out[at++] = 60 << 2;
-    out[at++] = n;
+    output[at++] = 60 << 2;
+    output[at++] = n;
   } else {
-    out[at++] = 61 << 2;
-    out[at++] = n;
-    out[at++] = n >> 8;
+    output[at++] = 61 << 2;
+    output[at++] = n;
+    output[at++] = n >> 8;
   }
-  if (n < 32) for (let i = from; i < to; i++) out[at++] = bytes[i] as number;
+  if (n < 32) for (let i = from; i < to; i++) output[at++] = bytes[i] as number;
   else {
-    out.set(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), at);
+    output.set(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), at);
     at += n + 1;
   }
   return at;
@@ -115,16 +115,16 @@ function putCopy(distance: number, length: number, start: number): number {
   let rest = length;
   while (rest > 0) {
     // At least four bytes stay for the last one, which then may be a short one.
-    const part = rest <= 64 ? rest : rest < 68 ? 60 : 64;
-    if (part >= 4 && part < 12 && distance < 2048) {
-      out[at++] = 1 | ((part - 4) << 2) | ((distance >> 8) << 5);
-      out[at++] = distance;
+    const copyLength = rest <= 64 ? rest : rest < 68 ? 60 : 64;
+    if (copyLength >= 4 && copyLength < 12 && distance < 2048) {
+      output[at++] = 1 | ((copyLength - 4) << 2) | ((distance >> 8) << 5);
+      output[at++] = distance;
     } else {
-      out[at++] = 2 | ((part - 1) << 2);
-      out[at++] = distance;
-      out[at++] = distance >> 8;
+      output[at++] = 2 | ((copyLength - 1) << 2);
+      output[at++] = distance;
+      output[at++] = distance >> 8;
     }
-    rest -= part;
+    rest -= copyLength;
   }
   return at;
 }
@@ -137,14 +137,14 @@ function putCopy(distance: number, length: number, start: number): number {
  */
 export function uncompress(block: Uint8Array, size: number, taking?: () => void): Uint8Array<ArrayBuffer> {
   let at = 0;
-  let told = 0;
+  let statedLength = 0;
   for (let factor = 1; ; factor *= 128) {
     const byte = block[at++];
     if (byte === undefined || factor > 2 ** 28) throw corrupt(UNREADABLE, "it has no length");
-    told += (byte & 127) * factor;
+    statedLength += (byte & 127) * factor;
     if (byte < 128) break;
   }
-  if (told !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, and says that it has ${told}`);
+  if (statedLength !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, and says that it has ${statedLength}`);
   // The longest copy has 64 bytes and takes three.
   if (size > 22 * block.length) throw corrupt(UNREADABLE, `it cannot have ${size} bytes`);
   taking?.();

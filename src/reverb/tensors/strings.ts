@@ -48,13 +48,13 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
     }
     lengths[i] = length;
   }
-  const found = new Array<string>(count);
+  const texts = new Array<string>(count);
   for (let i = 0; i < count; i++) {
     const length = lengths[i] as number;
     if (length > content.length - at) throw corrupt(UNREADABLE, `a text of ${length} bytes should follow, and ${content.length - at} do`);
-    found[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
+    texts[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
   }
   if (at !== content.length) throw corrupt(UNREADABLE, `${content.length - at} bytes are left over`);
-  return found;
+  return texts;
 }

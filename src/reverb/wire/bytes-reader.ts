@@ -31,11 +31,11 @@ export class BytesReader {
   tag(): number {
     if (this.#at >= this.#end) return 0;
     const tag = this.#low();
-    if (tag < 8) throw this.wrong("there is no field 0");
+    if (tag < 8) throw this.corruptError("there is no field 0");
     return tag;
   }
 
-  /** Goes into a nested message. @returns what `leave` wants when its tags are at their end */
+  /** Goes into a nested message. @returns the argument of `leaveMessage` at the end of its tags */
   enter(): number {
     const length = this.#length();
     const outer = this.#end;
@@ -43,7 +43,7 @@ export class BytesReader {
     return outer;
   }
 
-  leave(outer: number): void {
+  leaveMessage(outer: number): void {
     this.#end = outer;
   }
 
@@ -97,7 +97,7 @@ export class BytesReader {
     try {
       return UTF8.decode(bytes);
     } catch {
-      throw this.wrong("a text is not UTF-8", from);
+      throw this.corruptError("a text is not UTF-8", from);
     }
   }
 
@@ -105,30 +105,30 @@ export class BytesReader {
   skip(tag: number): void {
     const wire = tag & 7;
     if (wire === VARINT) this.#varint();
-    else if (wire === DELIMITED) this.#pass(this.#length());
-    else if (wire === FIXED64) this.#pass(8);
-    else if (wire === FIXED32) this.#pass(4);
-    else throw this.wrong(`field ${tag >>> 3} is written in way ${wire}, which is none of protobuf 3`);
+    else if (wire === DELIMITED) this.#skipBytes(this.#length());
+    else if (wire === FIXED64) this.#skipBytes(8);
+    else if (wire === FIXED32) this.#skipBytes(4);
+    else throw this.corruptError(`field ${tag >>> 3} is written in way ${wire}, which is none of protobuf 3`);
   }
 
   /** The error of a message that is no good for another reason. */
-  wrong(why: string, at = this.#at): ReplayError {
-    return corrupt(`a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}`, why);
+  corruptError(reason: string, at = this.#at): ReplayError {
+    return corrupt(`a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}`, reason);
   }
 
   #length(): number {
     const length = this.#low();
-    if (length > this.#end - this.#at) throw this.wrong(`${length} bytes should follow, and ${this.#end - this.#at} do`);
+    if (length > this.#end - this.#at) throw this.corruptError(`${length} bytes should follow, and ${this.#end - this.#at} do`);
     return length;
   }
 
-  #pass(bytes: number): void {
-    if (bytes > this.#end - this.#at) throw this.wrong(`${bytes} bytes should follow, and ${this.#end - this.#at} do`);
+  #skipBytes(bytes: number): void {
+    if (bytes > this.#end - this.#at) throw this.corruptError(`${bytes} bytes should follow, and ${this.#end - this.#at} do`);
     this.#at += bytes;
   }
 
   #fixed(): number {
-    this.#pass(4);
+    this.#skipBytes(4);
     const at = this.#at;
     const bytes = this.#bytes;
     return ((bytes[at - 4] as number) | ((bytes[at - 3] as number) << 8) | ((bytes[at - 2] as number) << 16) | ((bytes[at - 1] as number) << 24)) >>> 0;
@@ -150,7 +150,7 @@ export class BytesReader {
     let low = 0;
     let high = 0;
     for (let shift = 0; shift < 70; shift += 7) {
-      if (this.#at >= this.#end) throw this.wrong("it ends within a number");
+      if (this.#at >= this.#end) throw this.corruptError("it ends within a number");
       const byte = bytes[this.#at++] as number;
       const bits = byte & 0x7f;
       if (shift < 28) low |= bits << shift;
@@ -166,6 +166,6 @@ export class BytesReader {
         return;
       }
     }
-    throw this.wrong("a number has more than 64 bits");
+    throw this.corruptError("a number has more than 64 bits");
   }
 }

@@ -15,10 +15,10 @@ export class BytesWriter {
   #bytes: Uint8Array<ArrayBuffer>;
   #at: number;
 
-  /** @param room bytes to begin with; it grows */
-  constructor(room = 1024) {
-    this.#bytes = new Uint8Array(room);
-    this.#at = room;
+  /** @param capacity bytes to begin with; the buffer grows */
+  constructor(capacity = 1024) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#at = capacity;
   }
 
   /** Bytes written so far: what was written after some length has its own length as the difference. */
@@ -28,15 +28,15 @@ export class BytesWriter {
 
   /** What was written, as a copy with `head` free bytes before it. Then the writer is empty again. */
   take(head = 0): Uint8Array<ArrayBuffer> {
-    const taken = new Uint8Array(head + this.length);
-    taken.set(this.#bytes.subarray(this.#at), head);
+    const output = new Uint8Array(head + this.length);
+    output.set(this.#bytes.subarray(this.#at), head);
     this.#at = this.#bytes.length;
-    return taken;
+    return output;
   }
 
-  /** The tag of a message whose last field was written first when the writer had `since` bytes. */
-  message(field: number, since: number): void {
-    this.#u32(this.length - since);
+  /** The tag of a message whose last field was written first when the writer had `start` bytes. */
+  message(field: number, start: number): void {
+    this.#u32(this.length - start);
     this.#u32(field * 8 + DELIMITED);
   }
 
@@ -70,7 +70,7 @@ export class BytesWriter {
   double(field: number, value: number): void {
     if (Object.is(value, 0)) return;
     DOUBLE[0] = value;
-    this.#need(8);
+    this.#reserve(8);
     this.#fixed(HALVES[1] as number);
     this.#fixed(HALVES[0] as number);
     this.#u32(field * 8 + FIXED64);
@@ -80,7 +80,7 @@ export class BytesWriter {
     const { length } = value;
     if (length === 0) return;
     // Names of tables mostly are short and ASCII.
-    this.#need(length);
+    this.#reserve(length);
     let i = length - 1;
     for (let code = 0; i >= 0; i--) {
       code = value.charCodeAt(i);
@@ -88,7 +88,7 @@ export class BytesWriter {
       this.#bytes[this.#at - length + i] = code;
     }
     if (i >= 0) {
-      this.part(field, UTF8.encode(value));
+      this.nestedMessage(field, UTF8.encode(value));
       return;
     }
     this.#at -= length;
@@ -97,12 +97,12 @@ export class BytesWriter {
   }
 
   bytes(field: number, value: Uint8Array): void {
-    if (value.length > 0) this.part(field, value);
+    if (value.length > 0) this.nestedMessage(field, value);
   }
 
   /** A nested message that was written elsewhere. */
-  part(field: number, value: Uint8Array): void {
-    this.#need(value.length);
+  nestedMessage(field: number, value: Uint8Array): void {
+    this.#reserve(value.length);
     this.#at -= value.length;
     this.#bytes.set(value, this.#at);
     this.#u32(value.length);
@@ -110,11 +110,11 @@ export class BytesWriter {
   }
 
   /** A list of uint64, packed. */
-  packed(field: number, values: readonly bigint[]): void {
+  packedInts(field: number, values: readonly bigint[]): void {
     if (values.length === 0) return;
-    const since = this.length;
+    const start = this.length;
     for (let i = values.length - 1; i >= 0; i--) this.#big(values[i] as bigint);
-    this.message(field, since);
+    this.message(field, start);
   }
 
   #big(value: bigint): void {
@@ -123,7 +123,7 @@ export class BytesWriter {
   }
 
   #u32(value: number): void {
-    if (this.#at < 5) this.#need(5);
+    if (this.#at < 5) this.#reserve(5);
     const bytes = this.#bytes;
     const length = value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5;
     let at = this.#at - length;
@@ -138,7 +138,7 @@ export class BytesWriter {
       this.#u32(low);
       return;
     }
-    this.#need(10);
+    this.#reserve(10);
     const bytes = this.#bytes;
     // Seven bits each: four from the lower half, one across, the rest from the upper one.
     let rest = high >>> 3;
@@ -163,12 +163,12 @@ export class BytesWriter {
   }
 
   /** Makes room for so many bytes more. */
-  #need(bytes: number): void {
+  #reserve(bytes: number): void {
     if (this.#at >= bytes) return;
     const { length } = this;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, length + bytes));
-    grown.set(this.#bytes.subarray(this.#at), grown.length - length);
-    this.#at = grown.length - length;
-    this.#bytes = grown;
+    const larger = new Uint8Array(Math.max(2 * this.#bytes.length, length + bytes));
+    larger.set(this.#bytes.subarray(this.#at), larger.length - length);
+    this.#at = larger.length - length;
+    this.#bytes = larger;
   }
 }

@@ -47,7 +47,7 @@ function readSlice(reader: BytesReader): SliceMessage {
     else if (tag === 4 * 8 + VARINT) index = reader.int32();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { chunkKey, offset, length, index };
 }
 
@@ -60,7 +60,7 @@ function readColumn(reader: BytesReader): ColumnMessage {
     else if (tag === 2 * 8 + VARINT) squeeze = reader.bool();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { slices, squeeze };
 }
 
@@ -82,15 +82,15 @@ export function readItem(reader: BytesReader): ItemMessage {
         if (inner === 1 * 8 + DELIMITED) columns.push(readColumn(reader));
         else reader.skip(inner);
       }
-      reader.leave(item);
+      reader.leaveMessage(item);
     } else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { key, table, priority, columns, timesSampled };
 }
 
 export function writeItem(writer: BytesWriter, field: number, { key, table, priority, columns, timesSampled }: ItemMessage): void {
-  const since = writer.length;
+  const start = writer.length;
   for (let c = columns.length - 1; c >= 0; c--) {
     const { slices, squeeze } = columns[c] as ColumnMessage;
     const column = writer.length;
@@ -106,12 +106,12 @@ export function writeItem(writer: BytesWriter, field: number, { key, table, prio
     }
     writer.message(1, column);
   }
-  writer.message(8, since);
+  writer.message(8, start);
   writer.int32(6, timesSampled);
   writer.double(5, priority);
   writer.string(2, table);
   writer.uint64(1, key);
-  writer.message(field, since);
+  writer.message(field, start);
 }
 
 export function readSampleInfo(reader: BytesReader): SampleInfoMessage {
@@ -127,6 +127,6 @@ export function readSampleInfo(reader: BytesReader): SampleInfoMessage {
     else if (tag === 4 * 8 + VARINT) rateLimited = reader.bool();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { item, probability, tableSize, rateLimited };
 }

@@ -28,7 +28,7 @@ const WRITER = new BytesWriter(1 << 16);
 
 /** @param head free bytes before the message, as in all others */
 export function insertRequest({ chunks, items, keep }: InsertRequest, head = 0): Uint8Array<ArrayBuffer> {
-  WRITER.packed(3, keep);
+  WRITER.packedInts(3, keep);
   for (let i = items.length - 1; i >= 0; i--) writeItem(WRITER, 2, items[i] as ItemMessage);
   for (let i = chunks.length - 1; i >= 0; i--) writeChunk(WRITER, 1, chunks[i] as ChunkMessage);
   return WRITER.take(head);
@@ -43,13 +43,13 @@ export function sampleRequest({ table, samples, timeout }: SampleRequest, head =
 }
 
 export function mutateRequest({ table, updates, deletes }: MutateRequest, head = 0): Uint8Array<ArrayBuffer> {
-  WRITER.packed(3, deletes);
+  WRITER.packedInts(3, deletes);
   for (let i = updates.length - 1; i >= 0; i--) {
     const [key, priority] = updates[i] as readonly [bigint, number];
-    const since = WRITER.length;
+    const start = WRITER.length;
     WRITER.double(2, priority);
     WRITER.uint64(1, key);
-    WRITER.message(2, since);
+    WRITER.message(2, start);
   }
   WRITER.string(1, table);
   return WRITER.take(head);

@@ -20,7 +20,7 @@ export function readInsertResponse(bytes: Uint8Array): bigint[] {
     if (tag === 1 * 8 + DELIMITED) {
       const outer = reader.enter();
       while (reader.more) keys.push(reader.uint64());
-      reader.leave(outer);
+      reader.leaveMessage(outer);
     } else if (tag === 1 * 8 + VARINT) keys.push(reader.uint64());
     else reader.skip(tag);
   }
@@ -48,7 +48,7 @@ function readEntry(reader: BytesReader): SampleEntry {
     else if (tag === 3 * 8 + VARINT) isLast = reader.bool();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { info, chunks, isLast };
 }
 

@@ -57,7 +57,7 @@ function readUint128(reader: BytesReader): readonly [bigint, bigint] {
     else if (tag === 2 * 8 + VARINT) low = reader.uint64();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return [high, low];
 }
 
@@ -91,7 +91,7 @@ function readTable(reader: BytesReader): TableMessage {
     else if (tag === 11 * 8 + VARINT) uniqueSamples = reader.int64();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { name, sampler, remover, maxSize, maxTimesSampled, rateLimiter, signature, currentSize, episodes, deletedEpisodes, uniqueSamples };
 }
 
@@ -109,35 +109,35 @@ function readSelector(reader: BytesReader): SelectorMessage {
     } else if (tag === 4 * 8 + DELIMITED) kind = readOnly(reader, 1 * 8 + VARINT, () => reader.bool(), false) ? "minHeap" : "maxHeap";
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { kind, exponent };
 }
 
 function readRateLimiter(reader: BytesReader): RateLimiterMessage {
   const outer = reader.enter();
-  const found = { ...NO_LIMITER };
+  const limiter = { ...NO_LIMITER };
   const completed = () => readOnly(reader, 2 * 8 + VARINT, () => reader.int64(), 0);
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === 1 * 8 + FIXED64) found.samplesPerInsert = reader.double();
-    else if (tag === 2 * 8 + FIXED64) found.minDiff = reader.double();
-    else if (tag === 3 * 8 + FIXED64) found.maxDiff = reader.double();
-    else if (tag === 4 * 8 + VARINT) found.minSize = reader.int64();
-    else if (tag === 5 * 8 + DELIMITED) found.inserts = completed();
-    else if (tag === 6 * 8 + DELIMITED) found.samples = completed();
+    if (tag === 1 * 8 + FIXED64) limiter.samplesPerInsert = reader.double();
+    else if (tag === 2 * 8 + FIXED64) limiter.minDiff = reader.double();
+    else if (tag === 3 * 8 + FIXED64) limiter.maxDiff = reader.double();
+    else if (tag === 4 * 8 + VARINT) limiter.minSize = reader.int64();
+    else if (tag === 5 * 8 + DELIMITED) limiter.inserts = completed();
+    else if (tag === 6 * 8 + DELIMITED) limiter.samples = completed();
     else reader.skip(tag);
   }
-  reader.leave(outer);
-  return found;
+  reader.leaveMessage(outer);
+  return limiter;
 }
 
 /** The value of a message's only field. */
-function readOnly<T>(reader: BytesReader, wanted: number, read: () => T, absent: T): T {
+function readOnly<T>(reader: BytesReader, expectedTag: number, read: () => T, fallback: T): T {
   const outer = reader.enter();
-  let value = absent;
+  let value = fallback;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === wanted) value = read();
+    if (tag === expectedTag) value = read();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return value;
 }

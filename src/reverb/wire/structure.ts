@@ -13,25 +13,25 @@ export type Structure =
   /** Anything else, by its field. */
   | { readonly kind: "other"; readonly field: number };
 
-const NONE: Structure = { kind: "none" };
+const NO_STRUCTURE: Structure = { kind: "none" };
 
 export function readStructure(reader: BytesReader, depth = 0): Structure {
-  if (depth > MAX_NEST_DEPTH) throw reader.wrong(`a signature is nested more than ${MAX_NEST_DEPTH} deep`);
+  if (depth > MAX_NEST_DEPTH) throw reader.corruptError(`a signature is nested more than ${MAX_NEST_DEPTH} deep`);
   const outer = reader.enter();
-  let found: Structure = NONE;
+  let structure: Structure = NO_STRUCTURE;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     const field = tag >>> 3;
-    if (tag === 33 * 8 + DELIMITED || tag === 35 * 8 + DELIMITED) found = readSpec(reader);
-    else if (tag === 51 * 8 + DELIMITED || tag === 52 * 8 + DELIMITED) found = readList(reader, field === 51 ? "list" : "tuple", depth);
-    else if (tag === 53 * 8 + DELIMITED) found = readDict(reader, depth);
-    else if (tag === 54 * 8 + DELIMITED) found = readNamedTuple(reader, depth);
+    if (tag === 33 * 8 + DELIMITED || tag === 35 * 8 + DELIMITED) structure = readSpec(reader);
+    else if (tag === 51 * 8 + DELIMITED || tag === 52 * 8 + DELIMITED) structure = readList(reader, field === 51 ? "list" : "tuple", depth);
+    else if (tag === 53 * 8 + DELIMITED) structure = readDict(reader, depth);
+    else if (tag === 54 * 8 + DELIMITED) structure = readNamedTuple(reader, depth);
     else {
       reader.skip(tag);
-      found = field === 1 ? NONE : { kind: "other", field };
+      structure = field === 1 ? NO_STRUCTURE : { kind: "other", field };
     }
   }
-  reader.leave(outer);
-  return found;
+  reader.leaveMessage(outer);
+  return structure;
 }
 
 /** TensorSpecProto, and BoundedTensorSpecProto without its bounds. */
@@ -46,7 +46,7 @@ function readSpec(reader: BytesReader): Structure {
     else if (tag === 3 * 8 + VARINT) dtype = reader.int32();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { kind: "spec", name, dtype, shape };
 }
 
@@ -57,7 +57,7 @@ function readList(reader: BytesReader, kind: "list" | "tuple", depth: number): S
     if (tag === 1 * 8 + DELIMITED) parts.push(readStructure(reader, depth + 1));
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { kind, parts };
 }
 
@@ -69,7 +69,7 @@ function readDict(reader: BytesReader, depth: number): Structure {
     if (tag === 1 * 8 + DELIMITED) parts.set(...readPair(reader, depth));
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { kind: "dict", parts: [...parts] };
 }
 
@@ -82,19 +82,19 @@ function readNamedTuple(reader: BytesReader, depth: number): Structure {
     else if (tag === 2 * 8 + DELIMITED) parts.push(readPair(reader, depth));
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { kind: "namedTuple", name, parts };
 }
 
 function readPair(reader: BytesReader, depth: number): [string, Structure] {
   const outer = reader.enter();
   let key = "";
-  let value = NONE;
+  let value = NO_STRUCTURE;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === 1 * 8 + DELIMITED) key = reader.string();
     else if (tag === 2 * 8 + DELIMITED) value = readStructure(reader, depth + 1);
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return [key, value];
 }

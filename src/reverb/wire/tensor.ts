@@ -31,7 +31,7 @@ export interface ShapeMessage {
   readonly unknownRank: boolean;
 }
 
-const NOTHING = new Uint8Array(0);
+const EMPTY = new Uint8Array(0);
 
 export function readShape(reader: BytesReader): ShapeMessage {
   const outer = reader.enter();
@@ -42,7 +42,7 @@ export function readShape(reader: BytesReader): ShapeMessage {
     else if (tag === 3 * 8 + VARINT) unknownRank = reader.bool();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { dims, unknownRank };
 }
 
@@ -53,41 +53,41 @@ function readDim(reader: BytesReader): number {
     if (tag === 1 * 8 + VARINT) size = reader.int64();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return size;
 }
 
 function writeShape(writer: BytesWriter, field: number, dims: readonly number[]): void {
-  const since = writer.length;
+  const start = writer.length;
   for (let i = dims.length - 1; i >= 0; i--) {
-    const before = writer.length;
+    const dimStart = writer.length;
     writer.int64(1, dims[i] as number);
-    writer.message(2, before);
+    writer.message(2, dimStart);
   }
-  writer.message(field, since);
+  writer.message(field, start);
 }
 
 function readTensor(reader: BytesReader): TensorMessage {
   const outer = reader.enter();
   let dtype = 0;
   let shape: readonly number[] = [];
-  let content: Uint8Array = NOTHING;
+  let content: Uint8Array = EMPTY;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === 1 * 8 + VARINT) dtype = reader.int32();
     else if (tag === 2 * 8 + DELIMITED) shape = readShape(reader).dims;
     else if (tag === 4 * 8 + DELIMITED) content = reader.bytes();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { dtype, shape, content };
 }
 
 function writeTensor(writer: BytesWriter, field: number, { dtype, shape, content }: TensorMessage): void {
-  const since = writer.length;
+  const start = writer.length;
   writer.bytes(4, content);
   writeShape(writer, 2, shape);
   writer.int32(1, dtype);
-  writer.message(field, since);
+  writer.message(field, start);
 }
 
 export function readChunk(reader: BytesReader): ChunkMessage {
@@ -111,7 +111,7 @@ export function readChunk(reader: BytesReader): ChunkMessage {
         else if (inner === 4 * 8 + VARINT) sparse = reader.bool();
         else reader.skip(inner);
       }
-      reader.leave(chunk);
+      reader.leaveMessage(chunk);
     } else if (tag === 4 * 8 + VARINT) deltaEncoded = reader.bool();
     else if (tag === 5 * 8 + DELIMITED) {
       const chunk = reader.enter();
@@ -119,17 +119,17 @@ export function readChunk(reader: BytesReader): ChunkMessage {
         if (inner === 1 * 8 + DELIMITED) tensors.push(readTensor(reader));
         else reader.skip(inner);
       }
-      reader.leave(chunk);
+      reader.leaveMessage(chunk);
     } else if (tag === 7 * 8 + VARINT) uncompressedSize = reader.int64();
     else reader.skip(tag);
   }
-  reader.leave(outer);
+  reader.leaveMessage(outer);
   return { key, episodeId, start, end, sparse, deltaEncoded, tensors, uncompressedSize };
 }
 
 export function writeChunk(writer: BytesWriter, field: number, chunk: ChunkMessage): void {
   const { tensors } = chunk;
-  const since = writer.length;
+  const start = writer.length;
   writer.int64(7, chunk.uncompressedSize);
   writer.int32(6, tensors.length);
   const data = writer.length;
@@ -143,5 +143,5 @@ export function writeChunk(writer: BytesWriter, field: number, chunk: ChunkMessa
   writer.uint64(1, chunk.episodeId);
   writer.message(2, range);
   writer.uint64(1, chunk.key);
-  writer.message(field, since);
+  writer.message(field, start);
 }

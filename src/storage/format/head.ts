@@ -2,7 +2,7 @@
  * What a reader must know before the first record: the head of a snapshot, and of each segment of a journal. Tagged values (tags.ts), which it takes no JavaScript to
  * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
  *
- *   object { version: number, of the records (assembly/record/)
+ *   object { version: number, of the records (assembly/persistence/)
  *            options: object { spec, tables: object by name, seed: text, maxBytes, transition: object of texts where it was given }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  *
@@ -11,7 +11,7 @@
  */
 import { ReplayError } from "../../base/error.ts";
 import { isText } from "../../schema/leaf.ts";
-import type { Saved, SavedOptions } from "../saved.ts";
+import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
 /** Raised when a record, or what a number in it means, changes. */
 const VERSION = 4;
@@ -23,7 +23,7 @@ export interface StateHead {
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
 
-export function headOf({ engine, options }: Saved): StateHead {
+export function headOf({ engine, options }: ReplayState): StateHead {
   const { rowBytes, leaves } = engine.layout;
   return {
     version: VERSION,

@@ -26,7 +26,7 @@ export class SectionParser {
   need = MAGIC.length;
   readonly #memory: SectionMemory;
   /** Bytes of the source in memory: from `base` on so many, of which the first `#at` are done with. */
-  #have = 0;
+  #length = 0;
   #at = 0;
   /** The payload of the section of `next`. */
   #payload = 0;
@@ -37,56 +37,56 @@ export class SectionParser {
   }
 
   /** Bytes that came, from `end` on. */
-  get waiting(): number {
-    return this.#have - this.#at;
+  get available(): number {
+    return this.#length - this.#at;
   }
 
   /** Room for so many bytes more. What was shown before is gone. */
-  room(bytes: number): Uint8Array {
+  reserve(bytes: number): Uint8Array {
     const memory = this.#memory;
-    if (this.#at >= this.waiting) {
-      memory.u8.copyWithin(memory.base, memory.base + this.#at, memory.base + this.#have);
-      this.#have -= this.#at;
+    if (this.#at >= this.available) {
+      memory.u8.copyWithin(memory.base, memory.base + this.#at, memory.base + this.#length);
+      this.#length -= this.#at;
       this.#at = 0;
     }
-    memory.reserve(this.#have + bytes);
-    return memory.u8.subarray(memory.base + this.#have, memory.base + this.#have + bytes);
+    memory.reserve(this.#length + bytes);
+    return memory.u8.subarray(memory.base + this.#length, memory.base + this.#length + bytes);
   }
 
   /** So many bytes came into the room. */
-  came(bytes: number): void {
-    this.#have += bytes;
+  advance(bytes: number): void {
+    this.#length += bytes;
   }
 
   /** What the source begins with: MAGIC, or something else, and then nothing can be read; undefined before it is there. */
-  begin(): string | undefined {
-    if (this.waiting < MAGIC.length) return undefined;
+  readMagic(): string | undefined {
+    if (this.available < MAGIC.length) return undefined;
     const at = this.#memory.base + this.#at;
     const magic = String.fromCharCode(...this.#memory.u8.subarray(at, at + MAGIC.length));
-    this.#done(MAGIC.length);
+    this.#consume(MAGIC.length);
     return magic;
   }
 
-  /** The next section: whether a whole one is there. @param left bytes of the source from `end` on, where they are known */
-  next(left: number = Number.POSITIVE_INFINITY): boolean {
+  /** The next section: whether a whole one is there. @param remaining bytes of the source from `end` on, where they are known */
+  next(remaining: number = Number.POSITIVE_INFINITY): boolean {
     this.from = this.end;
     this.need = SECTION_BYTES;
-    if (this.waiting < SECTION_BYTES) return false;
+    if (this.available < SECTION_BYTES) return false;
     const { view, base } = this.#memory;
     const at = base + this.#at;
     const bytes = view.getUint32(at + 8, true);
     const size = SECTION_BYTES + bytes;
-    if (size > left || bytes > MAX_SECTION_BYTES)
-      return this.#fails(`a section of ${bytes} bytes${size > left ? ` where ${left - SECTION_BYTES} are left` : ""}`);
+    if (size > remaining || bytes > MAX_SECTION_BYTES)
+      return this.#setFault(`a section of ${bytes} bytes${size > remaining ? ` where ${remaining - SECTION_BYTES} are left` : ""}`);
     this.need = size;
-    if (this.waiting < size) return false;
+    if (this.available < size) return false;
     this.crc = view.getUint32(at + 12, true);
-    if (this.#memory.sum(at) !== this.crc) return this.#fails("the checksum of a section does not match");
+    if (this.#memory.sum(at) !== this.crc) return this.#setFault("the checksum of a section does not match");
     this.kind = view.getUint32(at, true);
     this.id = view.getUint32(at + 4, true);
     this.#payload = at + SECTION_BYTES;
     this.#bytes = bytes;
-    this.#done(size);
+    this.#consume(size);
     return true;
   }
 
@@ -100,19 +100,19 @@ export class SectionParser {
     return new DataView(this.#memory.u8.buffer, this.#payload, this.#bytes);
   }
 
-  #done(bytes: number): void {
+  #consume(bytes: number): void {
     this.#at += bytes;
     this.end += bytes;
   }
 
-  #fails(fault: string): false {
+  #setFault(fault: string): false {
     this.fault = fault;
     return false;
   }
 }
 
 /** The sum of sections, each after the ones before: any other section, and any other order, gives another one. */
-export function summed(sum: number, crc: number): number {
+export function addToSum(sum: number, crc: number): number {
   return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }
 

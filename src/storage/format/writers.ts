@@ -6,26 +6,26 @@
 import { LAYOUTS, WRITERS } from "../../base/kinds.ts";
 import type { Section } from "../../memory/state.ts";
 import type { ColumnLayout } from "../../schema/columns.ts";
-import type { Saved } from "../saved.ts";
-import { encodeTagged } from "../tagged.ts";
-import { decodeTagged } from "../untagged.ts";
+import { decodeTagged } from "../decode.ts";
+import { encodeTagged } from "../encode.ts";
+import type { ReplayState } from "../replay-state.ts";
 
-export function writersBytes({ writers }: Saved): Uint8Array {
+export function writersBytes({ writers }: ReplayState): Uint8Array {
   const all = writers.map(({ options }) => options);
   return encodeTagged(all, "writers");
 }
 
 /** A list of layouts is never changed, but made anew. */
-const encoded = new WeakMap<readonly ColumnLayout[], Uint8Array>();
+const encodedLayouts = new WeakMap<readonly ColumnLayout[], Uint8Array>();
 
 /** Layouts that are known: some that nothing names any more may be among them. */
-export function* layoutSections({ engine }: Saved): Generator<Section, void> {
+export function* layoutSections({ engine }: ReplayState): Generator<Section, void> {
   for (const [id, layouts] of engine.columnLayouts.chunks) {
-    let bytes = encoded.get(layouts);
+    let bytes = encodedLayouts.get(layouts);
     if (bytes === undefined) {
       const values = layouts.map(({ id, columns }) => ({ id, columns: JSON.parse(columns) as object }));
       bytes = encodeTagged(values, "columns");
-      encoded.set(layouts, bytes);
+      encodedLayouts.set(layouts, bytes);
     }
     yield [LAYOUTS, id, bytes];
   }
@@ -44,12 +44,12 @@ export class WritersReader {
   }
 
   /** Opens the writers in a Replay that is new. Whether there was a section of them. */
-  adopt(saved: Saved): boolean {
+  adopt(replayState: ReplayState): boolean {
     if (this.#writers === undefined) return false;
     for (const id of [...this.#layouts.keys()].sort((a, b) => a - b))
       for (const layout of decodeTagged(this.#layouts.get(id) as Uint8Array) as readonly ColumnLayout[])
-        saved.engine.columnLayouts.put(layout.id, layout.columns as unknown as object);
-    for (const options of decodeTagged(this.#writers) as readonly object[]) saved.adopt(options);
+        replayState.engine.columnLayouts.put(layout.id, layout.columns as unknown as object);
+    for (const options of decodeTagged(this.#writers) as readonly object[]) replayState.adopt(options);
     return true;
   }
 }

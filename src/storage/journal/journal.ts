@@ -6,12 +6,12 @@ import type { FullLogger } from "../../base/warnings.ts";
 import type { Changes } from "../../memory/changes.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { Section } from "../../memory/state.ts";
+import { decodeTagged } from "../decode.ts";
+import { encodeTagged } from "../encode.ts";
 import { writersBytes } from "../format/writers.ts";
-import { Due, type Durability, type Retain } from "../log/durability.ts";
+import { DelayedCall, type Durability, type Retain } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
-import type { Saved } from "../saved.ts";
-import { encodeTagged } from "../tagged.ts";
-import { decodeTagged } from "../untagged.ts";
+import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
 /** Bytes of changes that make a group, unless it must go at once. */
@@ -32,63 +32,63 @@ export interface JournalStats {
 }
 
 export class Journal {
-  readonly #saved: Saved;
+  readonly #replayState: ReplayState;
   readonly #engine: Engine;
   readonly #changes: Changes;
   readonly #layouts: Layouts;
   readonly #log: Log;
   readonly #durability: Durability;
-  readonly #compacts: boolean;
+  readonly #isCompacting: boolean;
   readonly #segmentBytes: number;
   readonly #logger: FullLogger;
   /** Whether the last try to write failed. */
-  #failing = false;
+  #isFailing = false;
   /** Marks that make a group. */
   readonly #max: number;
   /** What was written last of the things of which there is one each, by kind and id. */
-  readonly #written = new Map<string, Uint8Array>();
+  readonly #lastWritten = new Map<string, Uint8Array>();
   /** The segment in which they all are. */
-  #restIn = 0;
+  #restSegment = 0;
   /** The segment that is being emptied, and how far. */
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  readonly #due = new Due(() => this.#onTime());
-  #busy = false;
-  #closed = false;
-  #kept: Uint8Array | undefined;
+  readonly #flushTimer = new DelayedCall(() => this.#onTime());
+  #isBusy = false;
+  #isClosed = false;
+  #keptValue: Uint8Array | undefined;
   /** WRITERS, and what it was made of. */
   #writers: Uint8Array | undefined;
-  #known: Saved["writers"] = [];
+  #encodedWriters: ReplayState["writers"] = [];
 
   constructor(
-    saved: Saved,
+    replayState: ReplayState,
     changes: Changes,
     log: Log,
     options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number; readonly logger: FullLogger },
-    kept?: Uint8Array,
+    keptValue?: Uint8Array,
   ) {
-    this.#kept = kept;
-    this.#saved = saved;
-    this.#engine = saved.engine;
+    this.#keptValue = keptValue;
+    this.#replayState = replayState;
+    this.#engine = replayState.engine;
     this.#changes = changes;
-    this.#layouts = new Layouts(saved);
+    this.#layouts = new Layouts(replayState);
     this.#log = log;
     this.#durability = options.durability;
-    this.#compacts = options.retain === "capacity";
+    this.#isCompacting = options.retain === "capacity";
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
     // Where everything is kept, rows that are freed wait for their group: it comes at once, so that they take no room.
-    const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
-    this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
-    if (!this.#compacts) changes.keep();
-    this.#engine.journal = () => this.#changed();
+    const marksPerGroup = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
+    this.#max = options.durability === "always" || !this.#isCompacting ? 1 : marksPerGroup;
+    if (!this.#isCompacting) changes.keep();
+    this.#engine.journal = () => this.#onChange();
     log.onTakeover = () => {
-      this.#due.cancel();
-      this.#closed = true;
+      this.#flushTimer.cancel();
+      this.#isClosed = true;
       this.#engine.journal = undefined;
-      this.#engine.refusal = closed;
+      this.#engine.journalError = closedError;
       this.#group();
     };
   }
@@ -96,7 +96,7 @@ export class Journal {
   /** What `keep` was given last, in this run or one before; undefined before the first. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
-    return this.#kept && decodeTagged(this.#kept);
+    return this.#keptValue && decodeTagged(this.#keptValue);
   }
 
   /**
@@ -108,9 +108,9 @@ export class Journal {
   keep(value: unknown): void {
     this.#open();
     this.#engine.begin();
-    this.#kept = encodeTagged(value, "value");
+    this.#keptValue = encodeTagged(value, "value");
     this.#save();
-    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+    if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
   }
 
   get stats(): JournalStats {
@@ -133,7 +133,7 @@ export class Journal {
 
   /** Flushes, and lets the files go. The Replay is not usable afterwards. */
   close(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     try {
       this.#flush();
     } finally {
@@ -151,25 +151,25 @@ export class Journal {
       for (let k = changes.pools.length + changes.tables.length - 1; k >= 0; k--) for (let at = 1; at !== 0; ) at = changes.collect(id, k, at, SHARE);
     this.#group();
     this.#log.flush();
-    if (!this.#compacts) return;
+    if (!this.#isCompacting) return;
     for (const id of old) if (this.#log.segments.some((segment) => segment.id === id)) this.#log.drop(id);
     this.#log.flush();
   }
 
   #end(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#engine.journal = undefined;
-    this.#engine.refusal = undefined;
-    this.#due.cancel();
+    this.#engine.journalError = undefined;
+    this.#flushTimer.cancel();
     this.#log.close();
   }
 
   #open(): void {
-    if (this.#closed) throw closed();
+    if (this.#isClosed) throw closedError();
   }
 
   #flush(): void {
-    this.#due.cancel();
+    this.#flushTimer.cancel();
     try {
       this.#group();
       this.#log.flush();
@@ -178,14 +178,14 @@ export class Journal {
       this.#tryAgain();
       throw error;
     }
-    this.#recovered();
+    this.#clearFailure();
   }
 
   /** After a call that changed something, which stands whatever becomes of this. */
-  #changed(): void {
-    if (this.#busy) return;
+  #onChange(): void {
+    if (this.#isBusy) return;
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
-    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+    if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
   }
 
   #save(): void {
@@ -193,9 +193,9 @@ export class Journal {
       this.#group();
       if (this.#durability !== "always") return;
       this.#log.flush();
-      this.#recovered();
+      this.#clearFailure();
     } catch (error) {
-      this.#fails(error as Error);
+      this.#onFailure(error as Error);
     }
   }
 
@@ -203,41 +203,41 @@ export class Journal {
     try {
       this.#flush();
     } catch (error) {
-      this.#fails(error as Error);
+      this.#onFailure(error as Error);
     }
   }
 
   /** Nobody waits for what failed: the logger is told at once, and the next call that would change something is refused. */
-  #fails(error: Error): void {
-    if (!this.#failing) this.#logger.warn(`${error.message}; what was done is in memory`);
-    this.#failing = true;
-    const told = (): Error => {
-      if (!this.#log.broken) this.#engine.refusal = undefined;
-      return error instanceof ReplayError ? refused(error, this.#log.broken) : error;
+  #onFailure(error: Error): void {
+    if (!this.#isFailing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    this.#isFailing = true;
+    const takeError = (): Error => {
+      if (!this.#log.broken) this.#engine.journalError = undefined;
+      return error instanceof ReplayError ? refusalError(error, this.#log.broken) : error;
     };
-    this.#engine.refusal = told;
+    this.#engine.journalError = takeError;
     this.#tryAgain();
   }
 
   #tryAgain(): void {
-    if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(this.#durability.everyMs);
+    if (typeof this.#durability === "object" && !this.#log.broken) this.#flushTimer.retry(this.#durability.everyMs);
   }
 
-  #recovered(): void {
-    if (this.#failing) this.#logger.info("what waited for the disk is there now");
-    this.#failing = false;
-    this.#engine.refusal = undefined;
+  #clearFailure(): void {
+    if (this.#isFailing) this.#logger.info("what waited for the disk is there now");
+    this.#isFailing = false;
+    this.#engine.journalError = undefined;
   }
 
   /** Writes what changed since the last group as one. */
   #group(): void {
-    this.#busy = true;
+    this.#isBusy = true;
     try {
       // Where the disk refuses, changes stay marked rather than pile up.
       if (this.#log.waiting > MAX_WAITING) this.#log.flush();
       this.#changes.forget();
       if (this.#write()) this.#log.commit();
-      if (this.#compacts) {
+      if (this.#isCompacting) {
         this.#compact();
         // Large groups need more than a share.
         for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
@@ -245,7 +245,7 @@ export class Journal {
         if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
-      this.#busy = false;
+      this.#isBusy = false;
     }
   }
 
@@ -260,31 +260,31 @@ export class Journal {
     };
     this.#changes.write(segment, write);
     this.#layouts.write(segment, write);
-    const all = this.#restIn !== segment;
-    if (all) this.#written.clear();
+    const isNewSegment = this.#restSegment !== segment;
+    if (isNewSegment) this.#lastWritten.clear();
     for (const [kind, id, payload] of this.#rest()) {
       const name = `${kind}.${id}`;
-      if (equal(this.#written.get(name), payload)) continue;
-      this.#written.set(name, payload);
+      if (equal(this.#lastWritten.get(name), payload)) continue;
+      this.#lastWritten.set(name, payload);
       write(kind, id, payload);
     }
-    this.#restIn = segment;
+    this.#restSegment = segment;
     return sections !== 0;
   }
 
   *#rest(): Generator<Section, void> {
     yield [WRITERS, 0, this.#openWriters()];
     yield* this.#changes.numbers();
-    if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
+    if (this.#keptValue !== undefined) yield [KEPT, 0, this.#keptValue];
   }
 
   /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */
   #openWriters(): Uint8Array {
-    const { writers } = this.#saved;
-    const same = writers.length === this.#known.length && writers.every(({ options }, i) => options === this.#known[i]?.options);
-    if (!same || this.#writers === undefined) {
-      this.#writers = writersBytes(this.#saved);
-      this.#known = writers;
+    const { writers } = this.#replayState;
+    const isSame = writers.length === this.#encodedWriters.length && writers.every(({ options }, i) => options === this.#encodedWriters[i]?.options);
+    if (!isSame || this.#writers === undefined) {
+      this.#writers = writersBytes(this.#replayState);
+      this.#encodedWriters = writers;
     }
     return this.#writers;
   }
@@ -293,7 +293,7 @@ export class Journal {
   #compact(): void {
     const log = this.#log;
     // What there is one of each must be in the newest segment.
-    if (this.#restIn !== log.segment) return;
+    if (this.#restSegment !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
     for (const { id } of old) if (id !== this.#victim && this.#liveIn(id) === 0) log.drop(id);
     if (this.#victim === 0) {
@@ -320,7 +320,7 @@ export class Journal {
     }
     this.#layouts.empty(this.#victim);
     if (this.#write()) this.#log.commit();
-    if (this.#structure === structures && this.#liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
+    if (this.#structure === structures && this.#liveIn(this.#victim) === 0 && this.#restSegment === this.#log.segment) {
       const id = this.#victim;
       this.#victim = 0;
       this.#log.drop(id);
@@ -340,17 +340,17 @@ export class Journal {
   #liveBytes(): number {
     let bytes = 0;
     for (const { id } of this.#log.segments) bytes += this.#liveIn(id);
-    for (const payload of this.#written.values()) bytes += payload.length;
+    for (const payload of this.#lastWritten.values()) bytes += payload.length;
     return bytes;
   }
 }
 
-function closed(): ReplayError {
+function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
 }
 
 /** @param broken whether nothing more is written */
-function refused({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
+function refusalError({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
   const remedy = broken ? "" : ", and is written as soon as that is possible: make this call again";
   const error = new ReplayError(code, `${message}; all calls before this one are in memory, this one did nothing${remedy}`);
   error.cause = cause;

@@ -1,28 +1,28 @@
 /** Where a journal has column layouts: a section of them is written when it changed, and once more when its segment is emptied. */
 import type { Section } from "../../memory/state.ts";
 import { layoutSections } from "../format/writers.ts";
-import type { Saved } from "../saved.ts";
+import type { ReplayState } from "../replay-state.ts";
 
 export class Layouts {
-  readonly #saved: Saved;
+  readonly #replayState: ReplayState;
   /** The newest section of each id, and its segment. */
   readonly #sections = new Map<number, { readonly segment: number; readonly payload: Uint8Array }>();
   /** Their bytes, by segment. */
-  readonly #live = new Map<number, number>();
+  readonly #liveBytes = new Map<number, number>();
 
-  constructor(saved: Saved) {
-    this.#saved = saved;
+  constructor(replayState: ReplayState) {
+    this.#replayState = replayState;
   }
 
   /** Bytes in a segment that still count. */
   liveIn(segment: number): number {
-    return this.#live.get(segment) ?? 0;
+    return this.#liveBytes.get(segment) ?? 0;
   }
 
   /** Writes what changed to a segment. O(layouts / 64) */
   write(segment: number, write: (...section: Section) => void): void {
-    const { chunks } = this.#saved.engine.columnLayouts;
-    for (const section of layoutSections(this.#saved)) {
+    const { chunks } = this.#replayState.engine.columnLayouts;
+    for (const section of layoutSections(this.#replayState)) {
       const [, id, payload] = section;
       if (this.#sections.get(id)?.payload === payload) continue;
       this.#forget(id);
@@ -47,8 +47,8 @@ export class Layouts {
   }
 
   #count(segment: number, bytes: number): void {
-    const left = this.liveIn(segment) + bytes;
-    if (left === 0) this.#live.delete(segment);
-    else this.#live.set(segment, left);
+    const liveBytes = this.liveIn(segment) + bytes;
+    if (liveBytes === 0) this.#liveBytes.delete(segment);
+    else this.#liveBytes.set(segment, liveBytes);
   }
 }

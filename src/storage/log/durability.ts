@@ -1,7 +1,7 @@
 /** When what was committed goes to the disk without being asked for, and what stays there. */
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
-import { atExit, notAtExit } from "../../files/exit.ts";
+import { atExit, cancelAtExit } from "../../files/exit.ts";
 
 /** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
@@ -18,7 +18,7 @@ export function checkDurability(durability: Durability): Durability {
   return durability;
 }
 
-export function retainOf(value: Retain): Retain {
+export function checkRetain(value: Retain): Retain {
   if (value === "capacity" || value === "all") return value;
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
@@ -26,17 +26,17 @@ export function retainOf(value: Retain): Retain {
 /** The least between two tries to write, where nobody asks. */
 const RETRY_MS = 100;
 /** So many times it may be asked for between two looks at the clock. */
-const LOOK = 16;
+const MAX_REQUESTS = 16;
 
-/** A call that is due some time after the first that asks for it, whether timers get a turn or not; and when the process ends before. */
-export class Due {
+/** A call that is made some time after it was first scheduled, even if a busy loop keeps timers from running; or when the process ends before. */
+export class DelayedCall {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = 0;
   /** When the clock was looked at, how often it was asked for since, and how often it may be until the next look. */
-  #looked = 0;
-  #asked = 0;
-  #until = 1;
+  #checkedAt = 0;
+  #requests = 0;
+  #nextCheck = 1;
 
   constructor(call: () => void) {
     this.#call = () => {
@@ -45,21 +45,21 @@ export class Due {
     };
   }
 
-  in(ms: number): void {
+  schedule(ms: number): void {
     if (this.#timer !== undefined) {
-      if (++this.#asked >= this.#until) this.#look(ms);
+      if (++this.#requests >= this.#nextCheck) this.#checkClock(ms);
       return;
     }
     this.#timer = setTimeout(this.#call, ms);
-    this.#looked = performance.now();
-    this.#at = this.#looked + ms;
-    this.#asked = 0;
+    this.#checkedAt = performance.now();
+    this.#at = this.#checkedAt + ms;
+    this.#requests = 0;
     atExit(this.#call);
   }
 
   /** Once more after a failure, not before `RETRY_MS` have passed, unless the program ends before. */
-  again(ms: number): void {
-    this.in(Math.max(ms, RETRY_MS));
+  retry(ms: number): void {
+    this.schedule(Math.max(ms, RETRY_MS));
     // Browsers have numbers.
     (this.#timer as { unref?(): void }).unref?.();
   }
@@ -68,20 +68,20 @@ export class Due {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    notAtExit(this.#call);
+    cancelAtExit(this.#call);
   }
 
   /** A loop that awaits nothing gives timers no turn. */
-  #look(ms: number): void {
+  #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {
       this.#call();
       return;
     }
     // Who asks slowly is asked as often as takes a sixteenth of the time.
-    const each = (now - this.#looked) / this.#asked;
-    this.#until = Math.max(1, Math.min(LOOK, Math.floor(ms / 16 / each)));
-    this.#looked = now;
-    this.#asked = 0;
+    const interval = (now - this.#checkedAt) / this.#requests;
+    this.#nextCheck = Math.max(1, Math.min(MAX_REQUESTS, Math.floor(ms / 16 / interval)));
+    this.#checkedAt = now;
+    this.#requests = 0;
   }
 }

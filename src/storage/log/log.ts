@@ -7,20 +7,20 @@ import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.t
 import { COMMIT, DROP, isOwn, SEGMENT } from "../../base/kinds.ts";
 import { SEGMENT_BYTES } from "../../base/limits.ts";
 import { type FullLogger, loggerOf } from "../../base/warnings.ts";
-import { attempt } from "../../files/attempt.ts";
 import type { Directory } from "../../files/directory.ts";
-import { drawnId } from "../../files/drawn-id.ts";
+import { withIoErrors } from "../../files/io-errors.ts";
+import { randomId } from "../../files/random-id.ts";
 import { SectionMemory } from "../../memory/section-memory.ts";
 import { numberBytes } from "../format/section.ts";
-import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
+import { checkDurability, DelayedCall, type Durability, EVERY_SECOND } from "./durability.ts";
 import type { LogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
-import { ReadOnlyDirectory, readingMoments } from "./read-only-directory.ts";
-import { type Recovered, recover } from "./scan.ts";
-import { sectionsOf, type Unsealed, type Visit } from "./sections.ts";
+import { flushLogs, registerLog } from "./open-logs.ts";
+import { recover, type ScanResult } from "./read-directory.ts";
+import { ReadOnlyDirectory, withReadOnlyDirectory } from "./read-only-directory.ts";
+import { readSections, type UnsealedSegment, type Visit } from "./sections.ts";
 import { FORMAT, headBytes } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
-import { flushWriters, noteWriter } from "./writers.ts";
 
 export type { LogOptions, Segment, Visit };
 
@@ -54,31 +54,31 @@ export class Log {
   /** What is read stands in it until it was replayed, then what is to be written. */
   readonly #memory: SectionMemory;
   /** Of the writers of this process. */
-  #forget: (() => void) | undefined;
+  #unregister: (() => void) | undefined;
   readonly #release: () => void;
-  readonly #due = new Due(() => this.#onTime());
+  readonly #flushTimer = new DelayedCall(() => this.#onTime());
   readonly #run: string;
   readonly #older = new OlderSegments();
   /** What opening found, until it was replayed; then, until the first write, what has to be mended. */
-  #recovered: Recovered | undefined;
-  #mending: Recovered | undefined;
+  #scanResult: ScanResult | undefined;
+  #pendingRepair: ScanResult | undefined;
   /** Segments before the newest that do not say that they have a next one, oldest first. */
-  #unsealed: readonly Unsealed[] = [];
+  #unsealedSegments: readonly UnsealedSegment[] = [];
   readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
   /** Number of the open group, and where it begins in its segment. */
   #group: number;
   #groupAt: Mark = { bytes: 0, sum: 0 };
   /** Bytes that wait when the next try to write is made. */
-  #tryAt = FULL_BYTES;
+  #retryAt = FULL_BYTES;
   /** What failed while nobody could be told. */
   #failure: Error | undefined;
   /** Whether the logger heard that writing fails, and nothing was written since. */
-  #failing = false;
+  #isFailing = false;
   /** Bytes of what the owner wrote into the segment at its beginning. */
   #preamble = 0;
-  #beginning = false;
-  #closed = false;
+  #isBeginning = false;
+  #isClosed = false;
 
   /**
    * Opens what is there, or begins anew. With `readOnly` it shows one moment, whatever its owner does in the meantime.
@@ -87,8 +87,8 @@ export class Log {
    */
   static open(directory: Directory, options: LogOptions): Log {
     if (options?.readOnly !== true || directory instanceof ReadOnlyDirectory) return new Log(directory, options);
-    flushWriters(directory);
-    return readingMoments(directory, (moment) => new Log(moment, options));
+    flushLogs(directory);
+    return withReadOnlyDirectory(directory, (moment) => new Log(moment, options));
   }
 
   private constructor(directory: Directory, options: LogOptions) {
@@ -99,39 +99,39 @@ export class Log {
       salvage = false,
       readOnly = false,
       takeOver = false,
-      logger: given,
+      logger: loggerOption,
       run,
       module,
     } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module");
     this.#directory = directory;
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
-    const logger = loggerOf(given);
+    const logger = loggerOf(loggerOption);
     this.#logger = logger;
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
     flag("readOnly", readOnly);
     flag("takeOver", takeOver);
-    this.#release = attempt("locking", directory, "", () => directory.lock(() => this.#takenOver(), takeOver));
+    this.#release = withIoErrors("locking", directory, "", () => directory.lock(() => this.#handleTakeover(), takeOver));
     try {
       this.#memory = new SectionMemory(module);
-      const recovered = recover(directory, this.#memory, { salvage, logger });
-      this.#recovered = recovered;
-      this.isNew = recovered === undefined;
-      this.salvaged = recovered?.salvaged ?? false;
-      this.lost = recovered?.lost ?? [];
-      this.about = recovered?.head.about ?? JSON.parse(JSON.stringify(about));
-      this.#run = recovered?.head.run ?? run ?? drawnId();
-      this.#group = recovered?.group ?? 0;
-      for (const segment of recovered?.segments ?? []) this.#older.add(segment);
-      if (!readOnly && recovered === undefined) this.#writer = this.#first();
+      const scanResult = recover(directory, this.#memory, { salvage, logger });
+      this.#scanResult = scanResult;
+      this.isNew = scanResult === undefined;
+      this.salvaged = scanResult?.salvaged ?? false;
+      this.lost = scanResult?.lost ?? [];
+      this.about = scanResult?.head.about ?? JSON.parse(JSON.stringify(about));
+      this.#run = scanResult?.head.run ?? run ?? randomId();
+      this.#group = scanResult?.group ?? 0;
+      for (const segment of scanResult?.segments ?? []) this.#older.add(segment);
+      if (!readOnly && scanResult === undefined) this.#writer = this.#createFirst();
     } catch (error) {
       this.#writer?.close();
       this.#release();
       throw error;
     }
-    if (!readOnly) this.#forget = noteWriter(directory, this);
+    if (!readOnly) this.#unregister = registerLog(directory, this);
   }
 
   /**
@@ -141,19 +141,19 @@ export class Log {
    */
   *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {
     this.#open();
-    const recovered = this.#recovered;
-    if (recovered === undefined) return;
-    const reading = sectionsOf(this.#directory, recovered, this.#memory, this.#logger, visit, newest);
-    for (let step = reading.next(); ; step = reading.next()) {
+    const scanResult = this.#scanResult;
+    if (scanResult === undefined) return;
+    const progress = readSections(this.#directory, scanResult, this.#memory, this.#logger, visit, newest);
+    for (let step = progress.next(); ; step = progress.next()) {
       if (step.done === true) {
-        this.#unsealed = step.value;
+        this.#unsealedSegments = step.value;
         break;
       }
       yield step.value;
       this.#open();
     }
-    this.#recovered = undefined;
-    if (!this.#readOnly) this.#mending = recovered;
+    this.#scanResult = undefined;
+    if (!this.#readOnly) this.#pendingRepair = scanResult;
   }
 
   /** Adds a section to the open group. The payload is copied. */
@@ -162,7 +162,7 @@ export class Log {
     if (isOwn(kind)) throw mustBe(RangeError, "kind", "a number that the log does not use itself", kind);
     writer.add(kind, id, payload);
     // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
-    if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill(), false);
+    if (writer.pendingBytes >= this.#retryAt) this.#try(() => writer.spill(), false);
   }
 
   /**
@@ -173,14 +173,14 @@ export class Log {
   commit(now = this.#durability === "always"): void {
     const writer = this.#writable();
     if (writer.bytes === this.#groupAt.bytes) return;
-    this.#end(writer);
-    if (this.#beginning) return;
-    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+    this.#commitGroup(writer);
+    if (this.#isBeginning) return;
+    if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
     if (now) this.flush();
-    else if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill());
+    else if (writer.pendingBytes >= this.#retryAt) this.#try(() => writer.spill());
     this.check();
-    const full = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
-    if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
+    const isFull = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
+    if (isFull && (this.#retryAt <= FULL_BYTES || writer.pendingBytes >= this.#retryAt)) this.#try(() => this.#roll(writer));
   }
 
   /** Where the open group begins, or the next one will. */
@@ -192,7 +192,7 @@ export class Log {
   /** Takes back what came since a mark, such as a group that could not be written: whether it could, since of another segment, or after a sync that failed, it cannot. */
   takeBack({ segment, group, at }: GroupMark): boolean {
     const writer = this.#writer;
-    if (this.#closed || writer === undefined || writer.broken || writer.segment !== segment) return false;
+    if (this.#isClosed || writer === undefined || writer.broken || writer.segment !== segment) return false;
     writer.cut(at);
     this.#group = group;
     this.#groupAt = at;
@@ -210,49 +210,49 @@ export class Log {
   /** Everything that was committed is on the disk when it returns. @throws ReplayError IO where it is not */
   flush(): void {
     const writer = this.#writable();
-    this.#due.cancel();
+    this.#flushTimer.cancel();
     try {
       this.#try(() => this.#sync(writer));
     } catch (error) {
       // Without a timer nothing would try again.
-      if (typeof this.#durability === "object" && !this.broken) this.#due.again(this.#durability.everyMs);
+      if (typeof this.#durability === "object" && !this.broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
   }
 
   /** Tells the logger that writing failed, once until something is written. For failures that nobody waits for. */
   warn(error: Error): void {
-    if (!this.#failing) this.#logger.warn(`${error.message}; what was done is in memory`);
-    this.#failing = true;
+    if (!this.#isFailing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    this.#isFailing = true;
   }
 
   /** The segment that the open group will stand in. */
   get segment(): number {
-    return this.#writer?.segment ?? this.#older.kept.at(-1)?.id ?? 0;
+    return this.#writer?.segment ?? this.#older.segments.at(-1)?.id ?? 0;
   }
 
   get segments(): readonly Segment[] {
-    const older = this.#older.kept.map(({ id, bytes }) => ({ id, bytes }));
+    const older = this.#older.segments.map(({ id, bytes }) => ({ id, bytes }));
     return this.#writer === undefined ? older : [...older, { id: this.#writer.segment, bytes: this.#writer.bytes }];
   }
 
   /** Bytes of segments that were given back, and are files yet. */
   get leaving(): number {
-    return this.#older.dropping.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#older.pendingDrops.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Bytes that were not written yet. */
   get waiting(): number {
-    return this.#writer?.waiting ?? 0;
+    return this.#writer?.pendingBytes ?? 0;
   }
 
   get closed(): boolean {
-    return this.#closed;
+    return this.#isClosed;
   }
 
   /** Whether what opening found was replayed. */
   get isRead(): boolean {
-    return this.#recovered === undefined;
+    return this.#scanResult === undefined;
   }
 
   /** Whether a sync failed: nothing more is written then. */
@@ -268,9 +268,9 @@ export class Log {
 
   /** Flushes, and lets go of the directory. A group that is open is given up. @throws ReplayError IO where flushing failed */
   close(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     try {
-      if (!this.#readOnly && this.#recovered === undefined) {
+      if (!this.#readOnly && this.#scanResult === undefined) {
         this.#writable().cut(this.#groupAt);
         this.flush();
       }
@@ -281,15 +281,15 @@ export class Log {
 
   /** Lets go of the directory as it is: what opening found is not mended, what waits is not written. */
   leave(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#due.cancel();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#flushTimer.cancel();
     this.#writer?.close();
-    this.#forget?.();
+    this.#unregister?.();
     this.#release();
   }
 
-  #first(): SegmentWriter {
+  #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
     // So that a directory that cannot be written to is known at once.
@@ -298,37 +298,37 @@ export class Log {
   }
 
   /** When it is first written to: goes on at the end of what is there, or after damage in a new segment; what is no part of it goes. */
-  #mend(recovered: Recovered): void {
-    const { salvaged, next, remove } = recovered;
-    const { id, ...written } = this.#older.kept.at(-1) as Segment & Mark;
+  #repair(scanResult: ScanResult): void {
+    const { salvaged, next: nextSegment, remove } = scanResult;
+    const { id, ...written } = this.#older.segments.at(-1) as Segment & Mark;
     const writer = new SegmentWriter(this.#directory, id, written, this.#memory);
     try {
-      let later = writer;
-      for (const { id, written, group } of [...this.#unsealed].reverse()) {
-        const before = new SegmentWriter(this.#directory, id, written, this.#memory);
-        later.follow(before, group);
-        later = before;
+      let following = writer;
+      for (const { id, mark: written, group } of [...this.#unsealedSegments].reverse()) {
+        const previous = new SegmentWriter(this.#directory, id, written, this.#memory);
+        following.follow(previous, group);
+        following = previous;
       }
-      if (!salvaged) for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
+      if (!salvaged) for (const file of remove) withIoErrors("removing", this.#directory, file, () => this.#directory.remove(file));
     } catch (error) {
       writer.close();
       throw error;
     }
     this.#groupAt = written;
     this.#writer = writer;
-    this.#mending = undefined;
+    this.#pendingRepair = undefined;
     if (!salvaged) {
       this.#older.pop();
       return;
     }
     try {
-      this.#roll(writer, next);
+      this.#roll(writer, nextSegment);
       this.#writer.sync();
-      for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
+      for (const file of remove) withIoErrors("removing", this.#directory, file, () => this.#directory.remove(file));
     } catch (error) {
       this.#writer.close();
       this.#writer = undefined;
-      this.#mending = recovered;
+      this.#pendingRepair = scanResult;
       throw error;
     }
   }
@@ -339,7 +339,7 @@ export class Log {
     this.#groupAt = writer.mark;
   }
 
-  #end(writer: SegmentWriter): void {
+  #commitGroup(writer: SegmentWriter): void {
     writer.add(COMMIT, 0, numberBytes(this.#group));
     this.#group++;
     this.#groupAt = writer.mark;
@@ -347,40 +347,40 @@ export class Log {
 
   /** Ends a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
   #roll(writer: SegmentWriter, segment = writer.segment + 1): void {
-    if (this.#older.dropping.length > 0) this.#sync(writer);
+    if (this.#older.pendingDrops.length > 0) this.#sync(writer);
     else writer.drain();
     this.#older.add({ id: writer.segment, ...writer.mark });
     const next = writer.next(segment, this.#group);
     this.#writer = next;
     this.#head(next);
-    this.#beginning = true;
+    this.#isBeginning = true;
     try {
       this.onSegment?.();
       this.commit();
     } finally {
       // Nothing, where it was committed.
       next.cut(this.#groupAt);
-      this.#beginning = false;
+      this.#isBeginning = false;
     }
     this.#preamble = next.bytes;
   }
 
   /** Has everything on the disk; then the segments that were given back may go, which the log says first. */
   #sync(writer: SegmentWriter): void {
-    const [before, group] = [this.#groupAt, this.#group];
+    const [mark, group] = [this.#groupAt, this.#group];
     // A group that is open would be ended.
-    const dropping = writer.bytes === before.bytes ? this.#older.dropping : [];
+    const dropping = writer.bytes === mark.bytes ? this.#older.pendingDrops : [];
     if (dropping.length > 0) {
       for (const { id } of dropping) writer.add(DROP, id, NOTHING);
-      this.#end(writer);
+      this.#commitGroup(writer);
     }
     try {
       writer.sync();
     } catch (error) {
       if (dropping.length > 0) {
-        writer.cut(before);
+        writer.cut(mark);
         this.#group = group;
-        this.#groupAt = before;
+        this.#groupAt = mark;
       }
       throw error;
     }
@@ -392,12 +392,12 @@ export class Log {
     try {
       this.onWrite?.();
       write();
-      this.#tryAt = FULL_BYTES;
+      this.#retryAt = FULL_BYTES;
       this.#failure = undefined;
-      if (this.#failing) this.#logger.info(`${this.#directory.name} is written to again`);
-      this.#failing = false;
+      if (this.#isFailing) this.#logger.info(`${this.#directory.name} is written to again`);
+      this.#isFailing = false;
     } catch (error) {
-      this.#tryAt = (this.#writer?.waiting ?? 0) + FULL_BYTES;
+      this.#retryAt = (this.#writer?.pendingBytes ?? 0) + FULL_BYTES;
       if (now) throw error;
       this.#failure = error as Error;
     }
@@ -413,7 +413,7 @@ export class Log {
     }
   }
 
-  #takenOver(): void {
+  #handleTakeover(): void {
     try {
       this.onTakeover?.();
       this.close();
@@ -423,15 +423,15 @@ export class Log {
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `the log in ${this.#directory.name} was closed, or this process has opened it again`);
+    if (this.#isClosed) throw new ReplayError("CLOSED", `the log in ${this.#directory.name} was closed, or this process has opened it again`);
   }
 
   #writable(): SegmentWriter {
     this.#open();
     if (this.#readOnly) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
-    if (this.#recovered !== undefined)
+    if (this.#scanResult !== undefined)
       throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} must be read to its end before it is written to`);
-    if (this.#mending !== undefined) this.#mend(this.#mending);
+    if (this.#pendingRepair !== undefined) this.#repair(this.#pendingRepair);
     const writer = this.#writer as SegmentWriter;
     writer.check();
     return writer;

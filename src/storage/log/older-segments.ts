@@ -9,54 +9,54 @@ export interface Segment {
   readonly bytes: number;
 }
 
-interface Summed extends Segment {
+interface SummedSegment extends Segment {
   /** Of its sections. */
   readonly sum: number;
 }
 
 export class OlderSegments {
-  readonly #kept = new Map<number, Summed>();
+  readonly #segments = new Map<number, SummedSegment>();
   /** To be given back as soon as what replaces them is on the disk. */
-  #dropping: Segment[] = [];
+  #pendingDrops: Segment[] = [];
 
-  add(segment: Summed): void {
-    this.#kept.set(segment.id, segment);
+  add(segment: SummedSegment): void {
+    this.#segments.set(segment.id, segment);
   }
 
   /** Takes the last one out, which is written to again. */
-  pop(): Summed {
-    const last = [...this.#kept.values()].at(-1) as Summed;
-    this.#kept.delete(last.id);
+  pop(): SummedSegment {
+    const last = [...this.#segments.values()].at(-1) as SummedSegment;
+    this.#segments.delete(last.id);
     return last;
   }
 
   /** Oldest first. */
-  get kept(): readonly Summed[] {
-    return [...this.#kept.values()];
+  get segments(): readonly SummedSegment[] {
+    return [...this.#segments.values()];
   }
 
   /** What the next segment's head says of them. */
   get inHead(): Pick<SegmentHead, "kept" | "sums"> {
-    return { kept: rangesOf([...this.#kept.keys()]), sums: Uint32Array.from(this.kept, ({ sum }) => sum) };
+    return { kept: rangesOf([...this.#segments.keys()]), sums: Uint32Array.from(this.segments, ({ sum }) => sum) };
   }
 
-  get dropping(): readonly Segment[] {
-    return this.#dropping;
+  get pendingDrops(): readonly Segment[] {
+    return this.#pendingDrops;
   }
 
   /** @throws RangeError where there is none of this id */
   drop(id: number): void {
-    const segment = this.#kept.get(id);
+    const segment = this.#segments.get(id);
     if (segment === undefined) throw mustBe(RangeError, "id", "the id of an earlier segment", id);
-    this.#kept.delete(id);
-    this.#dropping.push(segment);
+    this.#segments.delete(id);
+    this.#pendingDrops.push(segment);
   }
 
   /** Removes the files of those that are given back, once the log says so on the disk. */
   remove(directory: Directory, logger: FullLogger): void {
-    const gone = this.#dropping;
-    this.#dropping = [];
-    for (const { id } of gone) {
+    const dropped = this.#pendingDrops;
+    this.#pendingDrops = [];
+    for (const { id } of dropped) {
       try {
         directory.remove(fileOf(id));
       } catch (error) {

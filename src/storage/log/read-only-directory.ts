@@ -3,37 +3,37 @@
  * in memory, so that a journal can be opened.
  */
 import { codeOf } from "../../base/error.ts";
-import { attempt } from "../../files/attempt.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
+import { withIoErrors } from "../../files/io-errors.ts";
 import { memory } from "../../files/memory.ts";
 import { node } from "../../files/node.ts";
-import { type LogFiles, momentNow, readingOneMomentNow, type SegmentSizes } from "./moment.ts";
+import { type LogFiles, readConsistentlyNow, readSizesNow, type SegmentSizes } from "./file-sizes.ts";
 
 export interface ReadOnlyOptions {
   /** A directory that was opened before: files that are gone by now are read from it. It is not to be used any more. */
-  readonly after?: ReadOnlyDirectory | undefined;
+  readonly previous?: ReadOnlyDirectory | undefined;
   /** Whether files are opened when they are read: for logs whose owner removes none. */
-  readonly lazily?: boolean;
+  readonly isLazy?: boolean;
 }
 
 export class ReadOnlyDirectory implements Directory {
   readonly name: string;
   /** Whether its files stay open when the log in it is closed. */
-  stays = false;
-  readonly #below: Directory;
-  #lazily: boolean;
+  keepsOpen = false;
+  readonly #source: Directory;
+  #isLazy: boolean;
   readonly #files: Map<string, StorageFile>;
   readonly #sizes: Map<string, number>;
-  readonly #changed = memory();
+  readonly #overlay = memory();
 
   /** @throws ReplayError LOCKED where the owner makes and removes files all the time · IO */
-  constructor(of: string | Directory, { after, lazily = false }: ReadOnlyOptions = {}) {
-    this.#below = typeof of === "string" ? node(of) : of;
-    this.name = this.#below.name;
-    this.#lazily = lazily;
-    this.#files = after?.taken() ?? new Map();
+  constructor(of: string | Directory, { previous, isLazy = false }: ReadOnlyOptions = {}) {
+    this.#source = typeof of === "string" ? node(of) : of;
+    this.name = this.#source.name;
+    this.#isLazy = isLazy;
+    this.#files = previous?.takeFiles() ?? new Map();
     try {
-      this.#sizes = new Map(this.#moment());
+      this.#sizes = new Map(this.#readSizes());
     } catch (error) {
       this.close();
       throw error;
@@ -41,50 +41,50 @@ export class ReadOnlyDirectory implements Directory {
   }
 
   list(): string[] {
-    return [...new Set([...this.#sizes.keys(), ...this.#changed.list()])];
+    return [...new Set([...this.#sizes.keys(), ...this.#overlay.list()])];
   }
 
   open(name: string, create: boolean): StorageFile {
     const size = this.#sizes.get(name);
-    if (size === undefined || this.#changed.list().includes(name)) return this.#changed.open(name, create);
-    const below = this.#lazily ? this.#opened(name) : (this.#files.get(name) as StorageFile);
-    return new FileBelow(below, size, this.#lazily, () => this.#changed.open(name, true));
+    if (size === undefined || this.#overlay.list().includes(name)) return this.#overlay.open(name, create);
+    const file = this.#isLazy ? this.#openSource(name) : (this.#files.get(name) as StorageFile);
+    return new OverlayFile(file, size, this.#isLazy, () => this.#overlay.open(name, true));
   }
 
   remove(name: string): void {
     this.#files.get(name)?.close();
     this.#files.delete(name);
     this.#sizes.delete(name);
-    if (this.#changed.list().includes(name)) this.#changed.remove(name);
+    if (this.#overlay.list().includes(name)) this.#overlay.remove(name);
   }
 
   lock(): () => void {
     return () => {
-      if (!this.stays) this.close();
+      if (!this.keepsOpen) this.close();
     };
   }
 
   /** Lets go of all files. */
   close(): void {
-    for (const file of this.taken().values()) file.close();
+    for (const file of this.takeFiles().values()) file.close();
   }
 
   /** The open files: another one closes them from now on. */
-  taken(): Map<string, StorageFile> {
+  takeFiles(): Map<string, StorageFile> {
     const files = new Map(this.#files);
     this.#files.clear();
     return files;
   }
 
-  #moment(): SegmentSizes {
+  #readSizes(): SegmentSizes {
     const files: LogFiles = {
-      list: () => attempt("listing", this.#below, "", () => this.#below.list()),
-      look: (name) => this.#look(name),
+      list: () => withIoErrors("listing", this.#source, "", () => this.#source.list()),
+      size: (name) => this.#reopen(name),
       read: (name, at, length) => this.#read(name, at, length),
     };
-    const sizes = momentNow(files);
+    const sizes = readSizesNow(files);
     for (const [name, file] of this.#files) {
-      if (sizes.has(name) && !this.#lazily) continue;
+      if (sizes.has(name) && !this.#isLazy) continue;
       file.close();
       this.#files.delete(name);
     }
@@ -92,51 +92,51 @@ export class ReadOnlyDirectory implements Directory {
   }
 
   /** Opens a file anew: another one may have its name. One that is gone is what it was. */
-  #look(name: string): number | undefined {
-    const before = this.#files.get(name);
+  #reopen(name: string): number | undefined {
+    const previous = this.#files.get(name);
     try {
-      const file = this.#opened(name);
-      before?.close();
-      if (this.#lazily) this.close();
+      const file = this.#openSource(name);
+      previous?.close();
+      if (this.#isLazy) this.close();
       this.#files.set(name, file);
       return file.size;
     } catch (error) {
       const code = codeOf((error as Error).cause);
-      if (code === "ENOENT") return before?.size;
-      if (code !== "EMFILE" || this.#lazily) throw error;
+      if (code === "ENOENT") return previous?.size;
+      if (code !== "EMFILE" || this.#isLazy) throw error;
       // Those of a log that keeps so many stay where they are.
-      this.#lazily = true;
+      this.#isLazy = true;
       this.close();
-      return this.#look(name);
+      return this.#reopen(name);
     }
   }
 
   #read(name: string, at: number, length: number): Uint8Array {
-    const file = this.#files.get(name) ?? this.#opened(name);
+    const file = this.#files.get(name) ?? this.#openSource(name);
     this.#files.set(name, file);
     const bytes = new Uint8Array(length);
     let done = 0;
     for (let read = -1; read !== 0 && done < length; done += read)
-      read = attempt("reading", this.#below, name, () => file.read(bytes.subarray(done), at + done));
+      read = withIoErrors("reading", this.#source, name, () => file.read(bytes.subarray(done), at + done));
     return bytes.subarray(0, done);
   }
 
-  #opened(name: string): StorageFile {
-    return attempt("opening", this.#below, name, () => this.#below.open(name, false));
+  #openSource(name: string): StorageFile {
+    return withIoErrors("opening", this.#source, name, () => this.#source.open(name, false));
   }
 }
 
-/** Reads moments of a directory until one makes sense (`readingOneMoment`): its files are closed where none does. */
-export function readingMoments<T>(of: Directory, read: (moment: ReadOnlyDirectory) => T): T {
+/** Reads moments of a directory until one makes sense (`readConsistently`): its files are closed where none does. */
+export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyDirectory) => T): T {
   let moment: ReadOnlyDirectory | undefined;
   try {
-    const found = readingOneMomentNow(of.name, () => {
-      moment = new ReadOnlyDirectory(of, { after: moment });
-      moment.stays = true;
+    const result = readConsistentlyNow(of.name, () => {
+      moment = new ReadOnlyDirectory(of, { previous: moment });
+      moment.keepsOpen = true;
       return read(moment);
     });
-    if (moment !== undefined) moment.stays = false;
-    return found;
+    if (moment !== undefined) moment.keepsOpen = false;
+    return result;
   } catch (error) {
     moment?.close();
     throw error;
@@ -144,18 +144,18 @@ export function readingMoments<T>(of: Directory, read: (moment: ReadOnlyDirector
 }
 
 /** Reads the file on disk, as long as it was at the moment, until the first write, and a copy in memory from then on. */
-class FileBelow implements StorageFile {
-  readonly #closes: boolean;
-  readonly #below: StorageFile;
+class OverlayFile implements StorageFile {
+  readonly #ownsSource: boolean;
+  readonly #source: StorageFile;
   readonly #size: number;
   readonly #makeCopy: () => StorageFile;
   #copy: StorageFile | undefined;
 
-  /** @param closes whether the file below is closed with this one */
-  constructor(below: StorageFile, size: number, closes: boolean, makeCopy: () => StorageFile) {
-    this.#below = below;
+  /** @param ownsSource whether the file below is closed with this one */
+  constructor(source: StorageFile, size: number, ownsSource: boolean, makeCopy: () => StorageFile) {
+    this.#source = source;
     this.#size = size;
-    this.#closes = closes;
+    this.#ownsSource = ownsSource;
     this.#makeCopy = makeCopy;
   }
 
@@ -165,26 +165,26 @@ class FileBelow implements StorageFile {
 
   read(into: Uint8Array, at: number): number {
     if (this.#copy !== undefined) return this.#copy.read(into, at);
-    const left = Math.max(0, this.#size - at);
-    return left === 0 ? 0 : this.#below.read(into.length > left ? into.subarray(0, left) : into, at);
+    const remaining = Math.max(0, this.#size - at);
+    return remaining === 0 ? 0 : this.#source.read(into.length > remaining ? into.subarray(0, remaining) : into, at);
   }
 
   write(from: Uint8Array, at: number): number {
-    return this.#own().write(from, at);
+    return this.#copyOnWrite().write(from, at);
   }
 
   truncate(bytes: number): void {
-    this.#own().truncate(bytes);
+    this.#copyOnWrite().truncate(bytes);
   }
 
   sync(): void {}
 
   close(): void {
     this.#copy?.close();
-    if (this.#closes) this.#below.close();
+    if (this.#ownsSource) this.#source.close();
   }
 
-  #own(): StorageFile {
+  #copyOnWrite(): StorageFile {
     if (this.#copy !== undefined) return this.#copy;
     const bytes = new Uint8Array(this.#size);
     let done = 0;

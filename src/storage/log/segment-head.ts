@@ -1,7 +1,7 @@
 /** The first section of a segment: the manifest, one copy a segment, as a tagged value (tags.ts). */
 import { ReplayError } from "../../base/error.ts";
-import { encodeTagged } from "../tagged.ts";
-import { decodeTagged } from "../untagged.ts";
+import { decodeTagged } from "../decode.ts";
+import { encodeTagged } from "../encode.ts";
 
 export const FORMAT = 2;
 
@@ -46,10 +46,10 @@ export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefi
   if (head?.format !== FORMAT)
     throw new ReplayError("UNSUPPORTED", `${fileOf(segment)} has format ${head?.format}, but this version of Reprise reads ${FORMAT}`);
   const { run, group, kept, sums, about } = head;
-  const ranges = Array.isArray(kept) && kept.every((range) => range?.length === 2 && range.every((one: unknown) => Number.isSafeInteger(one)));
-  const earlier = ranges && kept.every(([first, last]) => first > 0 && first <= last && last < segment);
-  const summed = earlier && sums instanceof Uint32Array && sums.length === [...inRanges(kept)].length && typeof run === "string";
-  return head.segment === segment && summed && Number.isSafeInteger(group) && typeof about === "object" && about !== null ? head : undefined;
+  const ranges = Array.isArray(kept) && kept.every((range) => range?.length === 2 && range.every((number: unknown) => Number.isSafeInteger(number)));
+  const areEarlier = ranges && kept.every(([first, last]) => first > 0 && first <= last && last < segment);
+  const hasSums = areEarlier && sums instanceof Uint32Array && sums.length === [...inRanges(kept)].length && typeof run === "string";
+  return head.segment === segment && hasSums && Number.isSafeInteger(group) && typeof about === "object" && about !== null ? head : undefined;
 }
 
 export function rangesOf(segments: readonly number[]): [number, number][] {

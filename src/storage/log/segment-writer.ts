@@ -2,10 +2,10 @@
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
-import { attempt, ioError } from "../../files/attempt.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
+import { ioError, withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { MAGIC, numberBytes, SECTION_BYTES, summed } from "../format/section.ts";
+import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */
@@ -13,7 +13,7 @@ export const FULL_BYTES = 1 << 17;
 /** Whole ones are written while there is time: the system copies what is aligned faster (measured, a quarter). */
 const PAGE = 4096;
 /** Files that are kept open to be synced. */
-const MAX_BEHIND = 32;
+const MAX_UNSYNCED = 32;
 /** Up to here a loop copies faster than a call. */
 const SHORT = 48;
 /** Where in a section its checksum is. */
@@ -31,42 +31,42 @@ export class SegmentWriter {
   readonly #memory: SectionMemory;
   #file: StorageFile | undefined;
   /** Bytes of the file that are as they should be. */
-  #written: number;
+  #writtenBytes: number;
   /** Bytes that wait. */
-  #waiting = 0;
+  #pendingBytes = 0;
   /** Of all sections, those that wait as well. */
   #sum: number;
-  /** Whether there may be more in the file than `#written`. */
-  #torn = false;
-  #synced = true;
+  /** Whether there may be more in the file than `#writtenBytes`. */
+  #isTorn = false;
+  #isSynced = true;
   /** The segment before, as long as it is not known to be on the disk; and how many there are in a row. */
-  #before: SegmentWriter | undefined;
-  #behind = 0;
+  #previous: SegmentWriter | undefined;
+  #unsyncedSegments = 0;
   /** What is behind the last group, once the next segment is on the disk: if that is missing then, it is known. */
   #seal: Uint8Array | undefined;
   /** Why nobody knows what is on the disk. */
-  #lost: ReplayError | undefined;
+  #syncError: ReplayError | undefined;
 
-  /** @param written what counts of the file; the rest is cut off. Nothing: a new one, which is made when it is first written to */
-  constructor(directory: Directory, segment: number, written: Mark, memory: SectionMemory) {
+  /** @param mark what counts of the file; the rest is cut off. Nothing: a new one, which is made when it is first written to */
+  constructor(directory: Directory, segment: number, mark: Mark, memory: SectionMemory) {
     this.segment = segment;
     this.#directory = directory;
     this.#memory = memory;
-    this.#written = written.bytes;
-    this.#sum = written.sum;
-    if (written.bytes === 0) {
+    this.#writtenBytes = mark.bytes;
+    this.#sum = mark.sum;
+    if (mark.bytes === 0) {
       memory.u8.set(new TextEncoder().encode(MAGIC), this.#start);
-      this.#waiting = MAGIC.length;
+      this.#pendingBytes = MAGIC.length;
     } else {
       // Whoever wrote it may have been killed before it was synced.
-      this.#synced = false;
-      this.#torn = this.#open(false).size !== written.bytes;
-      if (this.#torn) this.sync();
+      this.#isSynced = false;
+      this.#isTorn = this.#open(false).size !== mark.bytes;
+      if (this.#isTorn) this.sync();
     }
   }
 
   get bytes(): number {
-    return this.#written + this.#waiting;
+    return this.#writtenBytes + this.#pendingBytes;
   }
 
   get mark(): Mark {
@@ -75,11 +75,11 @@ export class SegmentWriter {
 
   /** Whether a sync failed. */
   get broken(): boolean {
-    return this.#lost !== undefined;
+    return this.#syncError !== undefined;
   }
 
-  get waiting(): number {
-    return this.#waiting;
+  get pendingBytes(): number {
+    return this.#pendingBytes;
   }
 
   /**
@@ -87,24 +87,24 @@ export class SegmentWriter {
    * @param group number of the group that follows
    */
   next(segment: number, group: number): SegmentWriter {
-    if (this.#behind >= MAX_BEHIND) this.sync();
+    if (this.#unsyncedSegments >= MAX_UNSYNCED) this.sync();
     const next = new SegmentWriter(this.#directory, segment, { bytes: 0, sum: 0 }, this.#memory);
     next.follow(this, group);
     return next;
   }
 
   /** Goes on where another one ended, which is not sealed yet. */
-  follow(before: SegmentWriter, group: number): void {
-    before.#seal = this.#sealOf(group);
-    this.#before = before;
-    this.#behind = before.#behind + 1;
+  follow(previous: SegmentWriter, group: number): void {
+    previous.#seal = this.#sealOf(group);
+    this.#previous = previous;
+    this.#unsyncedSegments = previous.#unsyncedSegments + 1;
   }
 
   add(kind: number, id: number, payload: Uint8Array): void {
     const { length } = payload;
     const memory = this.#memory;
-    const size = this.#waiting + SECTION_BYTES + length;
-    const at = this.#start + this.#waiting;
+    const size = this.#pendingBytes + SECTION_BYTES + length;
+    const at = this.#start + this.#pendingBytes;
     if (this.#start + size > memory.u8.length) {
       if (size > MAX_SECTION_BYTES)
         throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MAX_SECTION_BYTES}`);
@@ -115,53 +115,53 @@ export class SegmentWriter {
     if (length > SHORT) u8.set(payload, to);
     else for (let i = 0; i < length; i++) u8[to + i] = payload[i] as number;
     memory.seal(at, kind, id, length);
-    this.#sum = summed(this.#sum, memory.view.getUint32(at + CRC, true));
-    this.#waiting = size;
+    this.#sum = addToSum(this.#sum, memory.view.getUint32(at + CRC, true));
+    this.#pendingBytes = size;
   }
 
   /** Where in memory the bytes are that wait: as far from the begin of a page as their place in the file. */
   get #start(): number {
-    return this.#memory.base + (this.#written % PAGE);
+    return this.#memory.base + (this.#writtenBytes % PAGE);
   }
 
   /** Forgets everything behind a place. */
   cut({ bytes, sum }: Mark): void {
     this.#sum = sum;
-    if (bytes >= this.#written) {
-      this.#waiting = bytes - this.#written;
+    if (bytes >= this.#writtenBytes) {
+      this.#pendingBytes = bytes - this.#writtenBytes;
       return;
     }
-    this.#waiting = 0;
-    this.#written = bytes;
-    this.#torn = true;
-    this.#synced = false;
+    this.#pendingBytes = 0;
+    this.#writtenBytes = bytes;
+    this.#isTorn = true;
+    this.#isSynced = false;
   }
 
   /** Writes what waits, but for the last page that is not full. @throws ReplayError IO where that failed: it may be tried again */
   spill(): void {
-    this.#write(Math.max(this.#waiting - ((this.#written + this.#waiting) % PAGE), 0));
+    this.#write(Math.max(this.#pendingBytes - ((this.#writtenBytes + this.#pendingBytes) % PAGE), 0));
   }
 
   /** Writes what waits. @throws ReplayError IO likewise */
   drain(): void {
-    this.#write(this.#waiting);
+    this.#write(this.#pendingBytes);
   }
 
   #write(count: number): void {
     this.check();
     this.#attempt("writing", () => this.#directory.check?.());
     const file = this.#file ?? this.#open(true);
-    if (this.#torn) this.#truncate(file);
+    if (this.#isTorn) this.#truncate(file);
     if (count === 0) return;
     const start = this.#start;
     const bytes = this.#memory.u8.subarray(start, start + count);
-    this.#torn = true;
-    this.#synced = false;
+    this.#isTorn = true;
+    this.#isSynced = false;
     try {
       for (let done = 0; done < bytes.length; ) {
-        const taken = this.#attempt("writing", () => file.write(bytes.subarray(done), this.#written + done));
-        if (!(taken > 0)) throw ioError(`writing ${this.#name} failed: nothing was taken`, undefined);
-        done += taken;
+        const written = this.#attempt("writing", () => file.write(bytes.subarray(done), this.#writtenBytes + done));
+        if (!(written > 0)) throw ioError(`writing ${this.#name} failed: nothing was taken`, undefined);
+        done += written;
       }
     } catch (error) {
       try {
@@ -171,39 +171,39 @@ export class SegmentWriter {
       }
       throw error;
     }
-    this.#torn = false;
-    this.#written += count;
-    this.#waiting -= count;
-    if (this.#waiting > 0) this.#memory.u8.copyWithin(this.#start, start + count, start + count + this.#waiting);
+    this.#isTorn = false;
+    this.#writtenBytes += count;
+    this.#pendingBytes -= count;
+    if (this.#pendingBytes > 0) this.#memory.u8.copyWithin(this.#start, start + count, start + count + this.#pendingBytes);
   }
 
   /** Writes what waits, and has it on the disk. @throws ReplayError IO; where it was the disk that failed, now and for ever */
   sync(): void {
     this.drain();
-    const before = this.#before;
-    if (this.#synced && before === undefined) return;
+    const previous = this.#previous;
+    if (this.#isSynced && previous === undefined) return;
     try {
       // In order: what is on the disk is the beginning of what was written.
-      before?.sync();
-      if (!this.#synced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
+      previous?.sync();
+      if (!this.#isSynced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {
       // Systems drop what they could not write, and say so once: a second try would succeed, and prove nothing.
-      this.#lost = error as ReplayError;
+      this.#syncError = error as ReplayError;
       throw error;
     }
-    this.#synced = true;
-    if (before !== undefined) before.#end();
-    this.#before = undefined;
-    this.#behind = 0;
+    this.#isSynced = true;
+    if (previous !== undefined) previous.#sealAndClose();
+    this.#previous = undefined;
+    this.#unsyncedSegments = 0;
   }
 
   /** @throws ReplayError IO where a sync failed before */
   check(): void {
-    if (this.#lost !== undefined) throw ioError(`${this.#lost.message}; nobody knows what is on the disk: open it again`, this.#lost.cause);
+    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; nobody knows what is on the disk: open it again`, this.#syncError.cause);
   }
 
   close(): void {
-    this.#before?.close();
+    this.#previous?.close();
     this.#file?.close();
     this.#file = undefined;
   }
@@ -212,7 +212,7 @@ export class SegmentWriter {
   #sealOf(group: number): Uint8Array {
     const memory = this.#memory;
     const payload = numberBytes(group);
-    const at = this.#start + this.#waiting;
+    const at = this.#start + this.#pendingBytes;
     memory.reserve(at + SECTION_BYTES + payload.length);
     memory.u8.set(payload, at + SECTION_BYTES);
     memory.seal(at, SEAL, 0, payload.length);
@@ -220,10 +220,10 @@ export class SegmentWriter {
   }
 
   /** Says that there is a next segment, and closes. Where that cannot be written it is left out: nothing else depends on it. */
-  #end(): void {
+  #sealAndClose(): void {
     const [seal, file] = [this.#seal as Uint8Array, this.#file as StorageFile];
     try {
-      if (file.write(seal, this.#written) !== seal.length) file.truncate(this.#written);
+      if (file.write(seal, this.#writtenBytes) !== seal.length) file.truncate(this.#writtenBytes);
     } catch {
       // What stands there in part is cut off when it is opened again.
     }
@@ -236,16 +236,16 @@ export class SegmentWriter {
 
   #open(create: boolean): StorageFile {
     this.#file = this.#attempt("opening", () => this.#directory.open(fileOf(this.segment), create));
-    if (create && this.#file.size > 0) this.#torn = true;
+    if (create && this.#file.size > 0) this.#isTorn = true;
     return this.#file;
   }
 
   #truncate(file: StorageFile): void {
-    this.#attempt("truncating", () => file.truncate(this.#written));
-    this.#torn = false;
+    this.#attempt("truncating", () => file.truncate(this.#writtenBytes));
+    this.#isTorn = false;
   }
 
   #attempt<T>(doing: string, call: () => T): T {
-    return attempt(doing, this.#directory, fileOf(this.segment), call);
+    return withIoErrors(doing, this.#directory, fileOf(this.segment), call);
   }
 }

@@ -5,38 +5,38 @@
 
 import { ReplayError } from "../../base/error.ts";
 import { END, HEAD, WRITERS } from "../../base/kinds.ts";
-import { sealed } from "../../memory/section-memory.ts";
+import { sealSection } from "../../memory/section-memory.ts";
 import { State } from "../../memory/state.ts";
+import { encodeTagged } from "../encode.ts";
 import { headOf } from "../format/head.ts";
 import { MAGIC, SECTION_BYTES } from "../format/section.ts";
 import { layoutSections, writersBytes } from "../format/writers.ts";
-import type { Saved } from "../saved.ts";
-import { encodeTagged } from "../tagged.ts";
+import type { ReplayState } from "../replay-state.ts";
 
-export function snapshot(saved: Saved): Iterable<Uint8Array<ArrayBuffer>> {
-  saved.engine.open();
-  return chunks(saved);
+export function snapshot(replayState: ReplayState): Iterable<Uint8Array<ArrayBuffer>> {
+  replayState.engine.open();
+  return chunks(replayState);
 }
 
-function* chunks(saved: Saved): Generator<Uint8Array<ArrayBuffer>, void> {
-  const { engine } = saved;
+function* chunks(replayState: ReplayState): Generator<Uint8Array<ArrayBuffer>, void> {
+  const { engine } = replayState;
   const { changes, core } = engine;
   yield new TextEncoder().encode(MAGIC);
-  for (const [kind, id, payload] of sections(saved)) {
+  for (const [kind, id, payload] of sections(replayState)) {
     engine.open();
-    yield sealed(core, SECTION_BYTES, kind, id, payload);
+    yield sealSection(core, SECTION_BYTES, kind, id, payload);
     if (engine.changes !== changes)
       throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read: read all chunks before you change it");
   }
 }
 
-function* sections(saved: Saved) {
+function* sections(replayState: ReplayState) {
   let count = 2;
-  yield [HEAD, 0, encodeTagged(headOf(saved), "options")] as const;
-  yield [WRITERS, 0, writersBytes(saved)] as const;
+  yield [HEAD, 0, encodeTagged(headOf(replayState), "options")] as const;
+  yield [WRITERS, 0, writersBytes(replayState)] as const;
   // Those that nothing names any more are no state.
-  saved.engine.columnLayouts.sweep();
-  for (const records of [layoutSections(saved), new State(saved.engine, saved).all()]) {
+  replayState.engine.columnLayouts.sweep();
+  for (const records of [layoutSections(replayState), new State(replayState.engine, replayState).all()]) {
     for (const section of records) {
       yield section;
       count++;

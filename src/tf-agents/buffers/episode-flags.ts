@@ -16,38 +16,38 @@ const FIELDS = "action,discount,nextStepType,observation,policyInfo,reward,stepT
 type Steps = { readonly stepType: ArrayLike<unknown>; readonly nextStepType: ArrayLike<unknown> };
 
 /** Which rows of a trajectory's field are of a step type. */
-function are(field: "stepType" | "nextStepType", type: number): (values: unknown) => boolean[] {
-  return (values) => Array.from((values as Steps)[field], (one) => Number(one) === type);
+function matchStepType(field: "stepType" | "nextStepType", type: number): (values: unknown) => boolean[] {
+  return (values) => Array.from((values as Steps)[field], (stepType) => Number(stepType) === type);
 }
 
 /** One of the two functions, or its default. */
 export class EpisodeFlag {
   readonly #name: string;
   readonly #spec: Spec;
-  readonly #given: ((items: never) => unknown) | undefined;
-  readonly #own: ((values: unknown) => boolean[]) | undefined;
+  readonly #callback: ((items: never) => unknown) | undefined;
+  readonly #fallback: ((values: unknown) => boolean[]) | undefined;
 
-  private constructor(name: string, spec: Spec, given: ((items: never) => unknown) | undefined, own: (values: unknown) => boolean[]) {
-    optionalFunction(name, given);
+  private constructor(name: string, spec: Spec, callback: ((items: never) => unknown) | undefined, fallback: (values: unknown) => boolean[]) {
+    optionalFunction(name, callback);
     this.#name = name;
     this.#spec = spec;
-    this.#given = given;
-    this.#own = Object.keys(spec).sort().join() === FIELDS ? own : undefined;
+    this.#callback = callback;
+    this.#fallback = Object.keys(spec).sort().join() === FIELDS ? fallback : undefined;
   }
 
   /** Begins with a first step, unless a function says it. */
-  static begin(spec: Spec, given: ((items: never) => unknown) | undefined): EpisodeFlag {
-    return new EpisodeFlag("beginEpisodeFn", spec, given, are("stepType", StepType.FIRST));
+  static begin(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
+    return new EpisodeFlag("beginEpisodeFn", spec, callback, matchStepType("stepType", StepType.FIRST));
   }
 
   /** Ends with a step that is followed by a last one. */
-  static end(spec: Spec, given: ((items: never) => unknown) | undefined): EpisodeFlag {
-    return new EpisodeFlag("endEpisodeFn", spec, given, are("nextStepType", StepType.LAST));
+  static end(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
+    return new EpisodeFlag("endEpisodeFn", spec, callback, matchStepType("nextStepType", StepType.LAST));
   }
 
   /** @throws TypeError where there is neither a function nor a Trajectory */
   check(): void {
-    if (this.#given === undefined && this.#own === undefined)
+    if (this.#callback === undefined && this.#fallback === undefined)
       throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);
   }
 
@@ -64,23 +64,23 @@ export class EpisodeFlag {
   /** Which rows of a batch have it. */
   ofEach(batch: Batch): boolean[] {
     this.check();
-    if (this.#given === undefined) return this.#own?.(batch.values) as boolean[];
-    return this.#rows(this.#given(columnsOf(this.#spec, batch) as never), batch.rows);
+    if (this.#callback === undefined) return this.#fallback?.(batch.values) as boolean[];
+    return this.#rows(this.#callback(columnsOf(this.#spec, batch) as never), batch.rows);
   }
 
-  #ofSequence(batch: Batch, among: (flags: boolean[]) => boolean): boolean {
+  #ofSequence(batch: Batch, reduce: (flags: boolean[]) => boolean): boolean {
     this.check();
-    if (this.#given === undefined) return among(this.#own?.(batch.values) as boolean[]);
-    const [flag = false] = this.#rows(this.#given(columnsOf(this.#spec, batch) as never), undefined);
+    if (this.#callback === undefined) return reduce(this.#fallback?.(batch.values) as boolean[]);
+    const [flag = false] = this.#rows(this.#callback(columnsOf(this.#spec, batch) as never), undefined);
     return flag;
   }
 
   /** What a function said: one for all, or one a row where there are rows. */
-  #rows(said: unknown, rows: number | undefined): boolean[] {
-    const value = isColumn(said) ? (said.shape.length === 0 ? said.data[0] : said.data) : said;
+  #rows(result: unknown, rows: number | undefined): boolean[] {
+    const value = isColumn(result) ? (result.shape.length === 0 ? result.data[0] : result.data) : result;
     if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));
     const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>, Boolean) : undefined;
     if (list !== undefined && list.length === rows) return list;
-    throw mustBe("SPEC_MISMATCH", `the result of ${this.#name}`, rows === undefined ? "a boolean" : `a boolean, or ${rows} booleans, one per row`, said);
+    throw mustBe("SPEC_MISMATCH", `the result of ${this.#name}`, rows === undefined ? "a boolean" : `a boolean, or ${rows} booleans, one per row`, result);
   }
 }

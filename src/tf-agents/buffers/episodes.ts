@@ -33,19 +33,19 @@ interface Target {
 
 /** A copy of an episode on its way into one, or a new one: which of the ids, and its steps, where it has any. */
 export interface Copy {
-  readonly place: number;
+  readonly index: number;
   readonly batch: Batch | undefined;
   readonly completed: boolean;
 }
 
 /** The ids to go on with, and what could not be written: rows, or copies. */
-export interface Added {
+export interface Addition {
   readonly ids: number[];
-  readonly leftOut: readonly number[];
+  readonly skipped: readonly number[];
 }
 
 /** Sizes of batches that have a writer of their own. */
-const USUAL = 2;
+const USUAL_SIZES = 2;
 /** A sequence's writer keeps at least so many steps. */
 const MIN_KEEP = 256;
 
@@ -90,15 +90,15 @@ export class EpisodeIds {
 
   /** The id at a location; below 0 where none was given yet. */
   idAt(location: number): number {
-    const back = (this.last - location) % this.capacity;
-    return back < 0 ? -1 : this.last - back;
+    const distance = (this.last - location) % this.capacity;
+    return distance < 0 ? -1 : this.last - distance;
   }
 
   steps(location: number): number {
     return this.#streams.length(location);
   }
 
-  completed(location: number): boolean {
+  isCompleted(location: number): boolean {
     return this.#completed[location] === 1;
   }
 
@@ -111,11 +111,11 @@ export class EpisodeIds {
   }
 
   /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */
-  *chosen(): Generator<EpisodeMark, void> {
+  *validMarks(): Generator<EpisodeMark, void> {
     for (let id = Math.max(0, this.last - this.capacity + 1); id <= this.last; id++) {
       const location = this.location(id);
       const steps = this.steps(location);
-      if (steps > 0 && (!this.#completedOnly || this.completed(location))) yield { id, location, steps, clears: this.#clears[location] as number };
+      if (steps > 0 && (!this.#completedOnly || this.isCompleted(location))) yield { id, location, steps, clears: this.#clears[location] as number };
     }
   }
 
@@ -144,7 +144,7 @@ export class EpisodeIds {
    */
   addSequence(id: number | undefined, batch: Batch): number {
     const to = id ?? this.last + 1;
-    if (id !== undefined && !this.valid(id)) throw this.stale(id);
+    if (id !== undefined && !this.valid(id)) throw this.staleError(id);
     this.#reserve([{ id: to, opens: id === undefined, rows: batch.rows }]);
     this.#append(to, id === undefined, batch);
     return to;
@@ -156,19 +156,19 @@ export class EpisodeIds {
    * @returns the ids, and the rows that were left out
    * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
    */
-  addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): Added {
-    const { ids, last, leftOut } = this.#assign(given, [...given.keys()]);
+  addBatch(inputIds: readonly (number | undefined)[], { rows, values }: Batch): Addition {
+    const { ids, last, leftOut: skipped } = this.#assign(inputIds, [...inputIds.keys()]);
     // An id that comes more than once takes a turn for each.
-    const turns: Target[][] = [];
+    const rounds: Target[][] = [];
     const times = new Map<number, number>();
     for (const [row, id] of ids.entries()) {
       if (!this.#validAfter(id, last)) continue;
       const time = times.get(id) ?? 0;
       times.set(id, time + 1);
-      turns[time] = [...(turns[time] ?? []), { id, opens: id > this.last && time === 0, row }];
+      rounds[time] = [...(rounds[time] ?? []), { id, opens: id > this.last && time === 0, row }];
     }
     this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
-    const parts = turns.flatMap((targets) => this.#parts(targets));
+    const parts = rounds.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : pickRows(values, rows, targets);
       // One lane's step has no dimension of lanes; as a column it has one of time.
@@ -176,7 +176,7 @@ export class EpisodeIds {
     }
     // The last ones may have been left out.
     this.last = last;
-    return { ids, leftOut };
+    return { ids, skipped };
   }
 
   /**
@@ -184,46 +184,46 @@ export class EpisodeIds {
    * whose episode is then overwritten is left out. All or nothing.
    * @throws ReplayError STALE_KEY where no copy can be written, or an id was never given; OUT_OF_MEMORY
    */
-  extend(given: readonly (number | undefined)[], copies: readonly Copy[]): Added {
-    const places = copies.map(({ place }) => place);
-    const { ids, last, leftOut } = this.#assign(given, places);
-    const idOf = ({ place }: Copy) => ids[place] as number;
-    const written = copies.filter((copy) => this.#validAfter(idOf(copy), last));
+  extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {
+    const indices = copies.map(({ index }) => index);
+    const { ids, last, leftOut: skipped } = this.#assign(inputIds, indices);
+    const idOf = ({ index }: Copy) => ids[index] as number;
+    const validCopies = copies.filter((copy) => this.#validAfter(idOf(copy), last));
     const rows = new Map<number, number>();
-    for (const copy of written) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
+    for (const copy of validCopies) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
     this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
     // What a sequence's writer takes besides: its stream, and a block of the columns.
-    const longest = Math.max(0, ...written.map(({ batch }) => batch?.rows ?? 0));
+    const longest = Math.max(0, ...validCopies.map(({ batch }) => batch?.rows ?? 0));
     if (longest > 0) this.#sequenceWriter(longest);
     if (longest > 0) this.#engine.reserveBlock(longest);
     // From here on nothing fails.
     while (this.last < last) this.#begin(this.last + 1);
-    for (const copy of written) {
+    for (const copy of validCopies) {
       if (copy.batch !== undefined) this.#append(idOf(copy), false, copy.batch);
       this.complete(this.location(idOf(copy)), copy.completed);
     }
-    return { ids, leftOut };
+    return { ids, skipped };
   }
 
   /** The error for an id whose episode was overwritten, or never given. */
-  stale(id: number): ReplayError {
-    const why = id > this.last ? "has not begun" : "was overwritten";
-    return new ReplayError("STALE_KEY", `episode ${id} ${why}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
+  staleError(id: number): ReplayError {
+    const reason = id > this.last ? "has not begun" : "was overwritten";
+    return new ReplayError("STALE_KEY", `episode ${id} ${reason}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
   }
 
   /**
-   * Gives new ids where there are none. `leftOut`: which of some places in the list cannot be written, since their episodes are overwritten then.
+   * Gives new ids where there are none. `skipped`: the places in the list that cannot be written, since their episodes are overwritten then.
    * @throws ReplayError STALE_KEY where that is all of them, or an id was never given
    */
-  #assign(given: readonly (number | undefined)[], places: readonly number[]) {
+  #assign(inputIds: readonly (number | undefined)[], indices: readonly number[]) {
     // An id that comes before it is given would be valid once the new ones are.
-    const early = places.map((place) => given[place]).find((id) => id !== undefined && id > this.last);
-    if (early !== undefined) throw this.stale(early);
+    const early = indices.map((index) => inputIds[index]).find((id) => id !== undefined && id > this.last);
+    if (early !== undefined) throw this.staleError(early);
     let last = this.last;
-    const ids = given.map((id) => id ?? ++last);
-    const leftOut = [...places.keys()].filter((j) => !this.#validAfter(ids[places[j] as number] as number, last));
-    if (leftOut.length > 0 && leftOut.length === places.length) throw this.stale(ids[places[0] as number] as number);
-    return { ids, last, leftOut };
+    const ids = inputIds.map((id) => id ?? ++last);
+    const skipped = [...indices.keys()].filter((j) => !this.#validAfter(ids[indices[j] as number] as number, last));
+    if (skipped.length > 0 && skipped.length === indices.length) throw this.staleError(ids[indices[0] as number] as number);
+    return { ids, last, leftOut: skipped };
   }
 
   /** Whether an id is valid once others are given, up to `last`. */
@@ -267,10 +267,10 @@ export class EpisodeIds {
       for (const [lane, { id, opens }] of targets.entries()) {
         if (opens && !appended) continue;
         if (opens) this.#begin(id);
-        const before = this.steps(this.location(id));
+        const previousSteps = this.steps(this.location(id));
         // Where nothing was appended it takes back what it lent.
         this.#streams.take(this.location(id), lanes[lane] as number);
-        this.frames += this.steps(this.location(id)) - before;
+        this.frames += this.steps(this.location(id)) - previousSteps;
       }
       this.#engine.changed();
     }
@@ -279,9 +279,9 @@ export class EpisodeIds {
   #sequenceWriter(steps: number): AnyWriter {
     if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
       const keep = Math.max(MIN_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
-      const made = this.#replay.writer({ keep, items: [] }) as unknown as AnyWriter;
+      const writer = this.#replay.writer({ keep, items: [] }) as unknown as AnyWriter;
       this.#sequences?.close();
-      this.#sequences = made;
+      this.#sequences = writer;
     }
     return this.#sequences;
   }
@@ -293,8 +293,8 @@ export class EpisodeIds {
   #parts(targets: readonly Target[]) {
     const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];
     for (let from = 0; from < targets.length; ) {
-      const left = targets.length - from;
-      const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
+      const remaining = targets.length - from;
+      const lanes = this.#batches.has(remaining) || this.#batches.size < USUAL_SIZES ? remaining : 2 ** Math.floor(Math.log2(remaining));
       const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1, items: [] }) as unknown as AnyWriter);
       this.#batches.set(lanes, writer);
       parts.push({ writer, targets: targets.slice(from, from + lanes) });
@@ -312,6 +312,6 @@ function pickRows(values: unknown, rows: number, targets: readonly Target[]): un
     return Array.isArray(values) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
   }
   const array = values as Float32Array;
-  const each = array.length / rows;
-  return concatArrays(targets.map(({ row }) => array.slice(row * each, (row + 1) * each)));
+  const rowSize = array.length / rows;
+  return concatArrays(targets.map(({ row }) => array.slice(row * rowSize, (row + 1) * rowSize)));
 }

@@ -1,24 +1,23 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
 
-import { ALIKE, BY_STEPS } from "../../base/abi.ts";
-import { pointAtCallersOf } from "../../base/caller.ts";
+import { BY_STEPS, UNIFORM } from "../../base/abi.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { StepsLike, StepsOf } from "../../batch/batch.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import type { Engine } from "../../memory/engine.ts";
 import { engineOf, Replay } from "../../replay/replay.ts";
-import { elementsIn, isList, listLength } from "../../schema/numbers.ts";
+import { elementsIn, isList, listLength } from "../../schema/copy-numbers.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
 import { EpisodeFlag, type EpisodeFn } from "./episode-flags.ts";
-import { type EpisodePassOptions, episodePass } from "./episode-pass.ts";
+import { type TraversalOptions, traverseEpisodes } from "./episode-traversal.ts";
 import { EpisodeIds as Store } from "./episodes.ts";
-import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
-import { endless, passing, preprocessed } from "./pass.ts";
+import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
+import { drawEndlessly, preprocessItems, toElementSource } from "./iterate.ts";
 import {
-  type ApartElement,
   type AsDatasetOptions,
   type ClearOptions,
   checkDataset,
@@ -28,6 +27,7 @@ import {
   type GetNextOptions,
   type ReplayBuffer,
   refuseLists,
+  type SeparateElement,
   STORE,
   type StoreOptions,
 } from "./replay-buffer.ts";
@@ -76,7 +76,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   readonly #engine: Engine;
   readonly #windows: Windows;
   readonly #episodes: Store;
-  readonly #form: (items: unknown, rows?: number) => Batch;
+  readonly #toBatch: (items: unknown, rows?: number) => Batch;
   readonly #begin: EpisodeFlag;
   readonly #end: EpisodeFlag;
   readonly #dropRemainder: boolean;
@@ -85,13 +85,13 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /** @throws TypeError, RangeError */
   constructor(dataSpec: S, options: EpisodicOptions<S> = {}) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { capacity = 1000, completedOnly = false, bufferSize = 8, beginEpisodeFn, endEpisodeFn } = onlyKeys("options", options, OPTIONS);
     const { onWarning = console.warn, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
     this.capacity = integer("capacity", capacity, 1, MAX_LENGTH);
     integer("bufferSize", bufferSize, 1);
-    const only = flag("completedOnly", completedOnly) !== 0;
+    const isCompletedOnly = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
     // Before anything else looks at it.
     leavesOf(dataSpec);
@@ -104,8 +104,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
     this.#engine = engineOf(replay);
     this.#windows = new Windows(this.#engine, { seed, streams: capacity });
-    this.#episodes = new Store(replay, this.#windows, capacity, only);
-    this.#form = batchForm(dataSpec);
+    this.#episodes = new Store(replay, this.#windows, capacity, isCompletedOnly);
+    this.#toBatch = createBatchReader(dataSpec);
   }
 
   /**
@@ -130,11 +130,11 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#engine.open();
     if (typeof id !== "number") throw mustBe("SPEC_MISMATCH", "id", "a number", id);
     integer("id", id, Number.MIN_SAFE_INTEGER);
-    const batch = this.#form(items);
+    const batch = this.#toBatch(items);
     const begins = this.#begin.ofFirst(batch);
-    const ends = this.#end.ofAny(batch);
+    const isEnd = this.#end.ofAny(batch);
     const to = this.#episodes.addSequence(begins || id < 0 ? undefined : id, batch);
-    if (ends) this.#complete(to);
+    if (isEnd) this.#complete(to);
     return to;
   }
 
@@ -148,15 +148,15 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    */
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
-    const given = idList(ids);
-    const batch = this.#form(items, integer("the number of ids", given.length, 1, MAX_ROWS));
+    const idNumbers = idList(ids);
+    const batch = this.#toBatch(items, integer("the number of ids", idNumbers.length, 1, MAX_ROWS));
     const begins = this.#begin.ofEach(batch);
-    const ends = this.#end.ofEach(batch);
-    const targets = given.map((id, row) => (begins[row] || id < 0 ? undefined : id));
+    const isEnd = this.#end.ofEach(batch);
+    const targets = idNumbers.map((id, row) => (begins[row] || id < 0 ? undefined : id));
     const added = this.#episodes.addBatch(targets, batch);
-    const leftOut = new Set(added.leftOut);
-    for (const [row, id] of added.ids.entries()) if (ends[row] && !leftOut.has(row)) this.#complete(id);
-    for (const row of leftOut) this.#warn(`addBatch: row ${row} was left out: ${this.#episodes.stale(added.ids[row] as number).message}`);
+    const skipped = new Set(added.skipped);
+    for (const [row, id] of added.ids.entries()) if (isEnd[row] && !skipped.has(row)) this.#complete(id);
+    for (const row of skipped) this.#warn(`addBatch: row ${row} was left out: ${this.#episodes.staleError(added.ids[row] as number).message}`);
     return added.ids;
   }
 
@@ -169,22 +169,22 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    */
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
-    const made = idList(ids);
-    const places = integersOf("indices", "a list with a place in ids per episode", indices, 0, made.length - 1);
+    const idNumbers = idList(ids);
+    const idIndices = integersOf("indices", "a list with a place in ids per episode", indices, 0, idNumbers.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
-      if (!isList(list) || listLength(list) !== places.length)
-        throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${places.length} elements, like indices`, list);
+      if (!isList(list) || listLength(list) !== idIndices.length)
+        throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${idIndices.length} elements, like indices`, list);
     this.#begin.check();
     const steps = integersOf("episodes.length", "a list of numbers of steps", length, 0);
-    const batches = Array.from(places, (_, j) => items[j]).map((one, j) => (steps[j] === 0 ? undefined : this.#form(one, steps[j])));
+    const batches = Array.from(idIndices, (_, j) => items[j]).map((episodeItems, j) => (steps[j] === 0 ? undefined : this.#toBatch(episodeItems, steps[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
-    const opens = new Set(places.filter((place, j) => begins[j] || (made[place] as number) < 0));
-    const targets = made.map((id, place) => (opens.has(place) ? undefined : id));
-    const copies = batches.map((batch, j) => ({ place: places[j] as number, batch, completed: Boolean(completed[j]) }));
+    const opens = new Set(idIndices.filter((index, j) => begins[j] || (idNumbers[index] as number) < 0));
+    const targets = idNumbers.map((id, index) => (opens.has(index) ? undefined : id));
+    const copies = batches.map((batch, j) => ({ index: idIndices[j] as number, batch, completed: Boolean(completed[j]) }));
     const added = this.#episodes.extend(targets, copies);
-    for (const j of added.leftOut)
-      this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(added.ids[places[j] as number] as number).message}`);
+    for (const j of added.skipped)
+      this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.staleError(added.ids[idIndices[j] as number] as number).message}`);
     return added.ids;
   }
 
@@ -195,7 +195,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const list = integersOf("locations", "a list of locations", locations, 0, this.capacity - 1);
     const extracted = {
       length: Uint32Array.from(list, (location) => this.#episodes.steps(location)),
-      completed: Uint8Array.from(list, (location) => Number(this.#episodes.completed(location))),
+      completed: Uint8Array.from(list, (location) => Number(this.#episodes.isCompleted(location))),
       items: list.map((location) => this.#read(location) as StepsOf<S>),
     };
     if (clears) for (const location of list) this.#episodes.clear(location);
@@ -207,7 +207,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#engine.open();
     integer("id", id, Number.MIN_SAFE_INTEGER);
     if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the last one that was created", id);
-    if (!this.#episodes.valid(id)) throw this.#episodes.stale(id);
+    if (!this.#episodes.valid(id)) throw this.#episodes.staleError(id);
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
 
@@ -219,7 +219,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   /** Ids of the completed episodes, by location. O(capacity) */
   completedEpisodes(): number[] {
     const locations = Array.from({ length: this.capacity }, (_, location) => location);
-    return locations.filter((location) => this.#episodes.completed(location)).map((location) => this.#episodes.idAt(location));
+    return locations.filter((location) => this.#episodes.isCompleted(location)).map((location) => this.#episodes.idAt(location));
   }
 
   /**
@@ -228,10 +228,10 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    * @returns [items, {ids, probabilities}]
    * @throws ReplayError EMPTY, TOO_FEW (no completed episode, or none so long), UNSUPPORTED (a batch of whole episodes)
    */
-  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): ApartElement<S>;
+  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
-  getNext(options?: GetNextOptions): Element<S> | ApartElement<S>;
-  getNext(options: GetNextOptions = {}): Element<S> | ApartElement<S> {
+  getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;
+  getNext(options: GetNextOptions = {}): Element<S> | SeparateElement<S> {
     this.#engine.open();
     const { sampleBatchSize, numSteps } = checkGetNext(options);
     if (sampleBatchSize !== undefined && numSteps === undefined)
@@ -250,18 +250,18 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (sampleBatchSize !== undefined && numSteps === undefined)
       throw mustBe(RangeError, "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
     if (singleDeterministicPass) {
-      const how = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as EpisodePassOptions;
-      return elementsOf(() => passing(episodePass(this.#episodes, this.#windows, how) as Generator<Element<S>, void>), options);
+      const traversalOptions = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as TraversalOptions;
+      return elementsOf(() => toElementSource(traverseEpisodes(this.#episodes, this.#windows, traversalOptions) as Generator<Element<S>, void>), options);
     }
     const draw = () => this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>;
-    return elementsOf(() => endless(draw, this.#engine.waiters, timeoutMs), options);
+    return elementsOf(() => drawEndlessly(draw, this.#engine.waiters, timeoutMs), options);
   }
 
   /** The steps of all episodes that can be drawn, in order of their ids, one after the other: [1, ΣT, …]; [0, …] where there are none. */
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     refuseLists(this.dataSpec);
-    const parts = [...this.#episodes.chosen()].map(({ location }) => this.#read(location));
+    const parts = [...this.#episodes.validMarks()].map(({ location }) => this.#read(location));
     return (parts.length === 0 ? this.#read(0, 0) : batchOfOne(concat(parts))) as StepsOf<S>;
   }
 
@@ -287,31 +287,31 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return unbatch(this.#windows.read([location], [0], steps, "stacked"));
   }
 
-  #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | ApartElement<S> {
-    const alone = sampleBatchSize === undefined;
+  #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | SeparateElement<S> {
+    const isUnbatched = sampleBatchSize === undefined;
     if (numSteps === undefined) {
-      const drawn = this.#windows.drawStream(ALIKE);
-      if (drawn === undefined) throw this.#nothing("no episode is completed");
-      const items = this.#read(drawn.stream);
-      const info = { ids: numbers([this.#episodes.idAt(drawn.stream)], []), probabilities: numbers([drawn.probability], []) };
+      const streamDraw = this.#windows.drawStream(UNIFORM);
+      if (streamDraw === undefined) throw this.#emptyError("no episode is completed");
+      const items = this.#read(streamDraw.stream);
+      const info = { ids: numbers([this.#episodes.idAt(streamDraw.stream)], []), probabilities: numbers([streamDraw.probability], []) };
       return [preprocess === undefined ? items : preprocess(items as StepsOf<S>), info] as Element<S>;
     }
-    const drawn = this.#windows.draw(sampleBatchSize ?? 1, numSteps, timeStacked ? "stacked" : "apart", BY_STEPS);
-    if (drawn === undefined) throw this.#nothing(`no episode that can be drawn has ${numSteps} steps (numSteps)`);
-    const { streams, starts, probabilities } = drawn;
-    let { items } = drawn;
+    const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, numSteps, timeStacked ? "stacked" : "apart", BY_STEPS);
+    if (windowDraw === undefined) throw this.#emptyError(`no episode that can be drawn has ${numSteps} steps (numSteps)`);
+    const { streams, starts, probabilities } = windowDraw;
+    let { items } = windowDraw;
     if (preprocess !== undefined) {
-      const sequences = Array.from(streams, (location) => preprocessed(preprocess, this.#read(location), this.#episodes.steps(location), true));
+      const sequences = Array.from(streams, (location) => preprocessItems(preprocess, this.#read(location), this.#episodes.steps(location), true));
       items = stack(sequences.map((sequence, i) => slice(sequence, starts[i] as number, (starts[i] as number) + numSteps)));
     }
     const ids = numbers(Float64Array.from(streams, (location) => this.#episodes.idAt(location)));
     const element = [items, { ids, probabilities: numbers(probabilities) }];
-    return (alone ? unbatch(element) : element) as unknown as Element<S>;
+    return (isUnbatched ? unbatch(element) : element) as unknown as Element<S>;
   }
 
   /** Why nothing can be drawn. */
-  #nothing(why: string): ReplayError {
-    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer is empty: add steps first") : new ReplayError("TOO_FEW", why);
+  #emptyError(reason: string): ReplayError {
+    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer is empty: add steps first") : new ReplayError("TOO_FEW", reason);
   }
 }
 
@@ -321,7 +321,7 @@ function idList(ids: unknown): number[] {
 }
 
 /** A list of integers, each read once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for one of them */
-function integersOf(subject: string, rule: string, given: unknown, min: number, max?: number): number[] {
-  if (!isList(given)) throw mustBe("SPEC_MISMATCH", subject, rule, given);
-  return elementsIn(given).map((one, i) => integer(`${subject}[${i}]`, one, min, max));
+function integersOf(subject: string, rule: string, value: unknown, min: number, max?: number): number[] {
+  if (!isList(value)) throw mustBe("SPEC_MISMATCH", subject, rule, value);
+  return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));
 }

@@ -6,7 +6,7 @@ import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 const SLAB_BYTES = 65536;
 const FIRST_FRAMES = 64;
 
-interface Slab {
+interface FrameBlock {
   readonly values: Float32Array;
   readonly words: Uint32Array;
 }
@@ -16,14 +16,14 @@ export class FrameStore {
   /** Elements of a frame. */
   readonly #size: number;
   /** Words from frame to frame: its bytes, filled up with zeros. */
-  readonly #words: number;
+  readonly #frameWords: number;
   /** Frames of a slab, as a power of 2. */
   readonly #bits: number;
   readonly #maxBytes: number;
   /** What is taken beside it. */
-  readonly #beside: () => number;
-  readonly #scratch: Slab;
-  #slabs: Slab[] = [];
+  readonly #otherBytes: () => number;
+  readonly #scratch: FrameBlock;
+  #blocks: FrameBlock[] = [];
   /** A frame each: how often it is held, its hash, the next one of its bucket, or of the free ones. Numbers begin with 1; 0 is none. */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
@@ -33,14 +33,14 @@ export class FrameStore {
   #high = 0;
   #count = 0;
 
-  constructor(array: ArrayClass, size: number, maxBytes: number, beside: () => number) {
+  constructor(array: ArrayClass, size: number, maxBytes: number, otherBytes: () => number) {
     this.#array = array;
     this.#size = size;
-    this.#words = Math.ceil((size * array.BYTES_PER_ELEMENT) / 4);
-    this.#bits = Math.max(0, 31 - Math.clz32(SLAB_BYTES / (4 * this.#words)));
+    this.#frameWords = Math.ceil((size * array.BYTES_PER_ELEMENT) / 4);
+    this.#bits = Math.max(0, 31 - Math.clz32(SLAB_BYTES / (4 * this.#frameWords)));
     this.#maxBytes = maxBytes;
-    this.#beside = beside;
-    this.#scratch = this.#slab(1);
+    this.#otherBytes = otherBytes;
+    this.#scratch = this.#createBlock(1);
   }
 
   /** Different frames that are held. */
@@ -50,17 +50,17 @@ export class FrameStore {
 
   /** Memory that was taken for them. */
   get bytes(): number {
-    return this.#slabs.length * this.#slabBytes + 4 * (3 * this.#refs.length + this.#buckets.length);
+    return this.#blocks.length * this.#slabBytes + 4 * (3 * this.#refs.length + this.#buckets.length);
   }
 
   /** The number of a frame whose elements are so far apart, held once more; it is stored where there is none like it. O(bytes) @throws ReplayError OUT_OF_MEMORY */
-  hold(from: AnyArray, start: number, stride: number): number {
+  retain(from: AnyArray, start: number, stride: number): number {
     const { values, words } = this.#scratch;
     for (let i = 0, at = start; i < this.#size; i++, at += stride) values[i] = from[at] as number;
-    const hash = hashOf(words, this.#words);
+    const hash = hashOf(words, this.#frameWords);
     let number = this.#buckets.length === 0 ? 0 : (this.#buckets[hash & (this.#buckets.length - 1)] as number);
     while (number !== 0 && !(this.#hashes[number] === hash && this.#equals(number))) number = this.#next[number] as number;
-    if (number === 0) number = this.#stored(hash);
+    if (number === 0) number = this.#store(hash);
     (this.#refs[number] as number)++;
     return number;
   }
@@ -74,9 +74,9 @@ export class FrameStore {
     const next = this.#next[number] as number;
     if (this.#buckets[bucket] === number) this.#buckets[bucket] = next;
     else {
-      let before = this.#buckets[bucket] as number;
-      while (this.#next[before] !== number) before = this.#next[before] as number;
-      this.#next[before] = next;
+      let previous = this.#buckets[bucket] as number;
+      while (this.#next[previous] !== number) previous = this.#next[previous] as number;
+      this.#next[previous] = next;
     }
     this.#next[number] = this.#free;
     this.#free = number;
@@ -85,14 +85,14 @@ export class FrameStore {
 
   /** Writes a frame, its elements so far apart. O(bytes) */
   copy(number: number, to: AnyArray, start: number, stride: number): void {
-    const { values } = this.#slabs[(number - 1) >> this.#bits] as Slab;
-    const first = this.#place(number) * this.#perFrame;
+    const { values } = this.#blocks[(number - 1) >> this.#bits] as FrameBlock;
+    const first = this.#indexInBlock(number) * this.#perFrame;
     for (let i = 0, at = start; i < this.#size; i++, at += stride) (to as Float32Array)[at] = values[first + i] as number;
   }
 
   /** Forgets all frames, and gives their memory back. */
   clear(): void {
-    this.#slabs = [];
+    this.#blocks = [];
     this.#refs = new Uint32Array(0);
     this.#hashes = new Uint32Array(0);
     this.#next = new Uint32Array(0);
@@ -104,33 +104,33 @@ export class FrameStore {
 
   /** Elements from frame to frame. */
   get #perFrame(): number {
-    return (this.#words * 4) / this.#array.BYTES_PER_ELEMENT;
+    return (this.#frameWords * 4) / this.#array.BYTES_PER_ELEMENT;
   }
 
   get #slabBytes(): number {
-    return (this.#words * 4) << this.#bits;
+    return (this.#frameWords * 4) << this.#bits;
   }
 
-  #place(number: number): number {
+  #indexInBlock(number: number): number {
     return (number - 1) & ((1 << this.#bits) - 1);
   }
 
   #equals(number: number): boolean {
-    const { words } = this.#slabs[(number - 1) >> this.#bits] as Slab;
-    const { words: own } = this.#scratch;
-    const first = this.#place(number) * this.#words;
-    for (let i = 0; i < this.#words; i++) if (words[first + i] !== own[i]) return false;
+    const { words } = this.#blocks[(number - 1) >> this.#bits] as FrameBlock;
+    const { words: scratchWords } = this.#scratch;
+    const first = this.#indexInBlock(number) * this.#frameWords;
+    for (let i = 0; i < this.#frameWords; i++) if (words[first + i] !== scratchWords[i]) return false;
     return true;
   }
 
   /** Stores what is in the scratch. */
-  #stored(hash: number): number {
+  #store(hash: number): number {
     let number = this.#free;
     if (number === 0) {
       this.#grow();
       number = ++this.#high;
     } else this.#free = this.#next[number] as number;
-    (this.#slabs[(number - 1) >> this.#bits] as Slab).words.set(this.#scratch.words, this.#place(number) * this.#words);
+    (this.#blocks[(number - 1) >> this.#bits] as FrameBlock).words.set(this.#scratch.words, this.#indexInBlock(number) * this.#frameWords);
     this.#hashes[number] = hash;
     this.#link(number);
     this.#count++;
@@ -146,20 +146,20 @@ export class FrameStore {
   /** Room for one frame more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
   #grow(): void {
     const frames = this.#high + 2 > this.#refs.length ? Math.max(FIRST_FRAMES, 2 * this.#refs.length) : this.#refs.length;
-    const slabs = this.#high >> this.#bits < this.#slabs.length ? 0 : 1;
+    const slabs = this.#high >> this.#bits < this.#blocks.length ? 0 : 1;
     const more = slabs * this.#slabBytes + 16 * (frames - this.#refs.length);
-    if (this.#beside() + this.bytes + more > this.#maxBytes)
+    if (this.#otherBytes() + this.bytes + more > this.#maxBytes)
       throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame: allow more, or lower capacity`);
-    let slab: Slab | undefined;
-    let grown: Uint32Array<ArrayBuffer>[] = [];
+    let block: FrameBlock | undefined;
+    let largerArrays: Uint32Array<ArrayBuffer>[] = [];
     try {
-      if (slabs === 1) slab = this.#slab(1 << this.#bits);
-      if (frames > this.#refs.length) grown = [new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames)];
+      if (slabs === 1) block = this.#createBlock(1 << this.#bits);
+      if (frames > this.#refs.length) largerArrays = [new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames)];
     } catch (error) {
       throw new ReplayError("OUT_OF_MEMORY", `the host must have memory for another frame (lower capacity): ${(error as Error).message}`);
     }
-    if (slab !== undefined) this.#slabs.push(slab);
-    const [refs, hashes, next, buckets] = grown;
+    if (block !== undefined) this.#blocks.push(block);
+    const [refs, hashes, next, buckets] = largerArrays;
     if (refs === undefined) return;
     refs.set(this.#refs);
     hashes?.set(this.#hashes);
@@ -171,8 +171,8 @@ export class FrameStore {
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 
-  #slab(frames: number): Slab {
-    const buffer = new ArrayBuffer(4 * this.#words * frames);
+  #createBlock(frames: number): FrameBlock {
+    const buffer = new ArrayBuffer(4 * this.#frameWords * frames);
     return { values: new this.#array(buffer) as unknown as Float32Array, words: new Uint32Array(buffer) };
   }
 }

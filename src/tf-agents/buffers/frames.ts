@@ -2,10 +2,10 @@
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
-import { type AnyArray, DTYPES, type Numbered } from "../../schema/dtype.ts";
-import { isShaped, put, targetOf } from "../../schema/fit.ts";
+import { isShaped, put, targetOf } from "../../schema/copy-values.ts";
+import { type AnyArray, DTYPES, type NumberArray } from "../../schema/dtype.ts";
 import { blank, isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
-import { flattener, leaves, packer, type Refuse, zip } from "../../schema/nest.ts";
+import { flattener, leaves, type MakeError, packer, zip } from "../../schema/nest.ts";
 import type { IsAny, Spec } from "../../schema/spec.ts";
 
 type Nested = number | bigint | boolean | string | AnyArray | readonly Nested[];
@@ -26,50 +26,51 @@ export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
   return zip([spec, values], isLeaf, ([leaf, data]) => new Column(data as Column["data"], [rows, ...shapeOf(leaf as RowLeaf)]));
 }
 
-const refuse: Refuse = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);
+const refuse: MakeError = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);
 
 /**
  * What checks batches of a spec. A leaf is a typed array, flat; an array, nested as its shape says; or a column `{data, shape}`; each with a leading dimension. A
  * typed array of another dtype is converted as plain numbers are.
  */
-export function batchForm(spec: Spec): (items: unknown, rows?: number) => Batch {
+export function createBatchReader(spec: Spec): (items: unknown, rows?: number) => Batch {
   const flatten = flattener(spec, refuse);
   const pack = packer(spec);
-  const takers = leaves(spec).map(({ keys, leaf }) => taker(leaf, keys));
+  const takers = leaves(spec).map(({ keys, leaf }) => createLeafReader(leaf, keys));
   const [first] = leaves(spec).map(({ leaf }) => sizeOf(shapeOf(leaf)));
-  return (items, wanted) => {
+  return (items, expectedRows) => {
     const values = flatten(items);
-    let rows = wanted;
+    let rows = expectedRows;
     for (let i = 0; i < takers.length; i++) {
-      const taken = (takers[i] as Take)(values[i], rows);
-      rows ??= taken.length / (first as number);
-      values[i] = taken;
+      const leafValues = (takers[i] as ReadLeaf)(values[i], rows);
+      rows ??= leafValues.length / (first as number);
+      values[i] = leafValues;
     }
     return { rows: rows as number, values: pack(values) };
   };
 }
 
 /** Takes one leaf's values: so many rows, or however many there are. */
-type Take = (value: unknown, wanted: number | undefined) => ArrayLike<unknown>;
+type ReadLeaf = (value: unknown, expectedRows: number | undefined) => ArrayLike<unknown>;
 
-function taker(leaf: RowLeaf, keys: readonly string[]): Take {
+function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   const { dtype } = leaf;
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
-  return (value, wanted) => {
-    if (ArrayBuffer.isView(value) && value instanceof array && wanted !== undefined && value.length === wanted * size && dtype !== "bool") return value;
+  return (value, expectedRows) => {
+    if (ArrayBuffer.isView(value) && value instanceof array && expectedRows !== undefined && value.length === expectedRows * size && dtype !== "bool")
+      return value;
     const rows = rowCount(shape, size, value);
-    if (rows === undefined || rows < 1 || (wanted !== undefined && rows !== wanted)) {
-      const got = isShaped(value) ? `[${value.shape.join(", ")}]` : value;
-      throw refuse("SPEC_MISMATCH", keys, leafText(dtype, [wanted ?? "rows", ...shape]), got);
+    if (rows === undefined || rows < 1 || (expectedRows !== undefined && rows !== expectedRows)) {
+      const actual = isShaped(value) ? `[${value.shape.join(", ")}]` : value;
+      throw refuse("SPEC_MISMATCH", keys, leafText(dtype, [expectedRows ?? "rows", ...shape]), actual);
     }
     const data = isShaped(value) ? value.data : value;
-    const made = ArrayBuffer.isView(data) && data instanceof array ? data : blank(leaf, rows * size);
+    const output = ArrayBuffer.isView(data) && data instanceof array ? data : blank(leaf, rows * size);
     // What is refused is refused before anything is written.
-    const misfit = put(targetOf(dtype, [rows, ...shape]), made === data ? undefined : (made as unknown as Numbered), 0, data, { anyNumbers: true });
-    if (misfit !== undefined) throw refuse(misfit.code, keys, misfit.rule, misfit.value);
-    return made;
+    const mismatch = put(targetOf(dtype, [rows, ...shape]), output === data ? undefined : (output as unknown as NumberArray), 0, data, { anyNumbers: true });
+    if (mismatch !== undefined) throw refuse(mismatch.code, keys, mismatch.rule, mismatch.value);
+    return output;
   };
 }
 

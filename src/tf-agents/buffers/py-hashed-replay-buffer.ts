@@ -1,7 +1,7 @@
 /** A buffer of trajectories whose observations are stacks of frames: equal frames are stored once. After TF-Agents' `PyHashedReplayBuffer`. */
 
-import { pointAtCallersOf } from "../../base/caller.ts";
 import { mustBe } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import type { Dataset } from "../../batch/iterate.ts";
 import { Column } from "../../schema/column.ts";
@@ -12,7 +12,7 @@ import type { Spec } from "../../schema/spec.ts";
 import type { TrajectorySpec } from "../trajectory.ts";
 import { checkTrajectorySpec } from "../transitions/transition.ts";
 import { FrameStore } from "./frame-store.ts";
-import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
+import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
 import { type PyBufferOptions, PyItems } from "./py-items.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 
@@ -20,7 +20,7 @@ type Fields = { readonly observation: AnyArray; readonly [field: string]: unknow
 
 export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spec> = TrajectorySpec<Leaf, Spec, Spec>> {
   readonly dataSpec: S;
-  readonly #form: (items: unknown) => Batch;
+  readonly #toBatch: (items: unknown) => Batch;
   /** Its observations are numbers of frames. */
   readonly #items: PyItems<Spec>;
   readonly #frames: FrameStore;
@@ -30,7 +30,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   readonly #stack: number;
   readonly #size: number;
   /** The frames of each place's item. */
-  #held = new Uint32Array(0);
+  #itemFrames = new Uint32Array(0);
 
   /**
    * Adds 4 bytes a frame of a stack, and 16 a different frame, to what is stored once.
@@ -38,7 +38,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
    * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH for another observation
    */
   constructor(dataSpec: S, options: PyBufferOptions) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { observation } = checkTrajectorySpec(dataSpec);
     const leaf = isLeaf(observation) ? (observation as RowLeaf) : undefined;
     const shape = leaf === undefined ? [] : shapeOf(leaf);
@@ -48,9 +48,9 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#shape = shape;
     this.#stack = shape.at(-1) as number;
     this.#size = sizeOf(shape.slice(0, -1));
-    this.#form = batchForm(dataSpec);
-    this.#items = new PyItems<Spec>({ ...dataSpec, observation: u32(this.#stack) }, options, (items) => this.#decoded(items as never));
-    this.#frames = new FrameStore(this.#array, this.#size, options.maxBytes ?? Infinity, () => this.#items.bytes + this.#held.byteLength);
+    this.#toBatch = createBatchReader(dataSpec);
+    this.#items = new PyItems<Spec>({ ...dataSpec, observation: u32(this.#stack) }, options, (items) => this.#decode(items as never));
+    this.#frames = new FrameStore(this.#array, this.#size, options.maxBytes ?? Infinity, () => this.#items.bytes + this.#itemFrames.byteLength);
     this.dataSpec = dataSpec;
   }
 
@@ -76,9 +76,9 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
 
   /** As PyUniformReplayBuffer's. Frames whose bytes are stored already are not stored again; those of items that leave go with them, unless others have them too. */
   addBatch(items: ItemsOf<S>): void {
-    const { rows, values } = this.#form(items);
+    const { rows, values } = this.#toBatch(items);
     const { observation, ...rest } = values as Fields;
-    const numbers = this.#encoded(observation, rows);
+    const numbers = this.#encode(observation, rows);
     try {
       this.#reserve(this.#items.added + rows);
       this.#items.add({ ...rest, observation: numbers }, rows);
@@ -110,7 +110,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   clear(): void {
     this.#items.clear();
     this.#frames.clear();
-    this.#held = new Uint32Array(0);
+    this.#itemFrames = new Uint32Array(0);
   }
 
   /** Items that there are. */
@@ -119,13 +119,13 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   }
 
   /** The numbers of the frames of some observations, each held. @throws ReplayError OUT_OF_MEMORY, and then none is held */
-  #encoded(observation: AnyArray, rows: number): Uint32Array<ArrayBuffer> {
+  #encode(observation: AnyArray, rows: number): Uint32Array<ArrayBuffer> {
     const numbers = new Uint32Array(rows * this.#stack);
     let n = 0;
     try {
       for (; n < numbers.length; n++) {
         const row = Math.floor(n / this.#stack);
-        numbers[n] = this.#frames.hold(observation, row * this.#size * this.#stack + (n % this.#stack), this.#stack);
+        numbers[n] = this.#frames.retain(observation, row * this.#size * this.#stack + (n % this.#stack), this.#stack);
       }
     } catch (error) {
       while (n > 0) this.#frames.release(numbers[--n] as number);
@@ -135,7 +135,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   }
 
   /** Frames in the place of their numbers. */
-  #decoded(items: { readonly observation: Column<"u32"> }): unknown {
+  #decode(items: { readonly observation: Column<"u32"> }): unknown {
     const { data: numbers, shape } = items.observation;
     const data = new this.#array(numbers.length * this.#size);
     for (let n = 0; n < numbers.length; n++) {
@@ -147,19 +147,19 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
 
   /** Room for the numbers of so many items. */
   #reserve(items: number): void {
-    const need = Math.min(items, this.capacity) * this.#stack;
-    if (need <= this.#held.length) return;
-    const held = new Uint32Array(Math.min(Math.max(need, 2 * this.#held.length), this.capacity * this.#stack));
-    held.set(this.#held);
-    this.#held = held;
+    const neededFrames = Math.min(items, this.capacity) * this.#stack;
+    if (neededFrames <= this.#itemFrames.length) return;
+    const larger = new Uint32Array(Math.min(Math.max(neededFrames, 2 * this.#itemFrames.length), this.capacity * this.#stack));
+    larger.set(this.#itemFrames);
+    this.#itemFrames = larger;
   }
 
   /** Notes the frames of the i-th item, and lets those of the item go whose place it took. */
   #keep(i: number, numbers: Uint32Array, row: number): void {
     const at = (i % this.capacity) * this.#stack;
     for (let k = 0; k < this.#stack; k++) {
-      if (i >= this.capacity) this.#frames.release(this.#held[at + k] as number);
-      this.#held[at + k] = numbers[row * this.#stack + k] as number;
+      if (i >= this.capacity) this.#frames.release(this.#itemFrames[at + k] as number);
+      this.#itemFrames[at + k] = numbers[row * this.#stack + k] as number;
     }
   }
 }

@@ -74,8 +74,8 @@ export class PyItems<S extends Spec> {
   /** All items, [1, size, …], in the order of their places: where the buffer is full, the newest come before the oldest. O(bytes) */
   all(): unknown {
     const items = this.#buffer.gatherAll();
-    const behind = this.#added > this.capacity ? this.#added % this.capacity : 0;
-    const ordered = behind === 0 ? items : mapColumns(items, (column) => turned(column as Column, this.capacity - behind));
+    const offset = this.#added > this.capacity ? this.#added % this.capacity : 0;
+    const ordered = offset === 0 ? items : mapColumns(items, (column) => rotateColumn(column as Column, this.capacity - offset));
     return this.#decode(ordered as StepsOf<S>);
   }
 
@@ -86,7 +86,7 @@ export class PyItems<S extends Spec> {
 }
 
 /** A column [1, T, …] that begins with its `from`-th step. */
-function turned({ data, shape }: Column, from: number): Column {
+function rotateColumn({ data, shape }: Column, from: number): Column {
   const at = (from * data.length) / (shape[1] as number);
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }

@@ -1,23 +1,23 @@
 /** A buffer of the last items, drawn uniformly, alone or as windows of neighbours. After TF-Agents' `PyUniformReplayBuffer`. */
 
-import { pointAtCallersOf } from "../../base/caller.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import type { Dataset } from "../../batch/iterate.ts";
 import type { Spec } from "../../schema/spec.ts";
-import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
+import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
 import { type PyBufferOptions, PyItems } from "./py-items.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 
 export class PyUniformReplayBuffer<const S extends Spec = Spec> {
   readonly dataSpec: S;
-  readonly #form: (items: unknown) => Batch;
+  readonly #toBatch: (items: unknown) => Batch;
   readonly #items: PyItems<S>;
 
   /** @param dataSpec of one item @throws TypeError, RangeError */
   constructor(dataSpec: S, options: PyBufferOptions) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     this.#items = new PyItems(dataSpec, options);
-    this.#form = batchForm(dataSpec);
+    this.#toBatch = createBatchReader(dataSpec);
     this.dataSpec = dataSpec;
   }
 
@@ -37,7 +37,7 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> {
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
    */
   addBatch(items: ItemsOf<S>): void {
-    const { rows, values } = this.#form(items);
+    const { rows, values } = this.#toBatch(items);
     this.#items.add(values, rows);
   }
 

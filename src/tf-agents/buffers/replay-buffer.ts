@@ -16,7 +16,7 @@ export interface BufferInfo {
 }
 
 /** The same where steps are apart. */
-export interface ApartInfo {
+export interface SeparateInfo {
   /** Which frames these are, a column a step; or which episodes. */
   readonly ids: Column<"f64"> | readonly Column<"f64">[];
   readonly probabilities: Column<"f64">;
@@ -26,7 +26,7 @@ export interface ApartInfo {
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
 /** The same of any buffer: the keys of a server's items are bigints. */
 export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferInfo, "ids"> & { readonly ids: Column<"f64"> | Column<"u64"> }];
-export type ApartElement<S> = readonly [items: readonly StepsOf<S>[], info: ApartInfo];
+export type SeparateElement<S> = readonly [items: readonly StepsOf<S>[], info: SeparateInfo];
 
 export interface AsDatasetOptions<S = Spec> {
   /** Items an element; one, without a dimension for it, where it is left out. */
@@ -71,7 +71,7 @@ export interface ReplayBuffer<S = any> {
   /** Whether a dataset reads what changes beside it. */
   readonly statefulDataset: boolean;
   asDataset(options?: AsDatasetOptions<S>): Dataset<DatasetElement<S>>;
-  getNext(options?: GetNextOptions): Element<S> | ApartElement<S>;
+  getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;
   /** Everything, oldest first: [B, T, D]. */
   gatherAll(): StepsOf<S>;
   clear(options?: ClearOptions): void | Promise<void>;

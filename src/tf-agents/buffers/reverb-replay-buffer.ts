@@ -1,9 +1,9 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
 
-import { pointAtCallersOf } from "../../base/caller.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
-import { type WaitOptions, within } from "../../base/wait.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import { abortable, type WaitOptions } from "../../base/wait.ts";
 import type { Batch, BatchInfo, StepsOf } from "../../batch/batch.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../batch/iterate.ts";
 import type { Replay } from "../../replay/replay.ts";
@@ -11,19 +11,19 @@ import { Column } from "../../schema/column.ts";
 import { pack } from "../../schema/nest.ts";
 import { SELECTOR_KINDS } from "../../schema/selector.ts";
 import type { Spec } from "../../schema/spec.ts";
+import { isPromise } from "../awaitable.ts";
 import { lengthOf, numbers } from "../nest.ts";
 import type { ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
-import { isPromise } from "../settle.ts";
 import { mustAgree, signatureOf } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
 import { mustBeTableName } from "../writers/step-client.ts";
-import { type AheadItem, AheadItems } from "./ahead-items.ts";
-import { Deal } from "./deal.ts";
-import { preprocessed } from "./pass.ts";
+import { BatchWindows } from "./batch-windows.ts";
+import { preprocessItems } from "./iterate.ts";
+import { type PrefetchedItem, PrefetchedItems } from "./prefetched-items.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
-import { type BufferTable, bufferTable, type Items, told } from "./reverb-table.ts";
+import { type BufferTable, bufferTable, type Items, mapInfo } from "./reverb-table.ts";
 
 /** What a buffer draws from: a client, or a Replay for its own tables. */
 export type BufferClient<S extends Spec = Spec> = SampleClient | Replay<S>;
@@ -47,7 +47,7 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
 }
 
 /** What a client says: at once where it has the tables at hand, a promise where a server is asked. `await` does for both. */
-export type Told<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
+export type Reported<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
 /** The dtype of a client's keys, as columns of `ids` have it. */
 export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
@@ -70,7 +70,7 @@ type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | Reve
 
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
 /** So many turns over the table without one window, and there is none. */
-const BARREN = 64;
+const MAX_EMPTY_ITEMS = 64;
 /** So long a pass waits for an item that the rate limiter holds back, if nobody says how long. */
 const PASS_MS = 1000;
 
@@ -91,42 +91,42 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
    * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the steps of tables at hand are others
    */
   constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...streams } = onlyKeys("options", options, OPTIONS);
     if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
     for (const [name, value] of Object.entries(streams)) optionalCount(name, value);
-    const found = sampleClientOf(client as SampleClient | Replay);
+    const sampleClient = sampleClientOf(client as SampleClient | Replay);
     mustBeTableName(tableName, "tableName");
     this.dataSpec = dataSpec;
     this.#tableName = tableName;
-    this.#table = bufferTable(found, tableName, dataSpec);
+    this.#table = bufferTable(sampleClient, tableName, dataSpec);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
     this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1, MAX_TIMEOUT_MS) < 0 ? undefined : rateLimiterTimeoutMs;
     this.#streams = streams;
   }
 
   /** Items that the table may have. @throws as `getTableInfo` */
-  get capacity(): Told<C, number> {
-    const capacity = told(this.#table.info(), ({ maxSize }) => maxSize);
+  get capacity(): Reported<C, number> {
+    const capacity = mapInfo(this.#table.info(), ({ maxSize }) => maxSize);
     // Whoever only looks at this buffer need not await it.
     if (isPromise(capacity)) capacity.catch(() => {});
-    return capacity as Told<C, number>;
+    return capacity as Reported<C, number>;
   }
 
   /** Items in the table: their steps may overlap. @throws as `getTableInfo` */
-  numFrames(): Told<C, number> {
-    return this.#table.size() as Told<C, number>;
+  numFrames(): Reported<C, number> {
+    return this.#table.size() as Reported<C, number>;
   }
 
   /** What is known of its table: `client.serverInfo()` has the same. @throws of a server ReplayError NOT_FOUND, IO */
-  getTableInfo(): Told<C, TableInfo> {
-    return this.#table.info() as Told<C, TableInfo>;
+  getTableInfo(): Reported<C, TableInfo> {
+    return this.#table.info() as Reported<C, TableInfo>;
   }
 
   /** Drops every item, and sets the table's counters to 0. @throws as `getTableInfo` */
-  clear(options: ClearOptions = {}): Told<C, void> {
+  clear(options: ClearOptions = {}): Reported<C, void> {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
-    return this.#table.clear() as Told<C, void>;
+    return this.#table.clear() as Reported<C, void>;
   }
 
   /**
@@ -135,8 +135,8 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
    * @returns how many items were there, which a server does not tell: then undefined
    * @throws RangeError for a priority that is none, or fewer of them than keys; then nothing has changed · of a server ReplayError NOT_FOUND, IO
    */
-  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Told<C, CountOf<KeyDtype<C>>> {
-    return this.#table.updatePriorities(keys, priorities) as Told<C, CountOf<KeyDtype<C>>>;
+  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Reported<C, CountOf<KeyDtype<C>>> {
+    return this.#table.updatePriorities(keys, priorities) as Reported<C, CountOf<KeyDtype<C>>>;
   }
 
   /**
@@ -156,9 +156,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       throw mustBe(RangeError, "numSteps", `a divisor of sequenceLength (${this.#length})`, numSteps);
     if (sampleBatchSize !== undefined && numParallelCalls > sampleBatchSize)
       throw mustBe(RangeError, "numParallelCalls", `at most sampleBatchSize (${sampleBatchSize})`, numParallelCalls);
-    const { known } = this.#table;
-    if (known !== undefined) mustBeCertain(known, singleDeterministicPass);
-    const begin = () => (known === undefined ? this.#asked(options) : this.#source(options, known));
+    const { definition } = this.#table;
+    if (definition !== undefined) mustBeCertain(definition, singleDeterministicPass);
+    const begin = () => (definition === undefined ? this.#createDeferredSource(options) : this.#source(options, definition));
     return elementsOf<AnyElement<S>>(begin, options) as Dataset<ReverbElement<S, KeyDtype<C>>>;
   }
 
@@ -178,11 +178,11 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 
   /** What a client has to be asked first. */
-  #asked(options: AsDatasetOptions<S>): ElementSource<AnyElement<S>> {
+  #createDeferredSource(options: AsDatasetOptions<S>): ElementSource<AnyElement<S>> {
     let source: ElementSource<AnyElement<S>> | undefined;
-    const later = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
+    const nextLater = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
       if (source === undefined) {
-        const info = await within(Promise.resolve(this.#table.info(wait.signal)), `what table ${this.#tableName} is`, wait);
+        const info = await abortable(Promise.resolve(this.#table.info(wait.signal)), `what table ${this.#tableName} is`, wait);
         mustBeCertain(info, options.singleDeterministicPass ?? false);
         if (info.signature !== undefined) mustAgree(`dataSpec for table ${this.#tableName}`, info.signature, signatureOf(this.dataSpec));
         source ??= this.#source(options, info);
@@ -192,79 +192,79 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const next = () => {
       throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server, and have to be waited for: use for await`);
     };
-    return { next, later, most: (prefetch) => source?.most?.(prefetch) ?? prefetch, close: () => source?.close?.() };
+    return { next, later: nextLater, most: (prefetch) => source?.most?.(prefetch) ?? prefetch, close: () => source?.close?.() };
   }
 
   #source(options: AsDatasetOptions<S>, info: TableInfo): ElementSource<AnyElement<S>> {
-    const { sampleBatchSize, numSteps, sequencePreprocessFn, signal, singleDeterministicPass: pass = false, timeoutMs = this.#timeoutMs } = options;
-    const apart = !isCertain(info);
+    const { sampleBatchSize, numSteps, sequencePreprocessFn, signal, singleDeterministicPass: isSinglePass = false, timeoutMs = this.#timeoutMs } = options;
+    const isSeparate = !isCertain(info);
     const isUsedUp = info.maxTimesSampled > 0;
-    const deal = new Deal<AheadItem | undefined>(sampleBatchSize, numSteps, apart);
+    const batchWindows = new BatchWindows<PrefetchedItem | undefined>(sampleBatchSize, numSteps, isSeparate);
     /** Whether a draw of whole items is a batch as it stands. */
-    const plain = apart && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
+    const isWholeBatch = isSeparate && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
     /** Items without a window, one after the other. */
-    let barren = 0;
-    const give = ({ count, isAhead, whole, item }: Items): AnyElement<S> | undefined => {
-      if (plain && count === sampleBatchSize && whole !== undefined) {
-        const rows = isAhead ? Array.from(whole.info.keys, (key, i) => items.one({ key, timesSampled: whole.info.timesSampled[i] as number })) : [];
-        return items.note(this.#batchOf(whole), rows);
+    let emptyItems = 0;
+    const addItems = ({ count, isAhead, batch, item }: Items): AnyElement<S> | undefined => {
+      if (isWholeBatch && count === sampleBatchSize && batch !== undefined) {
+        const rows = isAhead ? Array.from(batch.info.keys, (key, i) => items.create({ key, timesSampled: batch.info.timesSampled[i] as number })) : [];
+        return items.set(this.#batchOf(batch), rows);
       }
       let tableSize = 0;
       for (let i = 0; i < count; i++) {
         const { columns, info: of } = item(i);
         tableSize = of.tableSize;
-        barren = deal.give(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.one(of) : undefined) > 0 ? 0 : barren + 1;
+        emptyItems = batchWindows.add(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.create(of) : undefined) > 0 ? 0 : emptyItems + 1;
       }
       // So long a row by chance has less than e^-64: there is no item that is long enough.
-      if (barren > BARREN * (tableSize + 16))
+      if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
         throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
       return undefined;
     };
-    const taken = (): AnyElement<S> => {
-      const { nest, of } = deal.take();
-      return items.note(nest as AnyElement<S>, of);
+    const takeElement = (): AnyElement<S> => {
+      const { nest, of } = batchWindows.take();
+      return items.set(nest as AnyElement<S>, of);
     };
-    const { datasetBufferSize = pass ? 1 : 3 * (sampleBatchSize ?? 1), numWorkersPerIterator = 1, maxSamplesPerStream = -1 } = this.#streams;
+    const { datasetBufferSize = isSinglePass ? 1 : 3 * (sampleBatchSize ?? 1), numWorkersPerIterator = 1, maxSamplesPerStream = -1 } = this.#streams;
     const draws = this.#table.draws({
       signal,
-      timeoutMs: pass ? (timeoutMs ?? PASS_MS) : timeoutMs,
-      maxSamples: pass ? info.currentSize * info.maxTimesSampled : -1,
+      timeoutMs: isSinglePass ? (timeoutMs ?? PASS_MS) : timeoutMs,
+      maxSamples: isSinglePass ? info.currentSize * info.maxTimesSampled : -1,
       maxInFlightSamplesPerWorker: datasetBufferSize,
       // The items of several streams come in no order.
-      numWorkersPerIterator: pass ? 1 : numWorkersPerIterator,
+      numWorkersPerIterator: isSinglePass ? 1 : numWorkersPerIterator,
       maxSamplesPerStream,
     });
-    const items = new AheadItems(draws.count);
-    const passed = (element: AnyElement<S>) => items.passed(element as readonly [unknown, ReverbInfo<"f64">]);
-    if (pass && !isUsedUp) {
+    const items = new PrefetchedItems(draws.count);
+    const countElement = (element: AnyElement<S>) => items.countElement(element as readonly [unknown, ReverbInfo<"f64">]);
+    if (isSinglePass && !isUsedUp) {
       // It would be drawn for ever: each once, in the sampler's order.
-      give(draws.all());
-      return { next: () => (deal.missing === 0 ? taken() : undefined), passed };
+      addItems(draws.all());
+      return { next: () => (batchWindows.missing === 0 ? takeElement() : undefined), passed: countElement };
     }
-    const next = (ahead = false): AnyElement<S> | undefined => {
-      for (let n = deal.missing; n > 0; n = deal.missing) {
-        const drawn = draws.atOnce(n, ahead);
-        if (drawn === undefined) return undefined;
-        const element = give(drawn);
+    const next = (isAhead = false): AnyElement<S> | undefined => {
+      for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
+        const tableItems = draws.drawNow(n, isAhead);
+        if (tableItems === undefined) return undefined;
+        const element = addItems(tableItems);
         if (element !== undefined) return element;
       }
-      return taken();
+      return takeElement();
     };
-    const later = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
-      for (let n = deal.missing; n > 0; n = deal.missing) {
-        // There may never be as many at once as a batch has: what is drawn stays with the deal, and with this iterator.
-        const drawn = await draws.some(n, wait);
-        if (drawn === undefined) return undefined;
-        const element = give(drawn);
+    const nextLater = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
+      for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
+        // There may never be as many at once as a batch has: what is drawn stays with the windows of this iterator.
+        const tableItems = await draws.drawSome(n, wait);
+        if (tableItems === undefined) return undefined;
+        const element = addItems(tableItems);
         if (element !== undefined) return element;
       }
-      return taken();
+      return takeElement();
     };
-    const most = (prefetch: number) => draws.most(prefetch, info);
-    if (this.#table.known === undefined) return { next, later, most, close: () => draws.close() };
-    const atHand = { next: () => next(), most, ahead: () => next(true), passed };
+    const limitAhead = (prefetch: number) => draws.limitAhead(prefetch, info);
+    if (this.#table.definition === undefined) return { next, later: nextLater, most: limitAhead, close: () => draws.close() };
+    const localSource = { next: () => next(), most: limitAhead, ahead: () => next(true), passed: countElement };
     // A pass over what is at hand takes what is there, and waits for nothing.
-    return pass ? atHand : { ...atHand, later };
+    return isSinglePass ? localSource : { ...localSource, later: nextLater };
   }
 
   /** One item with what is known of it, [steps, …]. */
@@ -273,28 +273,34 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     { key, probability, tableSize, priority, timesSampled }: SampleInfo,
     preprocess?: (items: StepsOf<S>) => unknown,
   ): AnyElement<S> {
-    const whole = pack(this.dataSpec, columns) as StepsOf<S>;
-    const length = this.#checked(lengthOf(whole));
-    const items = preprocess === undefined ? whole : preprocessed(preprocess, whole, length, true);
-    const each = (value: number) => numbers(new Float64Array(length).fill(value));
-    const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : each(key);
-    const info = { ids, probabilities: each(probability), tableSizes: each(tableSize), priorities: each(priority), timesSampled: each(timesSampled) };
+    const itemBatch = pack(this.dataSpec, columns) as StepsOf<S>;
+    const length = this.#checkLength(lengthOf(itemBatch));
+    const items = preprocess === undefined ? itemBatch : preprocessItems(preprocess, itemBatch, length, true);
+    const toColumn = (value: number) => numbers(new Float64Array(length).fill(value));
+    const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : toColumn(key);
+    const info = {
+      ids,
+      probabilities: toColumn(probability),
+      tableSizes: toColumn(tableSize),
+      priorities: toColumn(priority),
+      timesSampled: toColumn(timesSampled),
+    };
     return [items as StepsOf<S>, info as ReverbInfo];
   }
 
   /** The same of all items of a batch, [count, steps, …]. */
   #batchOf({ count, steps, lengths, info }: Batch): AnyElement<S> {
     const length = this.#length as number;
-    for (const found of lengths) if (found !== length) this.#checked(found);
-    const each = (values: ArrayLike<number>) => {
+    for (const found of lengths) if (found !== length) this.#checkLength(found);
+    const toColumn = (values: ArrayLike<number>) => {
       const data = new Float64Array(count * length);
       for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);
       return new Column<"f64">(data, [count, length]);
     };
-    return [steps as StepsOf<S>, infoOf(info, each)];
+    return [steps as StepsOf<S>, infoOf(info, toColumn)];
   }
 
-  #checked(length: number): number {
+  #checkLength(length: number): number {
     if (this.#length === undefined || length === this.#length) return length;
     throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `of sequenceLength (${this.#length}) steps`, length);
   }
@@ -306,18 +312,18 @@ function isCertain({ sampler, remover }: TableInfo): boolean {
 }
 
 /** @throws RangeError for a pass over a table that is not */
-function mustBeCertain(info: TableInfo, pass: boolean): void {
-  if (pass && !isCertain(info))
+function mustBeCertain(info: TableInfo, isSinglePass: boolean): void {
+  if (isSinglePass && !isCertain(info))
     throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
 }
 
-function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
+function infoOf(info: BatchInfo, toColumn: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
   const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
   return {
-    ids: each(keys),
-    probabilities: each(probabilities),
-    tableSizes: each(tableSizes),
-    priorities: each(priorities),
-    timesSampled: each(timesSampled),
+    ids: toColumn(keys),
+    probabilities: toColumn(probabilities),
+    tableSizes: toColumn(tableSizes),
+    priorities: toColumn(priorities),
+    timesSampled: toColumn(timesSampled),
   };
 }

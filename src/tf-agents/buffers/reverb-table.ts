@@ -12,16 +12,16 @@ import { waitsForDraws } from "../../schema/rate-limiter.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
 import { unknownTable } from "../../tables/rules.ts";
 import { drawsOf, type Table } from "../../tables/table.ts";
+import { isPromise } from "../awaitable.ts";
 import type { DrawnItem, ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
-import { isPromise } from "../settle.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { keyList } from "../writers/key-changes.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
 /** An item's columns, [steps, …], in the order of the data spec's leaves. */
-export interface Found {
+export interface TableItem {
   readonly columns: readonly unknown[];
   readonly info: SampleInfo;
 }
@@ -32,19 +32,19 @@ export interface Items {
   /** Whether they do not count yet. */
   readonly isAhead?: boolean;
   /** All of it as one, [count, steps, …], where it is that. */
-  readonly whole?: Batch<StepsOf<never>>;
+  readonly batch?: Batch<StepsOf<never>>;
   /** @throws ReplayError SPEC_MISMATCH where its columns are not those of the data spec */
-  item(i: number): Found;
+  item(i: number): TableItem;
 }
 
 /** The draws of one iteration. */
 export interface ItemDraws {
   /** How many of so many elements may be drawn ahead; warns where that is none. */
-  most(prefetch: number, info: TableInfo): number;
-  /** Some at once; undefined where that cannot be now. @param ahead whether they count only when they are `counted` */
-  atOnce(n: number, ahead?: boolean): Items | undefined;
+  limitAhead(prefetch: number, info: TableInfo): number;
+  /** Some at once; undefined where that cannot be now. @param isAhead whether they count only when they are `counted` */
+  drawNow(n: number, isAhead?: boolean): Items | undefined;
   /** As many as pass, n at most and at least one; undefined after `maxSamples`. */
-  some(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
+  drawSome(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
   /** Every item of the table once, in the sampler's order. */
   all(): Items;
   /** Counts items that were drawn ahead. @param times how often each was drawn by then: as it is now, of those that are still there */
@@ -61,7 +61,7 @@ export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs
 
 export interface BufferTable {
   /** What it is defined as, where nobody has to be asked. */
-  readonly known: TableInfo | undefined;
+  readonly definition: TableInfo | undefined;
   /** @param signal ends the wait for a server */
   info(signal?: AbortSignal): Awaitable<TableInfo>;
   size(): Awaitable<number>;
@@ -71,7 +71,7 @@ export interface BufferTable {
 }
 
 /** What comes of a table's info. */
-export function told<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => T): Awaitable<T> {
+export function mapInfo<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => T): Awaitable<T> {
   return isPromise(info) ? info.then(of) : of(info);
 }
 
@@ -81,10 +81,10 @@ export function bufferTable(client: SampleClient, name: string, dataSpec: Spec):
   const table = client.table?.(name);
   if (table === undefined) return new CalledTable(client, name, leaves);
   if (canonical(dataSpec) !== canonical(table.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
-  return new TableAtHand(client, table, leaves);
+  return new LocalTable(client, table, leaves);
 }
 
-class TableAtHand implements BufferTable {
+class LocalTable implements BufferTable {
   readonly #client: SampleClient;
   readonly #table: Table;
   readonly #draws: Draws<Batch>;
@@ -97,7 +97,7 @@ class TableAtHand implements BufferTable {
     this.#leaves = leaves;
   }
 
-  get known(): TableInfo {
+  get definition(): TableInfo {
     return this.info();
   }
 
@@ -123,23 +123,23 @@ class TableAtHand implements BufferTable {
     const items = (batch: Batch, isAhead = false): Items => ({
       count: batch.count,
       isAhead,
-      ...(isWhole(batch) && { whole: batch as Batch<StepsOf<never>> }),
+      ...(isWhole(batch) && { batch: batch as Batch<StepsOf<never>> }),
       item: (i) => this.#item(batch, i),
     });
     return {
-      most: (prefetch) => draws.most(prefetch),
-      atOnce: (n, ahead = false) => {
-        const batch = ahead ? draws.ahead(n) : draws.atOnce(n);
-        return batch && items(batch, ahead);
+      limitAhead: (prefetch) => draws.most(prefetch),
+      drawNow: (n, isAhead = false) => {
+        const batch = isAhead ? draws.ahead(n) : draws.atOnce(n);
+        return batch && items(batch, isAhead);
       },
-      some: (n, signal) => {
+      drawSome: (n, signal) => {
         const batch = draws.some(n, { signal, timeoutMs } as WaitOptions);
-        return batch instanceof Promise ? batch.then((one) => items(one)) : items(batch);
+        return batch instanceof Promise ? batch.then((drawnBatch) => items(drawnBatch)) : items(batch);
       },
       all: () => {
-        if (table.size === 0) return NOTHING;
-        const ahead = draws.mayBeAhead;
-        return items(draws.sampler.sample(table.size, { replacement: false }, ahead), ahead);
+        if (table.size === 0) return NO_ITEMS;
+        const isAhead = draws.mayBeAhead;
+        return items(draws.sampler.sample(table.size, { replacement: false }, isAhead), isAhead);
       },
       count: (keys, times) => {
         draws.table.engine.begin();
@@ -149,15 +149,15 @@ class TableAtHand implements BufferTable {
     };
   }
 
-  #item(batch: Batch, i: number): Found {
+  #item(batch: Batch, i: number): TableItem {
     const { isWhole, names, columns } = itemOf(batch, i);
-    return { columns: isWhole ? columns : this.#ordered(names, columns), info: infoAt(batch.info, i) };
+    return { columns: isWhole ? columns : this.#sortColumns(names, columns), info: infoAt(batch.info, i) };
   }
 
   /** By their names, or where these are others one by one. */
-  #ordered(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
-    const places = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
-    const ordered = places.includes(-1) || columns.length !== places.length ? columns : places.map((place) => columns[place]);
+  #sortColumns(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
+    const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
+    const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);
     const dtypes = ordered.map((column) => (isColumn(column) ? (dtypeOf(column.data) ?? "string") : undefined));
     mustHaveColumns(this.#table.name, this.#leaves, ordered, names, (dtype, k) => (dtype === "bool" ? "u8" : dtype) === dtypes[k]);
     return ordered;
@@ -174,7 +174,7 @@ function infoAt({ keys, probabilities, tableSizes, priorities, timesSampled }: B
   };
 }
 
-const NOTHING: Items = {
+const NO_ITEMS: Items = {
   count: 0,
   item: () => {
     throw new RangeError("no items");
@@ -182,7 +182,7 @@ const NOTHING: Items = {
 };
 
 class CalledTable implements BufferTable {
-  readonly known = undefined;
+  readonly definition = undefined;
   readonly #client: SampleClient;
   readonly #name: string;
   readonly #leaves: readonly FoundLeaf[];
@@ -205,7 +205,7 @@ class CalledTable implements BufferTable {
   }
 
   size(): Awaitable<number> {
-    return told(this.info(), ({ currentSize }) => currentSize);
+    return mapInfo(this.info(), ({ currentSize }) => currentSize);
   }
 
   clear(): Awaitable<void> {
@@ -214,11 +214,11 @@ class CalledTable implements BufferTable {
 
   /** How many are there is not told. */
   updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<undefined> {
-    const own = keyList("keys", keys);
-    if (own.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${own.length})`, priorities.length);
+    const itemKeys = keyList("keys", keys);
+    if (itemKeys.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${itemKeys.length})`, priorities.length);
     // A window has the key of its item once a step.
     const updates = new Map<ItemKey, number>();
-    for (const [i, key] of own.entries()) updates.set(key, finite(`priorities[${i}]`, priorities[i], 0));
+    for (const [i, key] of itemKeys.entries()) updates.set(key, finite(`priorities[${i}]`, priorities[i], 0));
     const done = this.#client.mutatePriorities(this.#name, { updates });
     return isPromise(done) ? done.then(() => undefined) : undefined;
   }
@@ -234,23 +234,23 @@ class CalledTable implements BufferTable {
     // Also where nobody waits for an item: a server would go on drawing.
     const aborted = () => close(signal?.reason);
     return {
-      most: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
+      limitAhead: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
         if (maxTimesSampled === 0 && !waitsForDraws(rateLimiterInfo)) return prefetch;
         const { logger = toConsole } = this.#client;
         if (!this.#isWarned) loggerOf(logger).warn(`reprise: ${unusedPrefetch(this.#name)}`);
         this.#isWarned = true;
         return 0;
       },
-      atOnce: () => {
+      drawNow: () => {
         throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} have to be waited for: use for await`);
       },
-      some: async (_, wait) => {
+      drawSome: async (_, wait) => {
         if (of.maxSamples === 0) return undefined;
         if (sampler === undefined) signal?.addEventListener("abort", aborted);
         sampler ??= this.#client.sampler(this.#name, of);
         try {
           const item = await sampler.next(wait === undefined ? {} : { signal: wait });
-          if (item !== undefined) return { count: 1, item: () => this.#found(item) };
+          if (item !== undefined) return { count: 1, item: () => this.#toTableItem(item) };
           close();
           return undefined;
         } catch (error) {
@@ -270,7 +270,7 @@ class CalledTable implements BufferTable {
   }
 
   /** Its columns have no names: they are as the data spec's leaves one by one. */
-  #found({ info, columns }: DrawnItem): Found {
+  #toTableItem({ info, columns }: DrawnItem): TableItem {
     const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
     const shapes = columns.map(({ column: { shape } }) => shape);
     mustHaveColumns(
@@ -284,16 +284,16 @@ class CalledTable implements BufferTable {
   }
 }
 
-/** @param got what an error shows of the columns @param isOf whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+/** @param actual the columns as an error shows them @param isOf whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
 function mustHaveColumns(
   table: string,
   leaves: readonly FoundLeaf[],
   columns: readonly unknown[],
-  got: unknown,
+  actual: unknown,
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `of ${leaves.length} columns, like dataSpec`, got);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `of ${leaves.length} columns, like dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;

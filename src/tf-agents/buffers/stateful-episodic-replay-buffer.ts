@@ -1,13 +1,13 @@
 /** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
 
-import { pointAtCallersOf } from "../../base/caller.ts";
 import { mustBe } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import type { Dataset } from "../../batch/iterate.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { type Episodes, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
 import type { ItemsOf } from "./frames.ts";
-import type { ApartElement, AsDatasetOptions, ClearOptions, Element, GetNextOptions, ReplayBuffer } from "./replay-buffer.ts";
+import type { AsDatasetOptions, ClearOptions, Element, GetNextOptions, ReplayBuffer, SeparateElement } from "./replay-buffer.ts";
 
 export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly statefulDataset: boolean = false;
@@ -19,7 +19,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
    * @throws TypeError, RangeError (more than the buffer's capacity)
    */
   constructor(buffer: EpisodicReplayBuffer<S>, numEpisodes?: number) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     if (!(buffer instanceof EpisodicReplayBuffer)) throw mustBe(TypeError, "buffer", "an EpisodicReplayBuffer", buffer);
     this.#buffer = buffer;
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
@@ -83,10 +83,10 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.completedEpisodes();
   }
 
-  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): ApartElement<S>;
+  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
-  getNext(options?: GetNextOptions): Element<S> | ApartElement<S>;
-  getNext(options?: GetNextOptions): Element<S> | ApartElement<S> {
+  getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;
+  getNext(options?: GetNextOptions): Element<S> | SeparateElement<S> {
     return this.#buffer.getNext(options);
   }
 

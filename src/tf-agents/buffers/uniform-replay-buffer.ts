@@ -1,8 +1,8 @@
 /** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
 
-import { pointAtCallersOf } from "../../base/caller.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -12,10 +12,9 @@ import type { Spec } from "../../schema/spec.ts";
 import type { Writer } from "../../tables/writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
-import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
-import { endless, mapped, passing, preprocessed, windowsOver } from "./pass.ts";
+import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
+import { drawEndlessly, iterateWindows, mapElements, preprocessItems, toElementSource } from "./iterate.ts";
 import {
-  type ApartElement,
   type AsDatasetOptions,
   type BufferInfo,
   type ClearOptions,
@@ -25,6 +24,7 @@ import {
   type Element,
   type GetNextOptions,
   type ReplayBuffer,
+  type SeparateElement,
   STORE,
   type StoreOptions,
 } from "./replay-buffer.ts";
@@ -42,8 +42,8 @@ export interface UniformOptions extends StoreOptions {
 export interface UniformInternals<S extends Spec> {
   /** Many frames for the only segment, all or none: a flat typed array a leaf. */
   add(values: unknown, rows: number): void;
-  /** A dataset whose elements are what `each` makes of them, in the moment in which they are drawn. */
-  dataset<E>(options: AsDatasetOptions<S>, each: (element: Element<S>) => E): Dataset<E>;
+  /** A dataset that applies `change` to each element when it is drawn. */
+  dataset<E>(options: AsDatasetOptions<S>, change: (element: Element<S>) => E): Dataset<E>;
   /** Memory that it has taken. */
   bytes(): number;
 }
@@ -58,7 +58,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   readonly #engine: Engine;
   readonly #writer: Writer<S, never, boolean>;
   readonly #windows: Windows;
-  readonly #form: (items: unknown, rows?: number) => Batch;
+  readonly #toBatch: (items: unknown, rows?: number) => Batch;
   readonly #dropRemainder: boolean;
   readonly #shift: number | undefined;
   /** Calls of addBatch since it was empty. */
@@ -69,7 +69,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   static {
     internalsOf = (buffer) => ({
       add: (values, rows) => buffer.#append(rows, () => buffer.#writer.appendColumns(values as never)),
-      dataset: (options, each) => buffer.#dataset(options, each),
+      dataset: (options, change) => buffer.#dataset(options, change),
       bytes: () => buffer.#engine.bytes,
     });
   }
@@ -79,7 +79,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @throws TypeError, RangeError
    */
   constructor(dataSpec: S, options: UniformOptions) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { batchSize, maxLength = 1000, statefulDataset = false } = onlyKeys("options", options, `batchSize, maxLength, statefulDataset, ${STORE}`);
     const { datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
@@ -93,7 +93,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     this.#engine = engineOf(replay);
     this.#writer = replay.writer({ lanes: batchSize as number, keep: maxLength, items: [] }) as unknown as Writer<S, never, boolean>;
     this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
-    this.#form = batchForm(dataSpec);
+    this.#toBatch = createBatchReader(dataSpec);
   }
 
   /** Frames at most, of all segments together. */
@@ -107,7 +107,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
    */
   addBatch(items: ItemsOf<S>): void {
-    const { values } = this.#form(items, this.batchSize);
+    const { values } = this.#toBatch(items, this.batchSize);
     this.#append(1, () => this.#writer.append(values as never));
   }
 
@@ -128,10 +128,10 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T
    * @throws ReplayError EMPTY, TOO_FEW (fewer frames a segment than numSteps)
    */
-  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): ApartElement<S>;
+  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
-  getNext(options?: GetNextOptions): Element<S> | ApartElement<S>;
-  getNext(options: GetNextOptions = {}): Element<S> | ApartElement<S> {
+  getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;
+  getNext(options: GetNextOptions = {}): Element<S> | SeparateElement<S> {
     this.#engine.open();
     return this.#draw(checkGetNext(options));
   }
@@ -146,13 +146,13 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return this.#dataset(options, (element) => element);
   }
 
-  #dataset<E>(options: AsDatasetOptions<S>, each: (element: Element<S>) => E): Dataset<E> {
+  #dataset<E>(options: AsDatasetOptions<S>, change: (element: Element<S>) => E): Dataset<E> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
     const { waiters } = this.#engine;
     if (!singleDeterministicPass) {
-      const draw = () => each(this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>);
-      return elementsOf(() => endless(draw, waiters, timeoutMs), options);
+      const draw = () => change(this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>);
+      return elementsOf(() => drawEndlessly(draw, waiters, timeoutMs), options);
     }
     if (this.#dropRemainder) {
       if ((sampleBatchSize ?? 0) > this.batchSize)
@@ -160,7 +160,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
       if ((numSteps ?? 0) > this.maxLength)
         throw mustBe(RangeError, "numSteps", `at most maxLength (${this.maxLength}) if datasetDropRemainder is set`, numSteps);
     }
-    return elementsOf(() => passing(mapped(this.#pass(options), each)), options);
+    return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
   }
 
   /** All frames, each leaf [batchSize, T, …], oldest first. T is 0 where there are none. */
@@ -189,30 +189,30 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return { first: this.#added - steps, steps };
   }
 
-  #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | ApartElement<S> {
+  #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | SeparateElement<S> {
     const width = numSteps ?? 1;
     const { first, steps } = this.#span();
     if (steps === 0) throw empty();
-    const form = numSteps === undefined ? "single" : timeStacked ? "stacked" : "apart";
-    const drawn = this.#windows.draw(sampleBatchSize ?? 1, width, form);
-    if (drawn === undefined)
+    const layout = numSteps === undefined ? "single" : timeStacked ? "stacked" : "apart";
+    const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, width, layout);
+    if (windowDraw === undefined)
       throw new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
-    const { starts, probabilities } = drawn;
-    let { items } = drawn;
+    const { starts, probabilities } = windowDraw;
+    let { items } = windowDraw;
     if (preprocess !== undefined) items = stack(Array.from(starts, (_, i) => preprocess(at(items, i) as StepsOf<S>)));
     const ids =
-      form === "apart"
+      layout === "apart"
         ? Array.from({ length: width }, (_, t) => timesOf(starts, first + t, 1, [starts.length]))
-        : timesOf(starts, first, width, form === "single" ? [starts.length] : [starts.length, width]);
+        : timesOf(starts, first, width, layout === "single" ? [starts.length] : [starts.length, width]);
     const element = [items, { ids, probabilities: numbers(probabilities) }];
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
   }
 
-  *#pass({ sampleBatchSize, numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): Generator<Element<S>, void> {
+  *#traverse({ sampleBatchSize, numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): Generator<Element<S>, void> {
     const span = this.#span();
     const clears = this.#clears;
     if (span.steps === 0) throw empty();
-    const alone = sampleBatchSize === undefined;
+    const isUnbatched = sampleBatchSize === undefined;
     const single = numSteps === undefined;
     const shift = single ? 1 : (this.#shift ?? numSteps);
     for (const group of this.#groups(sampleBatchSize)) {
@@ -222,7 +222,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
       if (from >= span.steps) return;
       const sequences = sequencePreprocessFn && this.#sequences(sequencePreprocessFn, group, span.first + from, span.steps - from);
       const steps = sequences === undefined ? span.steps : from + (sequences.length === 0 ? 0 : lengthOf(sequences[0]));
-      for (const [begin, end] of windowsOver(steps, numSteps ?? 1, shift, !alone || this.#dropRemainder)) {
+      for (const [begin, end] of iterateWindows(steps, numSteps ?? 1, shift, !isUnbatched || this.#dropRemainder)) {
         if (this.#clears !== clears) return;
         if (begin < (sequences === undefined ? this.#span().first - span.first : from)) continue;
         const items = sequences?.map((sequence) => (single ? at(sequence, begin - from) : slice(sequence, begin - from, end - from)));
@@ -232,7 +232,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
           items === undefined ? this.#read(group, time, end - begin, single ? "single" : "stacked") : stack(items),
           { ids: timesOf(firsts, time, end - begin, single ? [group.length] : [group.length, end - begin]) },
         ];
-        const [data, { ids }] = (alone ? unbatch(element) : element) as unknown as [StepsOf<S>, BufferInfo];
+        const [data, { ids }] = (isUnbatched ? unbatch(element) : element) as unknown as [StepsOf<S>, BufferInfo];
         yield [data, { ids, probabilities: numbers([]) }];
       }
     }
@@ -242,7 +242,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   #sequences(fn: (items: StepsOf<S>) => unknown, group: readonly number[], time: number, steps: number): unknown[] {
     // All of them before: the function may add frames.
     const read = this.#read(group, time, steps, "stacked");
-    return group.map((_, i) => preprocessed(fn, at(read, i), steps, false));
+    return group.map((_, i) => preprocessItems(fn, at(read, i), steps, false));
   }
 
   /** The segments that go side by side. */
@@ -254,10 +254,10 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /** Frames of some segments, from a time on: [segments, steps, …]. */
-  #read(segments: readonly number[], time: number, steps: number, form: "single" | "stacked"): unknown {
+  #read(segments: readonly number[], time: number, steps: number, layout: "single" | "stacked"): unknown {
     const start = time - this.#span().first;
     const starts = segments.map(() => start);
-    return this.#windows.read(segments, starts, steps, form);
+    return this.#windows.read(segments, starts, steps, layout);
   }
 }
 

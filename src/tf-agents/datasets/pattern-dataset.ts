@@ -1,16 +1,17 @@
 /** The items that patterns make of a stream of steps, as a structured writer would, without a table between. Reverb's `PatternDataset`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { Column } from "../../schema/column.ts";
-import { flattenSome, zip } from "../../schema/nest.ts";
+import { flattenPartial, zip } from "../../schema/nest.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
-import { type Compiled, compiled } from "../patterns/compiled.ts";
+import { type CompiledConfig, compileConfig } from "../patterns/compile-config.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { Matcher } from "../patterns/matcher.ts";
 import { nodesOf, type Pattern, PatternNode } from "../patterns/pattern.ts";
 import type { Signature } from "../signature.ts";
 import { inferSignature } from "../writers/infer-signature.ts";
-import { iterated, readableOf } from "./readable.ts";
+import { iterate, readableOf } from "./readable.ts";
 import { RecentSteps } from "./recent-steps.ts";
 
 export interface PatternDatasetOptions<Step = unknown> {
@@ -36,7 +37,7 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;
   readonly #spec: Spec;
   readonly #leaves: readonly FoundLeaf[];
-  readonly #configs: readonly Compiled[];
+  readonly #configs: readonly CompiledConfig[];
   readonly #options: PatternDatasetOptions<Step>;
   /** Each item: a nest of columns, like this. */
   readonly elementSpec: Signature;
@@ -46,16 +47,16 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
    * @throws TypeError, RangeError for configs whose items differ in form, as `inferSignature` · ReplayError SPEC_MISMATCH where the configs were made of different specs
    */
   constructor(steps: StepSource<Step>, configs: readonly Config<P>[], options: PatternDatasetOptions<Step>) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { respectEpisodeBoundaries, isEndOfEpisode } = onlyKeys("options", options, "respectEpisodeBoundaries, isEndOfEpisode");
-    this.#steps = iterated("steps", steps);
+    this.#steps = iterate("steps", steps);
     mustBeConfigs(configs);
     flag("respectEpisodeBoundaries", respectEpisodeBoundaries);
     if (typeof isEndOfEpisode !== "function") throw mustBe(TypeError, "isEndOfEpisode", "a function of a step", isEndOfEpisode);
     const [first] = configs.flatMap(({ pattern }) => nodesOf(pattern));
     this.#spec = (first as { readonly node: PatternNode }).node.spec;
     this.#leaves = leavesOf(this.#spec);
-    this.#configs = configs.map((config, i) => compiled(config, this.#leaves, `configs[${i}]`));
+    this.#configs = configs.map((config, i) => compileConfig(config, this.#leaves, `configs[${i}]`));
     this.elementSpec = inferSignature(configs, this.#spec);
     this.#options = { respectEpisodeBoundaries, isEndOfEpisode };
   }
@@ -64,14 +65,14 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
   *[Symbol.iterator](): Generator<TrajectoryOf<P>, void, undefined> {
     const steps = this.#steps;
     if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", "an iterable, because they are asked for at once: use for await", steps);
-    const pass = new Pass(this.#spec, this.#leaves, this.#configs, this.#options);
-    for (const step of steps) yield* pass.items(step) as Iterable<TrajectoryOf<P>>;
+    const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
+    for (const step of steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
   /** @throws what a step is refused with: ReplayError SPEC_MISMATCH, INVALID_DATA */
   async *[Symbol.asyncIterator](): AsyncGenerator<TrajectoryOf<P>, void, undefined> {
-    const pass = new Pass(this.#spec, this.#leaves, this.#configs, this.#options);
-    for await (const step of this.#steps) yield* pass.items(step) as Iterable<TrajectoryOf<P>>;
+    const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
+    for await (const step of this.#steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
   /** The same as a web stream, which makes items as they are read. */
@@ -135,25 +136,25 @@ export class WithInfo<T> implements AsyncIterable<InfoAndData<T>> {
 }
 
 /** One time through the steps. */
-class Pass {
+class StepTraversal {
   readonly #spec: Spec;
-  readonly #configs: readonly Compiled[];
+  readonly #configs: readonly CompiledConfig[];
   readonly #options: PatternDatasetOptions<never>;
   readonly #matcher: Matcher;
   readonly #recent: RecentSteps;
   /** The number of the next step in its episode. */
   #index = 0;
 
-  constructor(spec: Spec, leaves: readonly FoundLeaf[], configs: readonly Compiled[], options: PatternDatasetOptions<never>) {
+  constructor(spec: Spec, leaves: readonly FoundLeaf[], configs: readonly CompiledConfig[], options: PatternDatasetOptions<never>) {
     this.#spec = spec;
     this.#configs = configs;
     this.#options = options;
     let longest = 0;
-    const needs = configs.map(({ reach }) => {
+    const minSteps = configs.map(({ reach }) => {
       longest = Math.max(longest, reach);
       return longest;
     });
-    this.#matcher = new Matcher(configs, needs);
+    this.#matcher = new Matcher(configs, minSteps);
     this.#recent = new RecentSteps(
       leaves,
       configs.flatMap(({ nodes }) => nodes),
@@ -163,26 +164,26 @@ class Pass {
   /** What a step makes. */
   items(step: unknown): unknown[] {
     const { respectEpisodeBoundaries, isEndOfEpisode } = this.#options;
-    const values = flattenSome(this.#spec, step, "step").map((value) => value ?? undefined);
-    const ends: unknown = isEndOfEpisode(step as never);
-    if (typeof ends !== "boolean") throw mustBe(TypeError, "the result of isEndOfEpisode", "a boolean", ends);
+    const values = flattenPartial(this.#spec, step, "step").map((value) => value ?? undefined);
+    const isEnd: unknown = isEndOfEpisode(step as never);
+    if (typeof isEnd !== "boolean") throw mustBe(TypeError, "the result of isEndOfEpisode", "a boolean", isEnd);
     const matcher = this.#matcher;
-    const due = matcher.look(values, true, this.#index);
+    const matchCount = matcher.match(values, true, this.#index);
     this.#recent.add(values);
-    matcher.note(values);
+    matcher.push(values);
     this.#index++;
-    const items = this.#made(due);
-    if (!ends) return items;
-    items.push(...this.#made(matcher.end()));
+    const items = this.#createItems(matchCount);
+    if (!isEnd) return items;
+    items.push(...this.#createItems(matcher.end()));
     this.#index = 0;
     if (respectEpisodeBoundaries) matcher.clear();
     return items;
   }
 
-  #made(due: number): unknown[] {
-    return Array.from(this.#matcher.due.subarray(0, due), (k) => {
-      const { config, nodes } = this.#configs[k] as Compiled;
-      this.#matcher.applied(k);
+  #createItems(matchCount: number): unknown[] {
+    return Array.from(this.#matcher.matches.subarray(0, matchCount), (k) => {
+      const { config, nodes } = this.#configs[k] as CompiledConfig;
+      this.#matcher.markApplied(k);
       const columns = nodes.map((node) => this.#recent.column(node));
       const isEnd = (node: unknown) => node instanceof PatternNode;
       return zip([config.pattern], isEnd, (_, keys) => columns[nodes.findIndex((node) => node.keys.join(".") === keys.join("."))] as Column);

@@ -22,7 +22,7 @@ export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
 }
 
 /** What may be gone through, as an async iteration; not every browser's streams are one. @throws TypeError for another thing */
-export function iterated<E>(subject: string, from: Iterable<E> | AsyncIterable<E> | ReadableStream<E>): AsyncIterable<E> | Iterable<E> {
+export function iterate<E>(subject: string, from: Iterable<E> | AsyncIterable<E> | ReadableStream<E>): AsyncIterable<E> | Iterable<E> {
   if (typeof from === "object" && from !== null) {
     if (Symbol.asyncIterator in from || Symbol.iterator in from) return from as AsyncIterable<E>;
     if (typeof (from as Partial<ReadableStream<E>>).getReader === "function") return read(from as ReadableStream<E>);
@@ -32,16 +32,16 @@ export function iterated<E>(subject: string, from: Iterable<E> | AsyncIterable<E
 
 async function* read<E>(stream: ReadableStream<E>): AsyncGenerator<E, void, undefined> {
   const reader = stream.getReader();
-  let isOver = false;
+  let hasEnded = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      isOver = done;
+      hasEnded = done;
       if (done) return;
       yield value;
     }
   } finally {
-    if (!isOver) await reader.cancel();
+    if (!hasEnded) await reader.cancel();
     reader.releaseLock();
   }
 }

@@ -1,13 +1,13 @@
 /** The last steps of a stream, field by field: what the items of patterns are copied from. */
 import { Column } from "../../schema/column.ts";
-import type { Numbered } from "../../schema/dtype.ts";
-import { type LeafTarget, mustPut, targetOf } from "../../schema/fit.ts";
+import { type LeafTarget, mustPut, targetOf } from "../../schema/copy-values.ts";
+import type { NumberArray } from "../../schema/dtype.ts";
 import { blank } from "../../schema/leaf.ts";
 import type { FoundLeaf } from "../../schema/spec.ts";
-import type { CompiledNode } from "../patterns/compiled.ts";
+import type { CompiledNode } from "../patterns/compile-config.ts";
 
 /** A field, and a ring of its values. */
-interface Kept {
+interface LeafRing {
   readonly leaf: FoundLeaf;
   readonly target: LeafTarget;
   readonly steps: number;
@@ -18,11 +18,11 @@ interface Kept {
 
 export class RecentSteps {
   /** By the number of the leaf; undefined where no pattern takes it. */
-  readonly #kept: readonly (Kept | undefined)[];
+  readonly #rings: readonly (LeafRing | undefined)[];
   #step = -1;
 
   constructor(leaves: readonly FoundLeaf[], nodes: readonly CompiledNode[]) {
-    this.#kept = leaves.map((leaf, i) => {
+    this.#rings = leaves.map((leaf, i) => {
       const steps = Math.max(0, ...nodes.map((node) => (node.leaf === i ? (node.ages[0] as number) : 0)));
       if (steps === 0) return undefined;
       const [ring, draft] = [steps, 1].map((n) => blank(leaf.leaf, n * leaf.size) as Column["data"]) as [Column["data"], Column["data"]];
@@ -32,22 +32,22 @@ export class RecentSteps {
 
   /** A value a leaf; undefined where there is none. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; then it is as it was */
   add(values: readonly unknown[]): void {
-    this.#kept.forEach((kept, i) => {
-      if (kept === undefined || values[i] === undefined) return;
-      mustPut(kept.target, kept.draft as Numbered, 0, values[i], kept.leaf.keys);
+    this.#rings.forEach((leafRing, i) => {
+      if (leafRing === undefined || values[i] === undefined) return;
+      mustPut(leafRing.target, leafRing.draft as NumberArray, 0, values[i], leafRing.leaf.keys);
     });
     this.#step++;
-    this.#kept.forEach((kept, i) => {
-      if (kept === undefined || values[i] === undefined) return;
-      copy(kept.draft, 0, kept.ring, this.#step % kept.steps, kept.leaf.size);
+    this.#rings.forEach((leafRing, i) => {
+      if (leafRing === undefined || values[i] === undefined) return;
+      copy(leafRing.draft, 0, leafRing.ring, this.#step % leafRing.steps, leafRing.leaf.size);
     });
   }
 
   /** What a node takes, with the newest step at age 1. */
   column({ leaf, node: { isSqueezed }, ages }: CompiledNode): Column {
-    const { leaf: found, steps, ring } = this.#kept[leaf] as Kept;
-    const { size, shape } = found;
-    const data = blank(found.leaf, ages.length * size) as Column["data"];
+    const { leaf: leafInfo, steps, ring } = this.#rings[leaf] as LeafRing;
+    const { size, shape } = leafInfo;
+    const data = blank(leafInfo.leaf, ages.length * size) as Column["data"];
     ages.forEach((age, i) => {
       copy(ring, (this.#step + 1 - age) % steps, data, i, size);
     });
@@ -56,6 +56,6 @@ export class RecentSteps {
 }
 
 /** One value of `size` elements. */
-function copy(from: Column["data"], at: number, to: Column["data"], place: number, size: number): void {
-  for (let k = 0; k < size; k++) to[place * size + k] = from[at * size + k] as never;
+function copy(from: Column["data"], at: number, to: Column["data"], toIndex: number, size: number): void {
+  for (let k = 0; k < size; k++) to[toIndex * size + k] = from[at * size + k] as never;
 }

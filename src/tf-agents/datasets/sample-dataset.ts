@@ -26,7 +26,7 @@ export interface SampleBatch<Data = any> {
 }
 
 /** Where the elements of one iteration come from. */
-export interface Waited<E> extends Required<Pick<ElementSource<E>, "later">> {
+export interface ElementStream<E> extends Required<Pick<ElementSource<E>, "later">> {
   /** Lets go of what it holds. */
   close(): void;
 }
@@ -34,10 +34,10 @@ export interface Waited<E> extends Required<Pick<ElementSource<E>, "later">> {
 /** What datasets and batches of them have alike. */
 class Elements<E> implements AsyncIterable<E> {
   readonly elementSpec: ElementSpec;
-  protected readonly begin: () => Waited<E>;
+  protected readonly begin: () => ElementStream<E>;
   protected readonly signal: AbortSignal | undefined;
 
-  constructor(elementSpec: ElementSpec, begin: () => Waited<E>, signal: AbortSignal | undefined) {
+  constructor(elementSpec: ElementSpec, begin: () => ElementStream<E>, signal: AbortSignal | undefined) {
     this.elementSpec = elementSpec;
     this.begin = begin;
     this.signal = signal;
@@ -76,13 +76,13 @@ export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elemen
 
 /** One time through the elements. Whatever ends it, its source is closed; an error alone does not end it. */
 class Iteration<E> implements AsyncIterableIterator<E, undefined> {
-  readonly #begin: () => Waited<E>;
+  readonly #begin: () => ElementStream<E>;
   readonly #signal: AbortSignal | undefined;
-  #source: Waited<E> | undefined;
+  #source: ElementStream<E> | undefined;
   #elements: AsyncIterator<E, undefined> | undefined;
-  #left = false;
+  #hasEnded = false;
 
-  constructor(begin: () => Waited<E>, signal: AbortSignal | undefined) {
+  constructor(begin: () => ElementStream<E>, signal: AbortSignal | undefined) {
     this.#begin = begin;
     this.#signal = signal;
   }
@@ -92,8 +92,8 @@ class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   }
 
   async next(): Promise<IteratorResult<E, undefined>> {
-    if (this.#left) return { done: true, value: undefined };
-    const elements = this.#elements ?? this.#begun();
+    if (this.#hasEnded) return { done: true, value: undefined };
+    const elements = this.#elements ?? this.#startElements();
     let result: IteratorResult<E, undefined> | undefined;
     try {
       result = await elements.next();
@@ -104,13 +104,13 @@ class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   }
 
   async return(): Promise<IteratorResult<E, undefined>> {
-    this.#left = true;
+    this.#hasEnded = true;
     await this.#elements?.return?.();
     this.#close();
     return { done: true, value: undefined };
   }
 
-  #begun(): AsyncIterator<E, undefined> {
+  #startElements(): AsyncIterator<E, undefined> {
     const source = this.#begin();
     const begin = () => ({ later: (wait: WaitOptions) => source.later(wait), next: () => undefined });
     const elements = elementsOf<E>(begin, this.#signal === undefined ? {} : { signal: this.#signal })[Symbol.asyncIterator]() as AsyncIterator<E, undefined>;
@@ -138,15 +138,15 @@ export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec[
 }
 
 /** Puts elements together. What came before an error comes before it. */
-class Batches implements Waited<SampleBatch> {
-  readonly #source: Waited<ReplaySample>;
+class Batches implements ElementStream<SampleBatch> {
+  readonly #source: ElementStream<ReplaySample>;
   readonly #n: number;
   readonly #drops: boolean;
-  #held: ReplaySample[] = [];
+  #samples: ReplaySample[] = [];
   /** What ended the last batch too early: undefined for the end. */
   #end: { readonly error: unknown } | undefined;
 
-  constructor(source: Waited<ReplaySample>, n: number, drops: boolean) {
+  constructor(source: ElementStream<ReplaySample>, n: number, drops: boolean) {
     this.#source = source;
     this.#n = n;
     this.#drops = drops;
@@ -157,20 +157,20 @@ class Batches implements Waited<SampleBatch> {
   }
 
   async later(wait: WaitOptions): Promise<SampleBatch | undefined> {
-    while (this.#end === undefined && this.#held.length < this.#n) {
+    while (this.#end === undefined && this.#samples.length < this.#n) {
       try {
         const sample = await this.#source.later(wait);
         if (sample === undefined) this.#end = { error: undefined };
-        else this.#held.push(sample);
+        else this.#samples.push(sample);
       } catch (error) {
         this.#end = { error: codeOf(error) === "TIMEOUT" ? undefined : error };
       }
     }
-    const held = this.#held;
+    const samples = this.#samples;
     const end = this.#end;
-    if (held.length === this.#n || (held.length > 0 && !(this.#drops && end?.error === undefined))) {
-      this.#held = [];
-      return batchOf(held);
+    if (samples.length === this.#n || (samples.length > 0 && !(this.#drops && end?.error === undefined))) {
+      this.#samples = [];
+      return batchOf(samples);
     }
     this.#end = undefined;
     if (end?.error !== undefined) throw end.error;

@@ -1,18 +1,18 @@
 /** What the datasets of a table have alike: their options, and where these come from. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
-import { checkSignal, type WaitOptions, within } from "../../base/wait.ts";
+import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
 import type { Replay } from "../../replay/replay.ts";
 import { leaves, map, type Nest } from "../../schema/nest.ts";
 import { unknownTable } from "../../tables/rules.ts";
+import { isPromise } from "../awaitable.ts";
 import type { DrawnItem } from "../sampling/sample.ts";
 import { checkSampler, type SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
-import { isPromise } from "../settle.ts";
 import { type LeafSignature, mustAgree, type Signature } from "../signature.ts";
 import type { SampleClient, ServerInfoOptions } from "../writers/client.ts";
 import { sampleClientOf } from "../writers/local-client.ts";
 import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
-import type { Waited } from "./sample-dataset.ts";
+import type { ElementStream } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
   /** Ends every iteration, and the wait for the signature, by throwing its reason. */
@@ -30,22 +30,22 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 export type DatasetClient = SampleClient | Replay;
 
 /** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
-export interface AtOnce {
+export interface SyncClient {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
 }
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
 /** The options of a dataset, checked. @throws TypeError, RangeError */
-export function resolved(client: DatasetClient, table: string, options: TableDatasetOptions) {
+export function resolveOptions(client: DatasetClient, table: string, options: TableDatasetOptions) {
   const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
   mustBeTableName(table);
   checkSignal(signal);
   checkSampler(sampler);
-  return { client: sampleClientOf(client), spec: checkedSpec(spec), signal, sampler };
+  return { client: sampleClientOf(client), spec: checkSpec(spec), signal, sampler };
 }
 
-function checkedSpec(spec: Signature): Signature {
+function checkSpec(spec: Signature): Signature {
   // What is no nest at all is refused here.
   leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
@@ -58,14 +58,14 @@ function checkedSpec(spec: Signature): Signature {
 }
 
 /** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
-export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolved>, table: string): Waited<DrawnItem> {
+export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolveOptions>, table: string): ElementStream<DrawnItem> {
   const items = client.sampler(table, sampler);
   let isKnown = false;
-  const later = async (wait: WaitOptions) => {
+  const nextLater = async (wait: WaitOptions) => {
     if (!isKnown) {
-      const asked = client.serverInfo(wait.signal === undefined ? {} : { signal: wait.signal });
-      const own = (await within(Promise.resolve(asked), "the tables of the server", wait))[table]?.signature;
-      if (own !== undefined) mustAgree(`spec for table ${table}`, own, spec);
+      const request = client.serverInfo(wait.signal === undefined ? {} : { signal: wait.signal });
+      const tableSignature = (await abortable(Promise.resolve(request), "the tables of the server", wait))[table]?.signature;
+      if (tableSignature !== undefined) mustAgree(`spec for table ${table}`, tableSignature, spec);
       isKnown = true;
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
@@ -77,7 +77,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
     signal?.removeEventListener("abort", aborted);
     items.close();
   };
-  return { later, close };
+  return { later: nextLater, close };
 }
 
 /** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */

@@ -1,11 +1,19 @@
 /** The steps of a table's items, one item after the other. Reverb's `TimestepDataset`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Replay } from "../../replay/replay.ts";
 import { type DrawnItem, mustBeAs, nestColumns, type ReplaySample, stepColumns, stepsOf } from "../sampling/sample.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { infoSpec, SampleDataset } from "./sample-dataset.ts";
-import { type AtOnce, type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
+import {
+  type DatasetClient,
+  itemsOf,
+  resolveOptions,
+  type SignatureOptions,
+  type SyncClient,
+  type TableDatasetOptions,
+  withSignature,
+} from "./table-dataset.ts";
 
 /**
  * Steps of the items that the table gives: the `info` of their item, and `data` nested as the spec, which is that of one step. Where an item ends nothing tells. An iteration
@@ -18,10 +26,10 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
    * columns of an item have different lengths: that item counts as sampled
    */
   constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
-    pointAtCallersOf(new.target);
-    const asked = resolved(client, table, options);
+    hideFrames(new.target);
+    const resolvedOptions = resolveOptions(client, table, options);
     const begin = () => {
-      const items = itemsOf(asked, table);
+      const items = itemsOf(resolvedOptions, table);
       /** What is being taken apart, and how far. */
       let item: DrawnItem | undefined;
       let t = 0;
@@ -37,12 +45,12 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
             length = stepsOf(table, item, true);
           }
           const columns = stepColumns(item, t++);
-          mustBeAs(table, asked.spec, item, columns);
-          return { info: item.info, data: nestColumns(table, asked.spec, columns) as Data };
+          mustBeAs(table, resolvedOptions.spec, item, columns);
+          return { info: item.info, data: nestColumns(table, resolvedOptions.spec, columns) as Data };
         },
       };
     };
-    super({ info: infoSpec(asked.client.keyDtype), data: asked.spec }, begin, asked.signal);
+    super({ info: infoSpec(resolvedOptions.client.keyDtype), data: resolvedOptions.spec }, begin, resolvedOptions.signal);
   }
 
   /**
@@ -50,15 +58,15 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
+  static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TimestepDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TimestepDataset> {
-    return withSignature(client, table, options, (rest) => made(client, table, rest));
+    return withSignature(client, table, options, (rest) => createDataset(client, table, rest));
   }
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
-function made(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
+function createDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
   return new TimestepDataset(client, table, options);
 }

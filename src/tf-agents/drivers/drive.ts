@@ -1,6 +1,6 @@
 /** `drive`: a loop between environment and policy as a function. After TF-Agents' `PyDriver`. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
-import { settle } from "../settle.ts";
+import { toAwaitable } from "../awaitable.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import {
   checkParts,
@@ -51,16 +51,16 @@ export function drive<O, A>(
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   checkSignalOf("limit.signal", signal);
   flag("limit.endEpisodeOnBoundary", endEpisodeOnBoundary);
-  const told = {
+  const allObservers = {
     observers: functionsIn("observers", observers),
     transitionObservers: functionsIn("limit.transitionObservers", transitionObservers),
     infoObservers: functionsIn("limit.infoObservers", infoObservers),
   };
-  checkParts(environment, policy, told.infoObservers);
+  checkParts(environment, policy, allObservers.infoObservers);
   if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "what an earlier drive gave", from);
   const limits = { steps: steps ?? Infinity, episodes: episodes ?? Infinity, iterations: Infinity, onBoundary: endEpisodeOnBoundary, signal };
   const start = from === undefined ? {} : { timeStep: from.timeStep, policyState: { is: from.policyState } };
-  return settle(loop(environment, policy, told, limits, { transitionsFirst: true, shows: "before", anew: "over" }, start));
+  return toAwaitable(loop(environment, policy, allObservers, limits, { transitionsFirst: true, statePhase: "before", stateReset: "over" }, start));
 }
 
 /** @throws TypeError */

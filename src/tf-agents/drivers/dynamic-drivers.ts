@@ -1,7 +1,8 @@
 /** TF-Agents' `DynamicStepDriver` and `DynamicEpisodeDriver`: they count steps or episodes of batched environments. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { integer, onlyKeys } from "../../base/error.ts";
-import { isPromise, settle, type Waiting } from "../settle.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import { isPromise, type Task, toAwaitable } from "../awaitable.ts";
 import type { TimeStep } from "../time-step.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { checkSignalOf } from "./drive.ts";
@@ -29,13 +30,13 @@ export interface DynamicRunOptions extends RunOptions {
   readonly maximumIterations?: number;
 }
 
-const MANNER = { transitionsFirst: false, shows: "after", anew: "never" } as const;
+const MODE = { transitionsFirst: false, statePhase: "after", stateReset: "never" } as const;
 
 /** What both have. The policy's state goes on over episodes: it is for the policy to begin anew. */
-class Driven<O, A> {
+class DriverCore<O, A> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;
-  readonly #told: Observers<O, A>;
+  readonly #observers: Observers<O, A>;
 
   /** @throws TypeError */
   constructor(
@@ -44,7 +45,7 @@ class Driven<O, A> {
     observers: readonly Observer<O, A>[],
     transitionObservers: readonly TransitionObserver<O, A>[] = [],
   ) {
-    this.#told = {
+    this.#observers = {
       observers: functionsIn("observers", observers),
       transitionObservers: functionsIn("transitionObservers", transitionObservers),
       infoObservers: [],
@@ -54,30 +55,26 @@ class Driven<O, A> {
     this.policy = policy;
   }
 
-  loop(
-    limit: { readonly steps?: number; readonly episodes?: number },
-    { maximumIterations, signal }: DynamicRunOptions,
-    start: Start<O>,
-  ): Waiting<DriveState<O>> {
+  loop(limit: { readonly steps?: number; readonly episodes?: number }, { maximumIterations, signal }: DynamicRunOptions, start: Start<O>): Task<DriveState<O>> {
     if (maximumIterations !== undefined) integer("maximumIterations", maximumIterations, 0);
     checkSignalOf("signal", signal);
     const limits = { steps: Infinity, episodes: Infinity, iterations: maximumIterations ?? Infinity, onBoundary: true, signal, ...limit };
-    return loop(this.environment, this.policy, this.#told, limits, MANNER, start);
+    return loop(this.environment, this.policy, this.#observers, limits, MODE, start);
   }
 }
 
 export class DynamicStepDriver<O = unknown, A = unknown> {
-  readonly #driven: Driven<O, A>;
+  readonly #core: DriverCore<O, A>;
   readonly #numSteps: number;
   /** Where the last run stopped. */
   #last: TimeStep<O> | undefined;
 
   /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[] = [], options: DynamicStepDriverOptions<O, A> = {}) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { transitionObservers, numSteps = 1 } = onlyKeys("options", options, "transitionObservers, numSteps");
     this.#numSteps = integer("numSteps", numSteps, 0);
-    this.#driven = new Driven(environment, policy, observers, transitionObservers);
+    this.#core = new DriverCore(environment, policy, observers, transitionObservers);
   }
 
   /**
@@ -88,20 +85,20 @@ export class DynamicStepDriver<O = unknown, A = unknown> {
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions = {}): Awaitable<DriveState<O>> {
     onlyKeys("options", options, "maximumIterations, signal");
     const start = startOf(timeStep, policyState);
-    return settle(this.#run(start, options));
+    return toAwaitable(this.#run(start, options));
   }
 
-  *#run(start: Start<O>, options: DynamicRunOptions): Waiting<DriveState<O>> {
-    const { environment } = this.#driven;
-    const standing = start.timeStep ?? (environment.currentTimeStep === undefined ? this.#last : yield* waitedFor(environment.currentTimeStep()));
-    const state = yield* this.#driven.loop({ steps: this.#numSteps }, options, { ...start, timeStep: standing });
+  *#run(start: Start<O>, options: DynamicRunOptions): Task<DriveState<O>> {
+    const { environment } = this.#core;
+    const current = start.timeStep ?? (environment.currentTimeStep === undefined ? this.#last : yield* awaitValue(environment.currentTimeStep()));
+    const state = yield* this.#core.loop({ steps: this.#numSteps }, options, { ...start, timeStep: current });
     this.#last = state.timeStep;
     return state;
   }
 }
 
 export class DynamicEpisodeDriver<O = unknown, A = unknown> {
-  readonly #driven: Driven<O, A>;
+  readonly #core: DriverCore<O, A>;
   readonly #numEpisodes: number;
 
   /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
@@ -111,10 +108,10 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
     observers: readonly Observer<O, A>[] = [],
     options: DynamicEpisodeDriverOptions<O, A> = {},
   ) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const { transitionObservers, numEpisodes = 1 } = onlyKeys("options", options, "transitionObservers, numEpisodes");
     this.#numEpisodes = integer("numEpisodes", numEpisodes, 0);
-    this.#driven = new Driven(environment, policy, observers, transitionObservers);
+    this.#core = new DriverCore(environment, policy, observers, transitionObservers);
   }
 
   /**
@@ -125,10 +122,10 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions & { readonly numEpisodes?: number } = {}): Awaitable<DriveState<O>> {
     const { numEpisodes = this.#numEpisodes } = onlyKeys("options", options, "numEpisodes, maximumIterations, signal");
     integer("numEpisodes", numEpisodes, 0);
-    return settle(this.#driven.loop({ episodes: numEpisodes }, options, startOf(timeStep, policyState)));
+    return toAwaitable(this.#core.loop({ episodes: numEpisodes }, options, startOf(timeStep, policyState)));
   }
 }
 
-function* waitedFor<T>(value: Awaitable<T>): Waiting<T> {
+function* awaitValue<T>(value: Awaitable<T>): Task<T> {
   return isPromise(value) ? ((yield value) as T) : value;
 }

@@ -1,10 +1,10 @@
 /** What drivers let act on each other: an environment, a policy, and those who are told of it. */
 
 import { mustBe } from "../../base/error.ts";
-import { kindOf } from "../../base/typed.ts";
-import { copied, isColumn } from "../../schema/column.ts";
+import { kindOf } from "../../base/typed-arrays.ts";
+import { copyColumns, isColumn } from "../../schema/column.ts";
+import { elementsIn } from "../../schema/copy-numbers.ts";
 import { isPlain } from "../../schema/infer.ts";
-import { elementsIn } from "../../schema/numbers.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "../time-step.ts";
 import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
@@ -63,41 +63,41 @@ export function checkParts(environment: Partial<Record<keyof Environment, unknow
 /** A copy of a list of functions. @throws TypeError */
 export function functionsIn<F>(subject: string, list: readonly F[]): F[] {
   const called = Array.isArray(list) ? elementsIn<F>(list) : [];
-  if (!Array.isArray(list) || !called.every((one) => typeof one === "function")) throw mustBe(TypeError, subject, "an array of functions", list);
+  if (!Array.isArray(list) || !called.every((fn) => typeof fn === "function")) throw mustBe(TypeError, subject, "an array of functions", list);
   return called;
 }
 
 /** A time step with arrays of its own: an environment may write its next observation into the array of the one before. */
-export function ownTimeStep<O>(timeStep: TimeStep<O>): TimeStep<O> {
-  return Object.fromEntries(Object.entries(timeStep).map(([name, value]) => [name, own(value)])) as unknown as TimeStep<O>;
+export function copyTimeStep<O>(timeStep: TimeStep<O>): TimeStep<O> {
+  return Object.fromEntries(Object.entries(timeStep).map(([name, value]) => [name, copyArrays(value)])) as unknown as TimeStep<O>;
 }
 
 /** A copy of the arrays in a nest; what is neither an array nor a plain object stays as it is. */
-function own(value: unknown): unknown {
+function copyArrays(value: unknown): unknown {
   if (kindOf(value) !== undefined) return (value as Uint8Array).slice();
-  if (Array.isArray(value)) return value.map(own);
-  if (isColumn(value)) return copied(value);
-  return isPlain(value) ? Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, own(part)])) : value;
+  if (Array.isArray(value)) return value.map(copyArrays);
+  if (isColumn(value)) return copyColumns(value);
+  return isPlain(value) ? Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, copyArrays(part)])) : value;
 }
 
 /** A reset's answer as a time step of its own. */
-export function first<O>(given: TimeStep<O> | O): TimeStep<O> {
-  return ownTimeStep(isTimeStep<O>(given) ? given : restart(given));
+export function first<O>(value: TimeStep<O> | O): TimeStep<O> {
+  return copyTimeStep(isTimeStep<O>(value) ? value : restart(value));
 }
 
 /** A step's answer as a time step of its own. @throws TypeError */
-export function following<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
-  return ownTimeStep(followingOf(given));
+export function toTimeStep<O>(value: TimeStep<O> | Outcome<O>): TimeStep<O> {
+  return copyTimeStep(convertOutcome(value));
 }
 
-function followingOf<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
-  if (isTimeStep<O>(given)) return given;
-  const { observation, reward, terminated, truncated } = (given ?? {}) as Outcome<O>;
+function convertOutcome<O>(value: TimeStep<O> | Outcome<O>): TimeStep<O> {
+  if (isTimeStep<O>(value)) return value;
+  const { observation, reward, terminated, truncated } = (value ?? {}) as Outcome<O>;
   if (typeof terminated !== "boolean")
-    throw mustBe(TypeError, "what the environment's step gives", "a TimeStep, or an object with observation, reward, terminated and truncated", given);
+    throw mustBe(TypeError, "what the environment's step gives", "a TimeStep, or an object with observation, reward, terminated and truncated", value);
   return terminated ? termination(observation, reward) : truncated ? truncation(observation, reward) : transition(observation, reward);
 }
 
-export function isTimeStep<O>(given: unknown): given is TimeStep<O> {
-  return typeof given === "object" && given !== null && "stepType" in given;
+export function isTimeStep<O>(value: unknown): value is TimeStep<O> {
+  return typeof value === "object" && value !== null && "stepType" in value;
 }

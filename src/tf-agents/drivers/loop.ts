@@ -1,11 +1,11 @@
 /** The one loop between environment and policy; drivers are forms of it. */
-import { within } from "../../base/wait.ts";
-import { isPromise, type Waiting } from "../settle.ts";
+import { abortable } from "../../base/wait.ts";
+import { isPromise, type Task } from "../awaitable.ts";
 import type { TimeStep } from "../time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
-import { type Environment, first, following, type Observers, ownTimeStep, type Policy } from "./environment.ts";
+import { copyTimeStep, type Environment, first, type Observers, type Policy, toTimeStep } from "./environment.ts";
 
 /** Where a drive stopped, for the next one to go on from; and what it did. */
 export interface DriveState<O = unknown> {
@@ -15,14 +15,14 @@ export interface DriveState<O = unknown> {
   readonly episodes: number;
 }
 
-/** What drivers do each in its own way. */
-export interface Manner {
+/** How a driver differs from the others. */
+export interface DriverMode {
   /** Whether transition observers are told before the others. */
   readonly transitionsFirst: boolean;
   /** Which state of the policy a transition has: that before its action, or the one after it. */
-  readonly shows: "before" | "after";
+  readonly statePhase: "before" | "after";
   /** When the state begins anew: where an episode is over, or only where the next one of the same run acts; never that of a batch, whose rows are the policy's affair. */
-  readonly anew: "over" | "acting" | "never";
+  readonly stateReset: "over" | "acting" | "never";
 }
 
 export interface Limits {
@@ -46,50 +46,50 @@ export function* loop<O, A>(
   policy: Policy<O, A>,
   { observers, transitionObservers, infoObservers }: Observers<O, A>,
   { steps: maxSteps, episodes: maxEpisodes, iterations, onBoundary, signal }: Limits,
-  { transitionsFirst, shows, anew }: Manner,
+  { transitionsFirst, statePhase, stateReset }: DriverMode,
   start: Start<O>,
-): Waiting<DriveState<O>> {
-  const now = <T>(value: Awaitable<T>) => waited(value, signal);
-  let timeStep = start.timeStep === undefined ? first<O>(yield* now(environment.reset())) : ownTimeStep(start.timeStep);
+): Task<DriveState<O>> {
+  const wait = <T>(value: Awaitable<T>) => awaitValue(value, signal);
+  let timeStep = start.timeStep === undefined ? first<O>(yield* wait(environment.reset())) : copyTimeStep(start.timeStep);
   const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
   const initialState = () => (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
   let policyState = start.policyState === undefined ? initialState() : start.policyState.is;
   let steps = 0;
   let episodes = 0;
   /** Whether the state begins anew with the next action. */
-  let anewNext = false;
-  for (let turn = 0; turn < iterations && steps < maxSteps && episodes < maxEpisodes; turn++) {
+  let resetNext = false;
+  for (let iteration = 0; iteration < iterations && steps < maxSteps && episodes < maxEpisodes; iteration++) {
     signal?.throwIfAborted();
-    if (anewNext) policyState = initialState();
-    anewNext = false;
-    const answer: PolicyStep<A> =
-      typeof policy === "function" ? { action: yield* now(policy(timeStep.observation, timeStep)) } : yield* now(policy.action(timeStep, policyState));
-    const over = batchSize === undefined && isLast(timeStep) === true;
-    const next = over ? first<O>(yield* now(environment.reset())) : following(yield* now(environment.step(answer.action)));
-    const trajectory = fromTransition(timeStep, answer, next) as Trajectory<O, A, never>;
-    const state = answer.state ?? policyState;
-    if (!transitionsFirst) for (const observer of observers) yield* now(observer(trajectory));
+    if (resetNext) policyState = initialState();
+    resetNext = false;
+    const policyStep: PolicyStep<A> =
+      typeof policy === "function" ? { action: yield* wait(policy(timeStep.observation, timeStep)) } : yield* wait(policy.action(timeStep, policyState));
+    const isEnd = batchSize === undefined && isLast(timeStep) === true;
+    const next = isEnd ? first<O>(yield* wait(environment.reset())) : toTimeStep(yield* wait(environment.step(policyStep.action)));
+    const trajectory = fromTransition(timeStep, policyStep, next) as Trajectory<O, A, never>;
+    const state = policyStep.state ?? policyState;
+    if (!transitionsFirst) for (const observer of observers) yield* wait(observer(trajectory));
     if (transitionObservers.length > 0) {
-      const actionStep = { action: answer.action, state: (shows === "before" ? policyState : state) ?? [], info: (answer.info ?? []) as never };
+      const actionStep = { action: policyStep.action, state: (statePhase === "before" ? policyState : state) ?? [], info: (policyStep.info ?? []) as never };
       const transition: Transition<TimeStep<O>, A, never> = { timeStep, actionStep, nextTimeStep: next };
-      for (const observer of transitionObservers) yield* now(observer(transition));
+      for (const observer of transitionObservers) yield* wait(observer(transition));
     }
-    if (transitionsFirst) for (const observer of observers) yield* now(observer(trajectory));
-    for (const observer of infoObservers) yield* now(observer((yield* now(environment.getInfo?.())) as never));
+    if (transitionsFirst) for (const observer of observers) yield* wait(observer(trajectory));
+    for (const observer of infoObservers) yield* wait(observer((yield* wait(environment.getInfo?.())) as never));
     const boundaries = count(isBoundary(trajectory));
     steps += (batchSize ?? 1) - boundaries;
     episodes += onBoundary ? boundaries : count(isLast(trajectory));
     timeStep = next;
-    policyState = over && anew === "over" ? initialState() : state;
-    anewNext = over && anew === "acting" && episodes > 0;
+    policyState = isEnd && stateReset === "over" ? initialState() : state;
+    resetNext = isEnd && stateReset === "acting" && episodes > 0;
   }
   return { timeStep, policyState, steps, episodes };
 }
 
 /** A value, waited for where it is a promise, but no longer than the signal lets. */
-function* waited<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Waiting<T> {
+function* awaitValue<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Task<T> {
   if (!isPromise(value)) return value;
-  return (yield signal === undefined ? value : within(value, "the next step", { signal })) as T;
+  return (yield signal === undefined ? value : abortable(value, "the next step", { signal })) as T;
 }
 
 function count(flags: boolean | Uint8Array): number {

@@ -1,7 +1,8 @@
 /** TF-Agents' `PyDriver`: a driver that is made once and run often. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
-import { settle } from "../settle.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import { toAwaitable } from "../awaitable.ts";
 import type { TimeStep } from "../time-step.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { checkSignalOf } from "./drive.ts";
@@ -39,14 +40,14 @@ export interface RunOptions {
 export class PyDriver<O = unknown, A = unknown> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;
-  readonly #told: Observers<O, A>;
+  readonly #observers: Observers<O, A>;
   readonly #maxSteps: number;
   readonly #maxEpisodes: number;
   readonly #onBoundary: boolean;
 
   /** @throws TypeError, RangeError without a limit */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[], options: PyDriverOptions<O, A> = {}) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const {
       transitionObservers = [],
       infoObservers = [],
@@ -57,12 +58,12 @@ export class PyDriver<O = unknown, A = unknown> {
     integer("maxSteps", maxSteps, 0);
     integer("maxEpisodes", maxEpisodes, 0);
     if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, or a run would never end", 0);
-    this.#told = {
+    this.#observers = {
       observers: functionsIn("observers", observers),
       transitionObservers: functionsIn("transitionObservers", transitionObservers),
       infoObservers: functionsIn("infoObservers", infoObservers),
     };
-    checkParts(environment, policy, this.#told.infoObservers);
+    checkParts(environment, policy, this.#observers.infoObservers);
     this.environment = environment;
     this.policy = policy;
     this.#maxSteps = maxSteps || Infinity;
@@ -81,8 +82,8 @@ export class PyDriver<O = unknown, A = unknown> {
     const { signal } = onlyKeys("options", options, "signal");
     checkSignalOf("signal", signal);
     const limits = { steps: this.#maxSteps, episodes: this.#maxEpisodes, iterations: Infinity, onBoundary: this.#onBoundary, signal };
-    const manner = { transitionsFirst: true, shows: "before", anew: "acting" } as const;
-    return settle(loop(this.environment, this.policy, this.#told, limits, manner, startOf(timeStep, policyState)));
+    const mode = { transitionsFirst: true, statePhase: "before", stateReset: "acting" } as const;
+    return toAwaitable(loop(this.environment, this.policy, this.#observers, limits, mode, startOf(timeStep, policyState)));
   }
 }
 

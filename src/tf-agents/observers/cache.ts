@@ -1,16 +1,16 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
 import { mustBe, ReplayError } from "../../base/error.ts";
-import { type WaitOptions, within } from "../../base/wait.ts";
-import { hasLeft } from "../../replay/replay.ts";
+import { abortable, type WaitOptions } from "../../base/wait.ts";
+import { hasOrphanWriters } from "../../replay/replay.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import type { StepWriter } from "../../tables/step-sink.ts";
 import { Writer } from "../../tables/writer.ts";
-import { isPromise, settle, type Waiting } from "../settle.ts";
+import { isPromise, type Task, toAwaitable } from "../awaitable.ts";
 import type { Signature } from "../signature.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { LocalClient } from "../writers/local-client.ts";
 import { type Awaitable, type StepClient, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
-import { StepForm } from "./step-form.ts";
+import { StepSchema } from "./step-schema.ts";
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
@@ -33,17 +33,17 @@ const Callable = functions(
 ) => F;
 
 /** Instances have what functions have, `bind` and `call` too. */
-function functions<C extends new (...args: never[]) => object>(made: C): C {
-  Object.setPrototypeOf(made.prototype, Function.prototype);
-  return made;
+function functions<C extends new (...args: never[]) => object>(target: C): C {
+  Object.setPrototypeOf(target.prototype, Function.prototype);
+  return target;
 }
 
 /** What may have to wait on the way. */
-export type Work = Waiting<void>;
+export type Work = Task<void>;
 
 export class Cache<S extends Spec> {
   readonly tables: readonly string[];
-  readonly form: StepForm<S>;
+  readonly schema: StepSchema<S>;
   /** Since the last reset, boundary or close. */
   steps = 0;
   readonly #client: StepClient<S>;
@@ -54,20 +54,20 @@ export class Cache<S extends Spec> {
   /** Ends what waits when the observer is closed. */
   #closing = new AbortController();
   /** The last of the calls that wait for room; undefined where none does. */
-  #line: Promise<unknown> | undefined;
+  #queue: Promise<unknown> | undefined;
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
   constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
     this.tables = tableNames(client, tableName);
-    this.form = new StepForm(client.spec);
+    this.schema = new StepSchema(client.spec);
     this.#client = client;
     this.#options = options;
-    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && hasLeft(client.replay);
+    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && hasOrphanWriters(client.replay);
     if (!this.#mayResume) this.open();
   }
 
-  get waits(): boolean {
-    return this.#line !== undefined;
+  get isWaiting(): boolean {
+    return this.#queue !== undefined;
   }
 
   /** @throws ReplayError CLOSED; as `replay.writer` where it is made only now */
@@ -80,16 +80,16 @@ export class Cache<S extends Spec> {
    * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was made for something else
    */
   resume(writer: Writer): void {
-    if (this.#line !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
+    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
     if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
-    const wanted = this.#options(this.tables);
+    const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
-    const rules = (wanted.items ?? []) as readonly WholeRule[];
-    const fits = items.length === rules.length && items.every((rule, k) => isRule(rule, rules[k] as WholeRule));
-    if (lanes !== 1 || !fits || keep < wanted.keep) {
+    const rules = (expected.items ?? []) as readonly WholeRule[];
+    const areSameRules = items.length === rules.length && items.every((rule, k) => isRule(rule, rules[k] as WholeRule));
+    if (lanes !== 1 || !areSameRules || keep < expected.keep) {
       const text = (list: readonly WholeRule[]) =>
         list.map(({ table, length, stride, priority }) => `${table} ${length}/${stride}/${priority}`).join(", ") || "none";
-      const rule = `one that this observer made: 1 lane, keep ${wanted.keep}, rules (table length/stride/priority) ${text(rules)}`;
+      const rule = `one that this observer made: 1 lane, keep ${expected.keep}, rules (table length/stride/priority) ${text(rules)}`;
       throw mustBe("SPEC_MISMATCH", "writer", rule, `${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`);
     }
     if (writer === (this.#writer as unknown)) return;
@@ -109,7 +109,7 @@ export class Cache<S extends Spec> {
   }
 
   #late(): StepWriter<S> {
-    if (!this.#mayResume) throw closed();
+    if (!this.#mayResume) throw closedError();
     this.open();
     return this.writer;
   }
@@ -120,9 +120,9 @@ export class Cache<S extends Spec> {
     this.#writer?.close();
     this.#writer = undefined;
     // What stood in line was of the episode that is given up.
-    this.#closing.abort(closed());
+    this.#closing.abort(closedError());
     this.#closing = new AbortController();
-    this.#line = undefined;
+    this.#queue = undefined;
   }
 
   /** The next step begins an episode; items are made of it and what follows. */
@@ -133,26 +133,26 @@ export class Cache<S extends Spec> {
 
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
-    if (this.#line === undefined) return writer.flush(options);
-    const line = this.#line.then(() => writer.flush());
-    return within(line, "letting all items in", options);
+    if (this.#queue === undefined) return writer.flush(options);
+    const line = this.#queue.then(() => writer.flush());
+    return abortable(line, "letting all items in", options);
   }
 
   /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
-  inLine(work: () => Work): Promise<void> | undefined {
+  enqueue(task: () => Work): Promise<void> | undefined {
     const { signal } = this.#closing;
-    const inTurn = () => {
+    const runTask = () => {
       signal.throwIfAborted();
-      return settle(work());
+      return toAwaitable(task());
     };
-    const result: Awaitable<void> = this.#line === undefined ? settle(work()) : this.#line.then(inTurn);
+    const result: Awaitable<void> = this.#queue === undefined ? toAwaitable(task()) : this.#queue.then(runTask);
     if (!isPromise(result)) return undefined;
-    const place: Promise<unknown> = result
+    const queueTail: Promise<unknown> = result
       .catch(() => {})
       .then(() => {
-        if (this.#line === place) this.#line = undefined;
+        if (this.#queue === queueTail) this.#queue = undefined;
       });
-    this.#line = place;
+    this.#queue = queueTail;
     // The caller need not await it, and an unhandled rejection must not end the program.
     result.catch(() => {});
     return result;
@@ -178,25 +178,25 @@ export class Cache<S extends Spec> {
     const { signal } = this.#closing;
     for (;;) {
       try {
-        const taken = call(writer) as Awaitable<unknown>;
-        if (isPromise(taken)) yield taken;
+        const pending = call(writer) as Awaitable<unknown>;
+        if (isPromise(pending)) yield pending;
         return;
       } catch (error) {
-        const room = isLimited(error) ? writer.flush({ signal }) : undefined;
-        if (room === undefined) throw error;
-        yield room;
+        const pending = isLimited(error) ? writer.flush({ signal }) : undefined;
+        if (pending === undefined) throw error;
+        yield pending;
       }
     }
   }
 
   /** The signature of the tables. @throws RangeError where they have none in common */
   signature(): Awaitable<Signature> {
-    return settle(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
+    return toAwaitable(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
 
-    function* signatures(given: readonly Awaitable<Signature>[]): Waiting<Signature> {
+    function* signatures(promises: readonly Awaitable<Signature>[]): Task<Signature> {
       const all: Signature[] = [];
-      for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
-      const different = new Set(all.map((one) => JSON.stringify(one))).size;
+      for (const promise of promises) all.push(isPromise(promise) ? ((yield promise) as Signature) : promise);
+      const different = new Set(all.map((signature) => JSON.stringify(signature))).size;
       if (different !== 1)
         throw new RangeError(`an observer needs one or more tables with the same signature, got ${all.length} tables with ${different} signatures`);
       return all[0] as Signature;
@@ -217,7 +217,7 @@ function isRule(a: object, b: WholeRule): boolean {
   return table === b.table && length === b.length && stride === b.stride && priority === b.priority;
 }
 
-function closed(): ReplayError {
+function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this observer was closed: call open() or reset()");
 }
 

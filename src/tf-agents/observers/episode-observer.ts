@@ -2,13 +2,13 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
-import { isPromise } from "../settle.ts";
+import { isPromise } from "../awaitable.ts";
 import { StepType } from "../time-step.ts";
 import type { ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts";
-import { stepTypeOf } from "./step-form.ts";
+import { stepTypeOf } from "./step-schema.ts";
 
 export interface EpisodeObserverOptions {
   /** The table, or several: each gets every item. */
@@ -37,7 +37,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
   readonly #warn: (message: string) => void;
   #priority: number;
   /** Whether the episode grew too long: the rest of it is dropped. */
-  #over = false;
+  #isTooLong = false;
 
   /**
    * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
@@ -59,14 +59,14 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
   }
 
   override close(): void {
-    this.#over = false;
+    this.#isTooLong = false;
     super.close();
   }
 
   /** Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: makes an item of what is cached, if anything is. */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
-    return this.#cache.inLine(() => this.#end(write));
+    return this.#cache.enqueue(() => this.#end(write));
   }
 
   /** The priority of the items to come, that of the open episode included. @throws TypeError, RangeError; then the old one stays */
@@ -74,48 +74,48 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
     this.#priority = finite("priority", priority, 0);
   }
 
-  #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
+  #call(input: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
     // Closed it takes no step, not even to look at.
     cache.writer;
-    const step = cache.form.nested(given);
-    if (!cache.waits) {
+    const step = cache.schema.nest(input);
+    if (!cache.isWaiting) {
       // Also where it is not kept: the writer checks its form.
-      const taken = cache.writer.append(step) as Awaitable<unknown>;
-      const ends = this.#ends(step);
-      if (isPromise(taken)) return cache.inLine(() => this.#behind(taken, ends));
-      return ends ? cache.inLine(() => this.#end(true)) : undefined;
+      const pending = cache.writer.append(step) as Awaitable<unknown>;
+      const isEnd = this.#countStep(step);
+      if (isPromise(pending)) return cache.enqueue(() => this.#afterAppend(pending, isEnd));
+      return isEnd ? cache.enqueue(() => this.#end(true)) : undefined;
     }
     // The caller may use the step's arrays again meanwhile.
     const copy = structuredClone(step);
-    return cache.inLine(() => this.#take(copy));
+    return cache.enqueue(() => this.#append(copy));
   }
 
-  *#take(step: StepOf<S>): Work {
-    const taken = this.#cache.writer.append(step) as Awaitable<unknown>;
-    yield* this.#behind(taken, this.#ends(step));
+  *#append(step: StepOf<S>): Work {
+    const pending = this.#cache.writer.append(step) as Awaitable<unknown>;
+    yield* this.#afterAppend(pending, this.#countStep(step));
   }
 
   /** What follows a step waits until the other end of a port has taken some. */
-  *#behind(taken: Awaitable<unknown>, ends: boolean): Work {
-    if (isPromise(taken)) yield taken;
-    if (ends) yield* this.#end(true);
+  *#afterAppend(pending: Awaitable<unknown>, isEnd: boolean): Work {
+    if (isPromise(pending)) yield pending;
+    if (isEnd) yield* this.#end(true);
   }
 
   /** Counts a step that was appended; whether an episode ends with it that is to be written. */
-  #ends(step: StepOf<S>): boolean {
+  #countStep(step: StepOf<S>): boolean {
     const cache = this.#cache;
     const last = stepTypeOf(step) === StepType.LAST;
-    const known = this.#over;
-    if (!known && cache.steps < this.#max) {
+    const wasTooLong = this.#isTooLong;
+    if (!wasTooLong && cache.steps < this.#max) {
       cache.steps++;
       return last;
     }
     const { steps } = cache;
     cache.forget();
-    this.#over = !last;
-    if (this.#over) cache.steps = steps;
-    if (known) return false;
+    this.#isTooLong = !last;
+    if (this.#isTooLong) cache.steps = steps;
+    if (wasTooLong) return false;
     const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
@@ -124,9 +124,9 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
 
   *#end(write: boolean): Work {
     const cache = this.#cache;
-    if (write && cache.steps > 0 && !this.#over) yield* cache.createItems(cache.steps, this.#priority);
+    if (write && cache.steps > 0 && !this.#isTooLong) yield* cache.createItems(cache.steps, this.#priority);
     cache.open();
     cache.forget();
-    this.#over = false;
+    this.#isTooLong = false;
   }
 }

@@ -2,13 +2,13 @@
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
-import { isPromise } from "../settle.ts";
+import { isPromise } from "../awaitable.ts";
 import { StepType } from "../time-step.ts";
 import type { ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "./cache.ts";
-import { stepTypeOf } from "./step-form.ts";
+import { stepTypeOf } from "./step-schema.ts";
 
 export interface TrajectoryObserverOptions {
   /** The table, or several: each gets every item. */
@@ -87,34 +87,34 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
    */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
-    return this.#cache.inLine(() => this.#end(write));
+    return this.#cache.enqueue(() => this.#end(write));
   }
 
-  #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
+  #call(input: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
     const { writer } = cache;
-    const step = cache.form.nested(given);
-    if (cache.waits) return this.#later(step);
-    let taken: Awaitable<unknown>;
+    const step = cache.schema.nest(input);
+    if (cache.isWaiting) return this.#appendLater(step);
+    let pending: Awaitable<unknown>;
     try {
-      taken = writer.append(step) as Awaitable<unknown>;
+      pending = writer.append(step) as Awaitable<unknown>;
     } catch (error) {
-      if (isLimited(error)) return this.#later(step);
+      if (isLimited(error)) return this.#appendLater(step);
       throw error;
     }
     cache.steps++;
-    const ends = this.#endsWith(step);
-    if (isPromise(taken)) return this.#behind(taken, ends);
-    return ends ? cache.inLine(() => this.#end(this.#pads)) : undefined;
+    const isEnd = this.#endsWith(step);
+    if (isPromise(pending)) return this.#afterAppend(pending, isEnd);
+    return isEnd ? cache.enqueue(() => this.#end(this.#pads)) : undefined;
   }
 
   /** The same behind those calls that wait. The caller may use the step's arrays again meanwhile: it is copied. */
-  #later(given: StepOf<S>): Promise<void> | undefined {
+  #appendLater(input: StepOf<S>): Promise<void> | undefined {
     const cache = this.#cache;
-    const step = structuredClone(given);
+    const step = structuredClone(input);
     const endsWith = this.#endsWith(step);
     const end = () => this.#end(this.#pads);
-    return cache.inLine(function* () {
+    return cache.enqueue(function* () {
       yield* cache.append(step);
       cache.steps++;
       if (endsWith) yield* end();
@@ -122,11 +122,11 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
   }
 
   /** What follows a step waits until the other end of a port has taken some. */
-  #behind(taken: Promise<unknown>, ends: boolean): Promise<void> | undefined {
+  #afterAppend(pending: Promise<unknown>, isEnd: boolean): Promise<void> | undefined {
     const end = () => this.#end(this.#pads);
-    return this.#cache.inLine(function* () {
-      yield taken;
-      if (ends) yield* end();
+    return this.#cache.enqueue(function* () {
+      yield pending;
+      if (isEnd) yield* end();
     });
   }
 
@@ -138,7 +138,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
     const cache = this.#cache;
     if (write && cache.steps > 0) {
       if (this.#pads) yield* this.#pad();
-      else if (!this.#due())
+      else if (!this.#hasNewItem())
         throw new ReplayError(
           "TOO_FEW",
           `the ${cache.steps} cached steps end no item of ${this.#length}: reset(false) drops them, padEndOfEpisodes writes them`,
@@ -153,7 +153,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
     const cache = this.#cache;
     const missing = this.#tiles ? this.#length - 1 : Math.max(0, this.#length - cache.steps);
     try {
-      for (let i = 0; i < missing; i++) yield* cache.append(cache.form.padding);
+      for (let i = 0; i < missing; i++) yield* cache.append(cache.schema.padding);
     } catch (error) {
       // No step of the next episode may come behind padding.
       cache.forget();
@@ -162,9 +162,9 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
   }
 
   /** Whether the writer's rule has just made an item. */
-  #due(): boolean {
-    const over = this.#cache.steps - this.#length;
-    return over >= 0 && over % this.#stride === 0;
+  #hasNewItem(): boolean {
+    const excess = this.#cache.steps - this.#length;
+    return excess >= 0 && excess % this.#stride === 0;
   }
 }
 

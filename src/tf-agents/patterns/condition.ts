@@ -2,7 +2,7 @@
 import { finite, integer, mustBe } from "../../base/error.ts";
 import { DTYPES, isDtype } from "../../schema/dtype.ts";
 import { leafText, type RowLeaf } from "../../schema/leaf.ts";
-import { named } from "../../schema/nest.ts";
+import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, IsAny, Spec } from "../../schema/spec.ts";
 import { mapFields } from "./pattern.ts";
 
@@ -24,7 +24,7 @@ export class Condition {
   readonly value: number;
 
   /** Made by the functions below. */
-  constructor({ of, leaf, mod }: Compared, comparison: Comparison, value: number) {
+  constructor({ of, leaf, mod }: Operand, comparison: Comparison, value: number) {
     this.of = of;
     this.leaf = leaf;
     this.mod = mod;
@@ -62,7 +62,7 @@ export type ComparableStep<S> =
   // biome-ignore lint/suspicious/noExplicitAny: of any spec, any field can be named
   IsAny<S> extends true ? any : S extends RowLeaf ? Comparable : { readonly [K in keyof S]: ComparableStep<S[K]> };
 
-interface Compared {
+interface Operand {
   readonly of: Subject;
   readonly leaf?: FoundLeaf;
   readonly mod?: number;
@@ -70,66 +70,66 @@ interface Compared {
 
 /** A condition without its comparison. Each method throws TypeError, RangeError for a value that is no number of 32 bits; of a float field it may be any finite number. */
 export class Comparable {
-  readonly #compared: Compared;
+  readonly #operand: Operand;
 
-  constructor(compared: Compared) {
-    this.#compared = compared;
+  constructor(operand: Operand) {
+    this.#operand = operand;
   }
 
   /** The remainder of the division by an integer >= 1; of a negative number it is negative, or 0. @throws TypeError, RangeError */
   mod(divisor: number): Comparable {
     this.#scalar();
-    return new Comparable({ ...this.#compared, mod: integer(`the divisor of mod in ${this.#name}`, divisor, 1, MAX) });
+    return new Comparable({ ...this.#operand, mod: integer(`the divisor of mod in ${this.#name}`, divisor, 1, MAX) });
   }
   eq(value: number | boolean): Condition {
-    return this.#made("eq", value);
+    return this.#createCondition("eq", value);
   }
   ne(value: number | boolean): Condition {
-    return this.#made("ne", value);
+    return this.#createCondition("ne", value);
   }
   lt(value: number | boolean): Condition {
-    return this.#made("lt", value);
+    return this.#createCondition("lt", value);
   }
   le(value: number | boolean): Condition {
-    return this.#made("le", value);
+    return this.#createCondition("le", value);
   }
   gt(value: number | boolean): Condition {
-    return this.#made("gt", value);
+    return this.#createCondition("gt", value);
   }
   ge(value: number | boolean): Condition {
-    return this.#made("ge", value);
+    return this.#createCondition("ge", value);
   }
 
-  #made(comparison: Comparison, given: number | boolean): Condition {
+  #createCondition(comparison: Comparison, threshold: number | boolean): Condition {
     this.#scalar();
-    const { leaf, mod } = this.#compared;
-    const value = typeof given === "boolean" ? Number(given) : given;
+    const { leaf, mod } = this.#operand;
+    const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
     const isFloat = leaf !== undefined && isDtype(leaf.leaf.dtype) && DTYPES[leaf.leaf.dtype].float;
     if (isFloat) finite(subject, value);
     // No remainder is negative where nobody counts below 0.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
-    return new Condition(this.#compared, comparison, value);
+    return new Condition(this.#operand, comparison, value);
   }
 
   #scalar(): void {
-    const { leaf } = this.#compared;
+    const { leaf } = this.#operand;
     if (leaf === undefined || (isDtype(leaf.leaf.dtype) && leaf.size === 1)) return;
-    throw mustBe(RangeError, `Condition.data of ${named(leaf.keys)}`, "of a field that is one number or flag", leafText(leaf.leaf.dtype, leaf.shape));
+    throw mustBe(RangeError, `Condition.data of ${pathText(leaf.keys)}`, "of a field that is one number or flag", leafText(leaf.leaf.dtype, leaf.shape));
   }
 
   get #name(): string {
-    const { of, leaf } = this.#compared;
-    return leaf === undefined ? of : named(leaf.keys);
+    const { of, leaf } = this.#operand;
+    return leaf === undefined ? of : pathText(leaf.keys);
   }
 }
 
 /** What a condition says of a number. */
-export function testOf({ comparison, mod, value: given, leaf }: Condition): (number: number | bigint) => boolean {
+export function testOf({ comparison, mod, value: threshold, leaf }: Condition): (number: number | bigint) => boolean {
   const compare = COMPARISONS[comparison];
   // A number that a leaf rounds is compared as it is stored, with one that is rounded alike.
   const isRounded = leaf?.leaf.dtype === "f32";
-  const value = isRounded ? Math.fround(given) : given;
+  const value = isRounded ? Math.fround(threshold) : threshold;
   if (isRounded) return (number) => compare(mod === undefined ? Math.fround(Number(number)) : Math.fround(Number(number)) % mod, value);
   if (mod === undefined) return (number) => compare(number, value);
   const big = BigInt(mod);

@@ -35,8 +35,8 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
   const names = nodesOf(pattern).map(({ keys }) => nameOf(keys));
   if (names.length === 0) throw mustBe(RangeError, "pattern", "a nest with at least one node, as { x: step.field.at(-1) }", pattern);
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw mustBe(RangeError, "pattern", "without two nodes of the same dotted name", twice);
+  const duplicate = names.find((name, i) => names.indexOf(name) !== i);
+  if (duplicate !== undefined) throw mustBe(RangeError, "pattern", "without two nodes of the same dotted name", duplicate);
   if (typeof table !== "string") throw mustBe(TypeError, "table", "a string", table);
   if (table === "") throw mustBe(RangeError, "table", "the name of a table", table);
   if (!Array.isArray(conditions)) throw mustBe(TypeError, "conditions", "an array of conditions", conditions);

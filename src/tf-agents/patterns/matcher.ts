@@ -1,5 +1,5 @@
 /** Which configs apply to the newest step: what has to be counted for that, and nothing of the steps themselves. */
-import type { Compiled } from "./compiled.ts";
+import type { CompiledConfig } from "./compile-config.ts";
 
 /** A value a leaf; undefined where a step left it out. */
 type Values = readonly unknown[];
@@ -8,14 +8,14 @@ type Values = readonly unknown[];
 const NEVER = -1;
 
 export class Matcher {
-  /** After `look` and `end`: the numbers of the configs that apply, in their order. */
-  readonly due: Int32Array;
-  readonly #configs: readonly Compiled[];
+  /** After `match` and `end`: the numbers of the configs that apply, in their order. */
+  readonly matches: Int32Array;
+  readonly #configs: readonly CompiledConfig[];
   /** Steps that each config waits for. */
-  readonly #needs: readonly number[];
+  readonly #minSteps: readonly number[];
   readonly #reach: number;
   /** The leaves that some config names. */
-  readonly #named: readonly number[];
+  readonly #configLeaves: readonly number[];
   /** The newest step, by its number since the beginning; the first one at hand; the newest one's number in its episode. */
   #step = NEVER;
   #first = 0;
@@ -27,7 +27,7 @@ export class Matcher {
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
   /** By config for ends, whether its conditions on data hold for the newest step. */
-  #holds: Uint8Array;
+  #isDataMatched: Uint8Array;
   /** Whether there are such, and configs whose priority is made of errors. */
   readonly #hasEnds: boolean;
   readonly #hasErrors: boolean;
@@ -35,26 +35,26 @@ export class Matcher {
   readonly #gaps = new Map<number, ReadonlySet<number>>();
   /** Absolute values of the field that a config's priority is made of, a ring. */
   readonly #errors: readonly (Float64Array | undefined)[];
-  /** What `look` found, and `note` takes over. */
+  /** The results of `match`, which `push` takes over. */
   #nextStep = 0;
   #nextIndex = 0;
   #nextLive = 0;
   #nextIsLive = false;
   #nextIsWhole = false;
-  #nextHolds: Uint8Array;
+  #isNextDataMatched: Uint8Array;
 
-  /** @param needs steps that each config waits for, where it is not just those that it takes */
-  constructor(configs: readonly Compiled[], needs: readonly number[] = configs.map(({ reach }) => reach)) {
+  /** @param minSteps steps that each config waits for. Default: those that its pattern takes */
+  constructor(configs: readonly CompiledConfig[], minSteps: readonly number[] = configs.map(({ reach }) => reach)) {
     const n = configs.length;
     this.#configs = configs;
-    this.#needs = needs;
+    this.#minSteps = minSteps;
     this.#reach = Math.max(...configs.map(({ reach }) => reach));
-    this.#named = [...new Set(configs.flatMap(({ nodes, ofData }) => [...nodes, ...ofData].map(({ leaf }) => leaf)))];
-    this.due = new Int32Array(n);
+    this.#configLeaves = [...new Set(configs.flatMap(({ nodes, ofData }) => [...nodes, ...ofData].map(({ leaf }) => leaf)))];
+    this.matches = new Int32Array(n);
     this.#liveAt = new Float64Array(n);
     this.#stepAt = new Float64Array(n).fill(NEVER);
-    this.#holds = new Uint8Array(n);
-    this.#nextHolds = new Uint8Array(n);
+    this.#isDataMatched = new Uint8Array(n);
+    this.#isNextDataMatched = new Uint8Array(n);
     this.#hasEnds = configs.some(({ atEnd, ofData }) => atEnd && ofData.length > 0);
     this.#hasErrors = configs.some(({ errors }) => errors !== undefined);
     this.#errors = configs.map(({ errors }) => (errors === undefined || errors.ages.length === 0 ? undefined : new Float64Array(errors.ages[0] as number)));
@@ -66,25 +66,26 @@ export class Matcher {
   }
 
   /**
-   * Which configs apply once a step is there: `due`, so many. Nothing is changed by it.
+   * Finds the configs that apply once a step is appended: fills `matches` and returns their number. Changes nothing else.
    * @param values all that it has by then
    * @param isNew whether it is another step than the newest one, not more of that
    * @param index its number in the episode
    */
-  look(values: Values, isNew: boolean, index: number): number {
+  match(values: Values, isNew: boolean, index: number): number {
     let present = 0;
-    for (let i = 0; i < this.#named.length; i++) if (values[this.#named[i] as number] !== undefined) present++;
+    for (let i = 0; i < this.#configLeaves.length; i++) if (values[this.#configLeaves[i] as number] !== undefined) present++;
     this.#nextStep = isNew ? this.#step + 1 : this.#step;
     this.#nextIndex = index;
     this.#nextIsLive = present > 0;
-    this.#nextIsWhole = present === this.#named.length;
+    this.#nextIsWhole = present === this.#configLeaves.length;
     this.#nextLive = this.#live + (present > 0 && (isNew || !this.#isLive) ? 1 : 0);
-    if (this.#hasEnds) for (let k = 0; k < this.#configs.length; k++) this.#nextHolds[k] = holds(this.#configs[k] as Compiled, values) ? 1 : 0;
+    if (this.#hasEnds)
+      for (let k = 0; k < this.#configs.length; k++) this.#isNextDataMatched[k] = matchesData(this.#configs[k] as CompiledConfig, values) ? 1 : 0;
     return present === 0 ? 0 : this.#match(this.#nextStep, index, this.#nextLive, values, this.#nextIsWhole && this.#gaps.size === 0);
   }
 
-  /** The step that `look` was told of is there. */
-  note(values: Values): void {
+  /** Takes over the step that was last passed to `match`. */
+  push(values: Values): void {
     const step = this.#nextStep;
     const isNew = step !== this.#step;
     this.#step = step;
@@ -92,33 +93,33 @@ export class Matcher {
     this.#live = this.#nextLive;
     this.#isLive = this.#nextIsLive;
     if (this.#hasEnds) {
-      const holds = this.#holds;
-      this.#holds = this.#nextHolds;
-      this.#nextHolds = holds;
+      const previousMatched = this.#isDataMatched;
+      this.#isDataMatched = this.#isNextDataMatched;
+      this.#isNextDataMatched = previousMatched;
     }
-    if (!this.#nextIsWhole) this.#gaps.set(step, this.#absent(values));
+    if (!this.#nextIsWhole) this.#gaps.set(step, this.#missingLeaves(values));
     else if (this.#gaps.size > 0) this.#gaps.delete(step);
     if (isNew && this.#gaps.size > 0) this.#gaps.delete(step - this.#reach);
-    if (this.#hasErrors) this.#noteErrors(values);
+    if (this.#hasErrors) this.#pushErrors(values);
   }
 
-  #noteErrors(values: Values): void {
+  #pushErrors(values: Values): void {
     const step = this.#step;
     for (let k = 0; k < this.#configs.length; k++) {
-      const { errors } = this.#configs[k] as Compiled;
+      const { errors } = this.#configs[k] as CompiledConfig;
       const ring = this.#errors[k];
       if (errors === undefined || ring === undefined || values[errors.leaf] === undefined) continue;
       ring[step % ring.length] = Math.abs(Number(scalarOf(values[errors.leaf])));
     }
   }
 
-  /** Which of the configs for ends apply to the newest step: `due`, so many. */
+  /** Finds the configs for ends that apply to the newest step: fills `matches` and returns their number. */
   end(): number {
     return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
   /** A config has made its item of the newest step. */
-  applied(k: number): void {
+  markApplied(k: number): void {
     this.#liveAt[k] = this.#live;
     this.#stepAt[k] = this.#step;
   }
@@ -132,7 +133,7 @@ export class Matcher {
 
   /** The priority of a config's item of the newest step. */
   priority(k: number): number {
-    const { errors, config } = this.#configs[k] as Compiled;
+    const { errors, config } = this.#configs[k] as CompiledConfig;
     if (errors === undefined) return config.priority.value;
     const ring = this.#errors[k];
     if (ring === undefined) return 0;
@@ -151,35 +152,35 @@ export class Matcher {
     let count = 0;
     const steps = step + 1 - this.#first;
     for (let k = 0; k < this.#configs.length; k++) {
-      const config = this.#configs[k] as Compiled;
-      if (config.atEnd !== (newest === undefined) || steps < (this.#needs[k] as number) || this.#stepAt[k] === step) continue;
+      const config = this.#configs[k] as CompiledConfig;
+      if (config.atEnd !== (newest === undefined) || steps < (this.#minSteps[k] as number) || this.#stepAt[k] === step) continue;
       if (!all(config.ofIndex, index) || !all(config.ofSince, live - (this.#liveAt[k] as number))) continue;
-      if (config.ofData.length > 0 && !(newest === undefined ? this.#holds[k] === 1 : holds(config, newest))) continue;
-      if (isWhole || this.#has(config, step, newest)) this.due[count++] = k;
+      if (config.ofData.length > 0 && !(newest === undefined ? this.#isDataMatched[k] === 1 : matchesData(config, newest))) continue;
+      if (isWhole || this.#has(config, step, newest)) this.matches[count++] = k;
     }
     return count;
   }
 
   /** Whether there is a value in every place that a config takes. */
-  #has({ nodes }: Compiled, step: number, newest: Values | undefined): boolean {
+  #has({ nodes }: CompiledConfig, step: number, newest: Values | undefined): boolean {
     return nodes.every(({ leaf, ages }) =>
       ages.every((age) => (age === 1 && newest !== undefined ? newest[leaf] !== undefined : this.#gaps.get(step + 1 - age)?.has(leaf) !== true)),
     );
   }
 
-  #absent(values: Values): ReadonlySet<number> {
-    return new Set(this.#named.filter((leaf) => values[leaf] === undefined));
+  #missingLeaves(values: Values): ReadonlySet<number> {
+    return new Set(this.#configLeaves.filter((leaf) => values[leaf] === undefined));
   }
 }
 
-function all(tests: Compiled["ofIndex"], number: number): boolean {
+function all(tests: CompiledConfig["ofIndex"], number: number): boolean {
   for (let i = 0; i < tests.length; i++) if (!(tests[i] as (number: number) => boolean)(number)) return false;
   return true;
 }
 
-function holds({ ofData }: Compiled, values: Values): boolean {
+function matchesData({ ofData }: CompiledConfig, values: Values): boolean {
   for (let i = 0; i < ofData.length; i++) {
-    const { leaf, test } = ofData[i] as Compiled["ofData"][number];
+    const { leaf, test } = ofData[i] as CompiledConfig["ofData"][number];
     const value = values[leaf];
     if (value === undefined || !test(scalarOf(value))) return false;
   }

@@ -2,8 +2,8 @@
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
-import { fold, type Nest, named, nested } from "../../schema/nest.ts";
-import { checked, type FoundLeaf, type IsAny, type Spec } from "../../schema/spec.ts";
+import { fold, type Nest, nested, pathText } from "../../schema/nest.ts";
+import { checkLeaf, type FoundLeaf, type IsAny, type Spec } from "../../schema/spec.ts";
 
 /** Some steps of one field: an end of a pattern. */
 export class PatternNode {
@@ -90,7 +90,7 @@ export class ReferenceField implements Field {
   }
 
   get #name(): string {
-    return named(this.leaf.keys);
+    return pathText(this.leaf.keys);
   }
 }
 
@@ -106,7 +106,7 @@ export type ReferenceStep<S> =
 export function mapFields(spec: Spec, end: (leaf: FoundLeaf, index: number) => unknown): unknown {
   return fold<RowLeaf, unknown>(
     spec,
-    (index, keys, leaf) => end(checked(keys, leaf), index),
+    (index, keys, leaf) => end(checkLeaf(keys, leaf), index),
     (names, parts, _, list) => nested(names, parts, list),
   );
 }
@@ -127,16 +127,16 @@ export function patternFromTransform<const S extends Spec, P extends Pattern>(sp
 
 /** The ends of a pattern, in order, with their paths. @throws TypeError for another end */
 export function nodesOf(pattern: Pattern): { readonly keys: readonly string[]; readonly node: PatternNode }[] {
-  const found: { readonly keys: readonly string[]; readonly node: PatternNode }[] = [];
+  const nodes: { readonly keys: readonly string[]; readonly node: PatternNode }[] = [];
   const isEnd = (at: unknown) => typeof at !== "object" || at === null || at instanceof PatternNode || at instanceof ReferenceField;
   fold<PatternNode, void>(
     pattern as Nest<PatternNode>,
     (_, keys, node) => {
       if (!(node instanceof PatternNode)) throw mustBe(TypeError, ["pattern", ...keys].join("."), "made of a reference step, as step.field.at(-1)", node);
-      found.push({ keys, node });
+      nodes.push({ keys, node });
     },
     () => {},
     isEnd,
   );
-  return found;
+  return nodes;
 }

@@ -2,7 +2,7 @@
 import { finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";
-import { named } from "../../schema/nest.ts";
+import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, Spec } from "../../schema/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
 
@@ -35,10 +35,10 @@ export function constantPriorityFn(value: number): PriorityFn {
 export function tdError<const S extends Spec>(weight: number, spec: S, field: (step: ReferenceStep<S>) => ReferenceField): PriorityFn {
   finite("the weight of tdError", weight, 0);
   if (typeof field !== "function") throw mustBe(TypeError, "field of tdError", "a function of a step that gives one of its fields", field);
-  const found: unknown = field(createReferenceStep(spec));
-  if (!(found instanceof ReferenceField)) throw mustBe(TypeError, "the result of field, of tdError,", "a field of its step", found);
-  const { leaf } = found;
+  const reference: unknown = field(createReferenceStep(spec));
+  if (!(reference instanceof ReferenceField)) throw mustBe(TypeError, "the result of field, of tdError,", "a field of its step", reference);
+  const { leaf } = reference;
   if (!isDtype(leaf.leaf.dtype) || leaf.leaf.dtype === "bool" || leaf.size !== 1)
-    throw mustBe(RangeError, `tdError of ${named(leaf.keys)}`, "of a field that is one number", leafText(leaf.leaf.dtype, leaf.shape));
+    throw mustBe(RangeError, `tdError of ${pathText(leaf.keys)}`, "of a field that is one number", leafText(leaf.leaf.dtype, leaf.shape));
   return new PriorityFn(weight, leaf);
 }

@@ -4,7 +4,7 @@ import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
-import { fits, type Signature, signatureText } from "../signature.ts";
+import { matchesColumn, type Signature, signatureText } from "../signature.ts";
 
 /** What names an item for ever: a number in this process, a bigint on a server. */
 export type ItemKey = number | bigint;
@@ -50,13 +50,13 @@ export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
 }
 
 /**
- * How many steps the columns have, all the same number. @param squeezed whether a column without a dimension of time is one step
+ * How many steps the columns have, all the same number. @param allowsSqueezed whether a column without a dimension of time is one step
  * @throws ReplayError SPEC_MISMATCH where they have not
  */
-export function stepsOf(table: string, { columns }: DrawnItem, squeezed: boolean): number {
-  const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (squeezed ? 1 : -1) : (column.shape[0] as number)));
+export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: boolean): number {
+  const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
-  if (length >= 0 && lengths.every((one) => one === length)) return length;
+  if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
   const rule = "one whose columns have a dimension of time and the same number of steps, where it is taken apart into steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
@@ -67,8 +67,8 @@ export function stepColumns({ columns }: DrawnItem, t: number): readonly Column[
   return columns.map(({ column: { data, shape }, isSqueezed }) => {
     if (isSqueezed) return new Column(data, shape);
     const rest = shape.slice(1);
-    const each = data.length / (shape[0] as number);
-    const part = Array.isArray(data) ? data.slice(t * each, (t + 1) * each) : data.subarray(t * each, (t + 1) * each);
+    const stepSize = data.length / (shape[0] as number);
+    const part = Array.isArray(data) ? data.slice(t * stepSize, (t + 1) * stepSize) : data.subarray(t * stepSize, (t + 1) * stepSize);
     return new Column(part as Column["data"], rest);
   });
 }
@@ -81,12 +81,12 @@ export function nestColumns(table: string, signature: Signature, columns: readon
 
 /** @throws ReplayError SPEC_MISMATCH where columns are not those of a spec; their names do not count */
 export function mustBeAs(table: string, spec: Signature, item: DrawnItem, columns: readonly Column[]): void {
-  const wanted = leaves(spec);
-  mustHave(table, wanted.length, columns.length);
-  wanted.forEach(({ keys, leaf }, i) => {
+  const specLeaves = leaves(spec);
+  mustHave(table, specLeaves.length, columns.length);
+  specLeaves.forEach(({ keys, leaf }, i) => {
     const { dtype } = item.columns[i] as DrawnColumn;
     const { shape } = columns[i] as Column;
-    if (!fits(leaf, { dtype, shape }))
+    if (!matchesColumn(leaf, { dtype, shape }))
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
@@ -96,6 +96,6 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
   });
 }
 
-function mustHave(table: string, wanted: number, columns: number): void {
-  if (columns !== wanted) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `one of ${wanted} columns, as the spec has`, `${columns} columns`);
+function mustHave(table: string, expected: number, columns: number): void {
+  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `one of ${expected} columns, as the spec has`, `${columns} columns`);
 }

@@ -28,22 +28,22 @@ export class TableSource implements ItemSource {
 
   next({ signal }: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined> {
     if (this.#left === 0) return undefined;
-    const drawn = this.#draws.some(1, { signal, timeoutMs: this.#timeoutMs } as WaitOptions);
-    return drawn instanceof Promise ? drawn.then((batch) => this.#given(batch)) : this.#given(drawn);
+    const batch = this.#draws.some(1, { signal, timeoutMs: this.#timeoutMs } as WaitOptions);
+    return batch instanceof Promise ? batch.then((batch) => this.#itemOf(batch)) : this.#itemOf(batch);
   }
 
   /** The same without waiting: undefined also where the rate limiter lets none pass now. @throws ReplayError RATE_LIMITED where it never will before others have drawn */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;
     const batch = this.#draws.atOnce(1);
-    return batch === undefined ? undefined : this.#given(batch);
+    return batch === undefined ? undefined : this.#itemOf(batch);
   }
 
   close(): void {
     this.#left = 0;
   }
 
-  #given(batch: Batch): DrawnItem {
+  #itemOf(batch: Batch): DrawnItem {
     this.#left--;
     return itemIn(batch);
   }

@@ -1,7 +1,8 @@
 /** The definition of a table, as servers of Reverb list them. Reverb's `Table`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { checkRateLimiter, minSize, queueLimiter, type RateLimiter } from "../../schema/rate-limiter.ts";
 import { fifo, lifo, type Selector, uniform } from "../../schema/selector.ts";
 import type { TableOptions } from "../../tables/table.ts";
@@ -42,7 +43,7 @@ export class Table implements NamedTable {
 
   /** @throws RangeError for an empty name, a size below 1 · TypeError */
   constructor(options: TableArguments) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     const {
       name,
       maxSize,
@@ -70,17 +71,17 @@ export class Table implements NamedTable {
 
   /** A queue: oldest first, each item once; whoever inserts waits while it is full. */
   static queue(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
-    return used(fifo(), name, maxSize, options);
+    return createOrderedTable(fifo(), name, maxSize, options);
   }
 
   /** A stack: newest first, each item once; whoever inserts waits while it is full. */
   static stack(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
-    return used(lifo(), name, maxSize, options);
+    return createOrderedTable(lifo(), name, maxSize, options);
   }
 
   /** The definition of another table: this one with some options changed. The rate limiter keeps its bounds, whatever `maxSize`. @throws as `new Table` */
   replace(options: Partial<TableArguments>): Table {
-    return made({ ...this, ...onlyKeys("table", options, OPTIONS) });
+    return createTable({ ...this, ...onlyKeys("table", options, OPTIONS) });
   }
 
   /** The definition, with the counts of the table that the newest client has made of it; zeros before. */
@@ -91,13 +92,13 @@ export class Table implements NamedTable {
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
-function made(options: TableArguments): Table {
+function createTable(options: TableArguments): Table {
   return new Table(options);
 }
 
-function used(order: Selector, name: string, maxSize: number, options: { readonly signature?: Signature }): Table {
+function createOrderedTable(order: Selector, name: string, maxSize: number, options: { readonly signature?: Signature }): Table {
   const { signature } = onlyKeys("options", options, "signature");
   integer("maxSize", maxSize, 1, MAX_ITEMS);
-  const once = { sampler: order, remover: order, maxTimesSampled: 1, rateLimiter: queueLimiter(maxSize) };
-  return made({ name, maxSize, ...once, ...(signature !== undefined && { signature }) });
+  const queueOptions = { sampler: order, remover: order, maxTimesSampled: 1, rateLimiter: queueLimiter(maxSize) };
+  return createTable({ name, maxSize, ...queueOptions, ...(signature !== undefined && { signature }) });
 }

@@ -1,10 +1,10 @@
 /** Columns whose first dimensions are batch and time, or one of them: how these are taken, checked, and cut. */
 
 import { mustBe } from "../../base/error.ts";
-import { kindOf, typedLength } from "../../base/typed.ts";
+import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { Column, type ColumnLike, isColumn } from "../../schema/column.ts";
+import { isOverflow } from "../../schema/copy-values.ts";
 import { type AnyArray, DTYPES, type Dtype } from "../../schema/dtype.ts";
-import { isBeyond } from "../../schema/fit.ts";
 import { sizeOf } from "../../schema/leaf.ts";
 import { type Nest, zip } from "../../schema/nest.ts";
 
@@ -25,63 +25,63 @@ export type WithoutTime<N> =
       : { readonly [K in keyof N]: WithoutTime<N[K]> };
 
 /** Dimensions before those of a leaf. */
-export type Lead = readonly number[];
+export type OuterShape = readonly number[];
 
 /** Numbers as a column of their own shape. @throws TypeError, SPEC_MISMATCH */
 export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column {
-  if (isColumn(value)) return whole(subject, value);
+  if (isColumn(value)) return checkColumn(subject, value);
   if (kindOf(value) !== undefined) return new Column(value as Column["data"], [typedLength(value as Uint8Array)]);
   const shape: number[] = [];
   for (let part = value; Array.isArray(part); part = part[0]) shape.push(part.length);
   const data = new DTYPES[dtype].array(sizeOf(shape)) as Float32Array<ArrayBuffer>;
   let next = 0;
-  const put = (part: unknown, depth: number): void => {
+  const fill = (part: unknown, depth: number): void => {
     if (depth === shape.length) {
       if (typeof part !== "number") throw mustBe(TypeError, subject, "a column {data, shape}, a typed array, or numbers", part);
-      if (isBeyond(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} holds`, part);
+      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} holds`, part);
       data[next++] = part;
       return;
     }
     if (!Array.isArray(part) || part.length !== shape[depth])
       throw mustBe("SPEC_MISMATCH", subject, `of the same shape everywhere, [${shape.join(", ")}]`, part);
-    for (const one of part) put(one, depth + 1);
+    for (const element of part) fill(element, depth + 1);
   };
-  put(value, 0);
+  fill(value, 0);
   return new Column(data, shape) as Column;
 }
 
 /** Maps every array of a nest, as a column that has these first dimensions. @throws TypeError, SPEC_MISMATCH */
-export function eachColumn<T>(subject: string, nest: unknown, lead: Lead, each: (column: Column) => T, dtype?: Dtype): Nest<T> {
+export function eachColumn<T>(subject: string, nest: unknown, outerShape: OuterShape, change: (column: Column) => T, dtype?: Dtype): Nest<T> {
   const isEnd = (node: unknown, keys: readonly string[]): boolean => {
     if (isColumn(node) || kindOf(node) !== undefined || (dtype !== undefined && isNumbers(node))) return true;
     if (typeof node === "object" && node !== null) return false;
     throw mustBe(TypeError, [subject, ...keys].join("."), "a column {data, shape}, a typed array, or a nest of them", node);
   };
-  return zip([nest], isEnd, ([value], keys) => each(leading([subject, ...keys].join("."), value, lead, dtype)));
+  return zip([nest], isEnd, ([value], keys) => change(leading([subject, ...keys].join("."), value, outerShape, dtype)));
 }
 
 /** An array as a column with these first dimensions; what a flat typed array has beyond them is one dimension more. */
-export function leading(subject: string, value: unknown, lead: Lead, dtype: Dtype = "f32"): Column {
+export function leading(subject: string, value: unknown, outerShape: OuterShape, dtype: Dtype = "f32"): Column {
   if (kindOf(value) !== undefined) {
     const data = value as Uint8Array<ArrayBuffer>;
-    const each = typedLength(data) / sizeOf(lead);
-    if (Number.isInteger(each)) return new Column(data, each === 1 ? [...lead] : [...lead, each]);
-    if (typedLength(data) === 0) return new Column(data, [...lead]);
+    const rowSize = typedLength(data) / sizeOf(outerShape);
+    if (Number.isInteger(rowSize)) return new Column(data, rowSize === 1 ? [...outerShape] : [...outerShape, rowSize]);
+    if (typedLength(data) === 0) return new Column(data, [...outerShape]);
   }
   const column = numbersIn(subject, value, dtype);
-  if (lead.some((n, i) => column.shape[i] !== n))
-    throw mustBe("SPEC_MISMATCH", subject, `of shape [${[...lead, "…"].join(", ")}], like the discount`, `[${column.shape.join(", ")}]`);
+  if (outerShape.some((n, i) => column.shape[i] !== n))
+    throw mustBe("SPEC_MISMATCH", subject, `of shape [${[...outerShape, "…"].join(", ")}], like the discount`, `[${column.shape.join(", ")}]`);
   return column;
 }
 
-/** Steps [from, to) of a column [B, T, …], as one of [B, to - from, …]; as one of [B, …] where `squeezed`. One allocation. O(bytes) */
-export function stepsOf(column: ColumnLike, from: number, to: number, squeezed = false): Column {
+/** Steps [from, to) of a column [B, T, …], as one of [B, to - from, …]; as one of [B, …] if `isSqueezed`. One allocation. O(bytes) */
+export function stepsOf(column: ColumnLike, from: number, to: number, isSqueezed = false): Column {
   const [rows = 0, steps = 0, ...rest] = column.shape;
   const size = sizeOf(rest);
-  const each = (to - from) * size;
-  const data = blankLike(column.data, rows * each);
-  copyRows(column.data, data, { rows, from: from * size, stride: steps * size, to: 0, each });
-  return new Column(data, squeezed ? [rows, ...rest] : [rows, to - from, ...rest]);
+  const rowSize = (to - from) * size;
+  const data = blankLike(column.data, rows * rowSize);
+  copyRows(column.data, data, { rows, from: from * size, stride: steps * size, to: 0, rowSize });
+  return new Column(data, isSqueezed ? [rows, ...rest] : [rows, to - from, ...rest]);
 }
 
 /** Where rows lie: each copied on from `from` + row × `stride`, to `to` + row × `toStride`. */
@@ -91,25 +91,25 @@ interface Rows {
   readonly stride: number;
   readonly to: number;
   readonly toStride?: number;
-  readonly each: number;
+  readonly rowSize: number;
 }
 
 /** Elements from which on a copy of their own is faster than a loop. */
 const LONG = 64;
 
-export function copyRows(from: Column["data"], to: Column["data"], { rows, from: first, stride, to: start, toStride, each }: Rows): void {
-  const step = toStride ?? each;
-  if (each >= LONG && !Array.isArray(from)) {
+export function copyRows(from: Column["data"], to: Column["data"], { rows, from: first, stride, to: start, toStride, rowSize }: Rows): void {
+  const step = toStride ?? rowSize;
+  if (rowSize >= LONG && !Array.isArray(from)) {
     for (let row = 0; row < rows; row++) {
       const at = first + row * stride;
-      (to as Float32Array).set((from as Float32Array).subarray(at, at + each), start + row * step);
+      (to as Float32Array).set((from as Float32Array).subarray(at, at + rowSize), start + row * step);
     }
     return;
   }
   for (let row = 0; row < rows; row++) {
     const at = first + row * stride;
     const into = start + row * step;
-    for (let i = 0; i < each; i++) (to as Float32Array)[into + i] = (from as Float32Array)[at + i] as number;
+    for (let i = 0; i < rowSize; i++) (to as Float32Array)[into + i] = (from as Float32Array)[at + i] as number;
   }
 }
 
@@ -131,7 +131,7 @@ function isNumbers(node: unknown): boolean {
 }
 
 /** @throws SPEC_MISMATCH where the data is not what the shape says */
-function whole(subject: string, column: ColumnLike): Column {
+function checkColumn(subject: string, column: ColumnLike): Column {
   const size = sizeOf(column.shape);
   if (column.data.length !== size)
     throw mustBe("SPEC_MISMATCH", subject, `a column of ${size} elements, as its shape [${column.shape.join(", ")}] says`, column.data);

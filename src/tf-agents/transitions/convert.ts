@@ -8,7 +8,7 @@ import { isLeaf, sizeOf } from "../../schema/leaf.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { TrajectorySpec } from "../trajectory.ts";
 import { blankLike, copyRows, eachColumn } from "./columns.ts";
-import { type Fitted, held, type Outer } from "./fit.ts";
+import { fitColumns, type Outer, type SpecColumns } from "./fit-columns.ts";
 import { toNStepTransition } from "./n-step.ts";
 import { checkTrajectorySpec, type TrajectoryBatch, type Transition, toTransition, toTransitionSpec, transitionOf, withoutTime } from "./transition.ts";
 
@@ -28,14 +28,14 @@ export interface AsTrajectoryOptions {
  * A trajectory that fits the spec: checked, and without the keys that the spec does not have. A transition becomes the trajectory of its first step. Nothing is copied.
  * @throws TypeError for what is neither · SPEC_MISMATCH for another structure, shape, dtype or number of steps
  */
-export function asTrajectory<const S extends Specs>(spec: S, value: Experience, options: AsTrajectoryOptions = {}): Fitted<S> {
+export function asTrajectory<const S extends Specs>(spec: S, value: Experience, options: AsTrajectoryOptions = {}): SpecColumns<S> {
   checkTrajectorySpec(spec);
   const { sequenceLength, numOuterDims = 2 } = onlyKeys("options", options, "sequenceLength, numOuterDims");
   integer("numOuterDims", numOuterDims, 1, 2);
   if (sequenceLength !== undefined) integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
   if (sequenceLength !== undefined && numOuterDims === 1)
     throw mustBe(RangeError, "sequenceLength", "left out where numOuterDims is 1, which has no time", sequenceLength);
-  return fitTrajectory(spec, isTransition(value) ? repacked(value) : mustBeTrajectory(value), numOuterDims, sequenceLength);
+  return fitTrajectory(spec, isTransition(value) ? toTrajectoryBatch(value) : mustBeTrajectory(value), numOuterDims, sequenceLength);
 }
 
 export interface AsTransitionOptions {
@@ -62,9 +62,9 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
   if (squeezeTimeDim && prependT0ToNextTimeStep)
     throw mustBe(RangeError, "prependT0ToNextTimeStep", "false where squeezeTimeDim is true: there is no time to prepend to", true);
   const outer = squeezeTimeDim ? 1 : 2;
-  if (isTransition(value)) return prepended(fitTransition(spec, value, outer, policyStateSpec), prependT0ToNextTimeStep);
+  if (isTransition(value)) return prependFirst(fitTransition(spec, value, outer, policyStateSpec), prependT0ToNextTimeStep);
   const transitions = toTransition(fitTrajectory(spec, mustBeTrajectory(value), 2, squeezeTimeDim ? 2 : undefined)) as unknown as Transition<never>;
-  return prepended(squeezeTimeDim ? withoutTime(transitions) : transitions, prependT0ToNextTimeStep);
+  return prependFirst(squeezeTimeDim ? withoutTime(transitions) : transitions, prependT0ToNextTimeStep);
 }
 
 /**
@@ -119,8 +119,8 @@ function mustBeTrajectory(value: Experience): TrajectoryBatch {
 }
 
 /** @throws SPEC_MISMATCH */
-function fitTrajectory<S extends Spec>(spec: S, value: unknown, outer: Outer, steps: number | undefined): Fitted<S> {
-  return held(spec, value, { subject: "value", outer, steps });
+function fitTrajectory<S extends Spec>(spec: S, value: unknown, outer: Outer, steps: number | undefined): SpecColumns<S> {
+  return fitColumns(spec, value, { subject: "value", outer, steps });
 }
 
 /** @throws SPEC_MISMATCH @param nextObservation where it is not that of the spec */
@@ -128,23 +128,23 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
   const { timeStep, actionStep, nextTimeStep } = toTransitionSpec(spec);
   const { action, info } = actionStep;
   const next = nextObservation === undefined ? nextTimeStep : { ...nextTimeStep, observation: nextObservation };
-  const { state: given = [], ...step } = (value.actionStep ?? {}) as { readonly state?: unknown };
-  const fitted = held(
+  const { state: policyState = [], ...step } = (value.actionStep ?? {}) as { readonly state?: unknown };
+  const columns = fitColumns(
     { timeStep, actionStep: { action, info }, nextTimeStep: next } as Spec,
     { ...value, actionStep: step },
     { subject: "value", outer },
   ) as never as Transition;
-  const none = !isLeaf(state) && Object.keys(state).length === 0;
-  const [batch] = (fitted.timeStep as unknown as { readonly discount: Column }).discount.shape;
+  const hasNoState = !isLeaf(state) && Object.keys(state).length === 0;
+  const [batch] = (columns.timeStep as unknown as { readonly discount: Column }).discount.shape;
   // A state has no dimension of time; where none is asked for, none may be there.
-  if (none && Object.keys(given as object).length > 0)
-    throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "left out, or described by policyStateSpec", given);
-  const fittedState = none ? [] : held(state, given, { subject: "value.actionStep.state", outer: 1, rows: batch });
-  return { ...fitted, actionStep: { ...fitted.actionStep, state: fittedState } };
+  if (hasNoState && Object.keys(policyState as object).length > 0)
+    throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "left out, or described by policyStateSpec", policyState);
+  const fittedState = hasNoState ? [] : fitColumns(state, policyState, { subject: "value.actionStep.state", outer: 1, rows: batch });
+  return { ...columns, actionStep: { ...columns.actionStep, state: fittedState } };
 }
 
 /** The trajectory of what a transition begins with. */
-function repacked({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): TrajectoryBatch {
+function toTrajectoryBatch({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): TrajectoryBatch {
   const { stepType, observation } = (timeStep ?? {}) as { readonly [field: string]: never };
   const { stepType: nextStepType, reward, discount } = (nextTimeStep ?? {}) as { readonly [field: string]: never };
   return {
@@ -159,22 +159,22 @@ function repacked({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): 
 }
 
 /** What was seen first, before what was seen next: [B, T + 1, …]. Of no steps nothing was seen: [B, 0, …]. */
-function prepended(transition: Transition<unknown>, wanted: boolean): Transition {
-  if (!wanted) return transition as Transition;
+function prependFirst(transition: Transition<unknown>, isPrepended: boolean): Transition {
+  if (!isPrepended) return transition as Transition;
   const { timeStep, nextTimeStep } = transition as Transition<{ readonly observation: unknown }>;
   const firsts: Column[] = [];
   eachColumn("observation", timeStep.observation, [], (column) => firsts.push(column));
   let i = 0;
   const observation = eachColumn("observation", nextTimeStep.observation, [], (next) => {
-    const before = firsts[i++] as Column;
+    const firstColumn = firsts[i++] as Column;
     const [rows = 0, steps = 0, ...rest] = next.shape;
-    const [, was = 0] = before.shape;
-    if (was === 0) return next;
-    const each = sizeOf(rest);
-    const data = blankLike(next.data, rows * (steps + 1) * each);
-    const toStride = (steps + 1) * each;
-    copyRows(before.data, data, { rows, from: 0, stride: was * each, to: 0, toStride, each });
-    copyRows(next.data, data, { rows, from: 0, stride: steps * each, to: each, toStride, each: steps * each });
+    const [, firstSteps = 0] = firstColumn.shape;
+    if (firstSteps === 0) return next;
+    const stepSize = sizeOf(rest);
+    const data = blankLike(next.data, rows * (steps + 1) * stepSize);
+    const toStride = (steps + 1) * stepSize;
+    copyRows(firstColumn.data, data, { rows, from: 0, stride: firstSteps * stepSize, to: 0, toStride, rowSize: stepSize });
+    copyRows(next.data, data, { rows, from: 0, stride: steps * stepSize, to: stepSize, toStride, rowSize: steps * stepSize });
     return new Column(data, [rows, steps + 1, ...rest]);
   });
   return { ...transition, nextTimeStep: { ...nextTimeStep, observation } } as unknown as Transition;

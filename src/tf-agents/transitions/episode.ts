@@ -27,8 +27,8 @@ export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): T
   const [subject, clock] = discount === undefined ? ["episode.reward", firstOf(reward)] : ["episode.discount", discount];
   const [steps] = numbersIn(subject, clock, "f32").shape;
   if (steps === undefined) throw mustBe(RangeError, subject, "of at least one dimension, of time", clock);
-  const lead = [steps];
-  const of = <N>(field: string, nest: N) => eachColumn(`episode.${field}`, nest, lead, (column) => column) as ColumnsIn<N>;
+  const outerShape = [steps];
+  const of = <N>(field: string, nest: N) => eachColumn(`episode.${field}`, nest, outerShape, (column) => column) as ColumnsIn<N>;
   const stepType = new Int32Array(steps).fill(StepType.MID);
   const nextStepType = new Int32Array(steps).fill(StepType.MID);
   if (steps > 0) {
@@ -41,8 +41,8 @@ export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): T
     action: of("action", action),
     policyInfo: of("policyInfo", policyInfo as P),
     nextStepType: new Column(nextStepType, [steps]),
-    reward: eachColumn("episode.reward", reward, lead, (column) => column, "f32") as unknown as Column,
-    discount: leading("episode.discount", discount ?? new Float32Array(steps).fill(1), lead),
+    reward: eachColumn("episode.reward", reward, outerShape, (column) => column, "f32") as unknown as Column,
+    discount: leading("episode.discount", discount ?? new Float32Array(steps).fill(1), outerShape),
   } as TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>>;
 }
 

@@ -5,7 +5,7 @@ import { Column } from "../../schema/column.ts";
 import { sizeOf } from "../../schema/leaf.ts";
 import { StepType } from "../time-step.ts";
 import { blankLike, copyRows, eachColumn, leading, type Numbers, numbersIn, stepsOf, type WithoutTime } from "./columns.ts";
-import { leadOf, type StepColumns, type TrajectoryBatch, type Transition } from "./transition.ts";
+import { outerShapeOf, type StepColumns, type TrajectoryBatch, type Transition } from "./transition.ts";
 
 const { LAST } = StepType;
 
@@ -20,14 +20,14 @@ export function toNStepTransition<O, A, P>(
   trajectory: TrajectoryBatch<O, A, P>,
   gamma: number,
 ): Transition<StepColumns<WithoutTime<O>>, WithoutTime<A>, WithoutTime<P>, StepColumns<WithoutTime<O>>, readonly []> {
-  const lead = leadOf("trajectory", trajectory, 2, 2);
-  const [rows = 0, steps = 0] = lead;
+  const outerShape = outerShapeOf("trajectory", trajectory, 2, 2);
+  const [rows = 0, steps = 0] = outerShape;
   finite("gamma", gamma);
   if (steps < 2) throw mustBe("SPEC_MISMATCH", "trajectory", "of at least 2 steps", steps);
-  const stepType = leading("trajectory.stepType", trajectory.stepType, lead, "i32");
-  const nextStepType = leading("trajectory.nextStepType", trajectory.nextStepType, lead, "i32");
-  const reward = floats("trajectory.reward", leading("trajectory.reward", trajectory.reward, lead), lead);
-  const discount = floats("trajectory.discount", leading("trajectory.discount", trajectory.discount, lead), lead);
+  const stepType = leading("trajectory.stepType", trajectory.stepType, outerShape, "i32");
+  const nextStepType = leading("trajectory.nextStepType", trajectory.nextStepType, outerShape, "i32");
+  const reward = floats("trajectory.reward", leading("trajectory.reward", trajectory.reward, outerShape), outerShape);
+  const discount = floats("trajectory.discount", leading("trajectory.discount", trajectory.discount, outerShape), outerShape);
   const sums = blankLike(reward.data, rows) as Float64Array<ArrayBuffer>;
   const factors = blankLike(discount.data, rows) as Float64Array<ArrayBuffer>;
   /** Which step has what was seen last. */
@@ -35,24 +35,24 @@ export function toNStepTransition<O, A, P>(
   for (let row = 0; row < rows; row++) {
     let sum = 0;
     // Of a later reward, without and with γ.
-    let left = 1;
+    let remaining = 1;
     let power = 1;
     let t = 0;
     for (; t < steps - 1; t++) {
       const at = row * steps + t;
       if (t > 0) power *= gamma;
-      sum += power * left * Number(reward.data[at]);
-      left *= Number(discount.data[at]);
+      sum += power * remaining * Number(reward.data[at]);
+      remaining *= Number(discount.data[at]);
       // Where nothing counts any more, what was seen last does not either: it is the last step's, as everywhere.
-      const ends = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
-      if (ends && left !== 0) break;
+      const isEnd = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
+      if (isEnd && remaining !== 0) break;
     }
     sums[row] = sum;
-    factors[row] = power * left;
+    factors[row] = power * remaining;
     lasts[row] = Math.min(t + 1, steps - 1);
   }
-  const begin = (subject: string, nest: unknown) => eachColumn(subject, nest, lead, (column) => stepsOf(column, 0, 1, true));
-  const end = (subject: string, nest: unknown) => eachColumn(subject, nest, lead, (column) => stepAt(column, lasts));
+  const begin = (subject: string, nest: unknown) => eachColumn(subject, nest, outerShape, (column) => stepsOf(column, 0, 1, true));
+  const end = (subject: string, nest: unknown) => eachColumn(subject, nest, outerShape, (column) => stepAt(column, lasts));
   const nans = (data: Column["data"]) => new Column((blankLike(data, rows) as Float64Array<ArrayBuffer>).fill(Number.NaN), [rows]) as Column;
   return {
     timeStep: {
@@ -117,10 +117,10 @@ export function discountedReturn(rewards: Numbers, discounts: Numbers, options: 
 /** Step `steps[row]` of each row of [B, T, …]. */
 function stepAt(column: Column, steps: Uint32Array): Column {
   const [rows = 0, time = 0, ...rest] = column.shape;
-  const each = sizeOf(rest);
-  const data = blankLike(column.data, rows * each);
+  const stepSize = sizeOf(rest);
+  const data = blankLike(column.data, rows * stepSize);
   for (let row = 0; row < rows; row++)
-    copyRows(column.data, data, { rows: 1, from: (row * time + (steps[row] as number)) * each, stride: 0, to: row * each, each });
+    copyRows(column.data, data, { rows: 1, from: (row * time + (steps[row] as number)) * stepSize, stride: 0, to: row * stepSize, rowSize: stepSize });
   return new Column(data, [rows, ...rest]);
 }
 

@@ -5,7 +5,7 @@ import { Column, type ColumnLike } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { TimeStep } from "../time-step.ts";
 import type { Trajectory, TrajectorySpec } from "../trajectory.ts";
-import { type ColumnsIn, eachColumn, type Lead, leading, type Numbers, numbersIn, stepsOf, type WithoutTime, zerosLike } from "./columns.ts";
+import { type ColumnsIn, eachColumn, leading, type Numbers, numbersIn, type OuterShape, stepsOf, type WithoutTime, zerosLike } from "./columns.ts";
 
 /** Two time steps and what a policy did between them. In batches `T` and `N` are columns. */
 export interface Transition<T = TimeStep, A = unknown, P = unknown, N = T, S = unknown> {
@@ -45,21 +45,21 @@ type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, 
  * @throws RangeError for a discount of another rank · TypeError, SPEC_MISMATCH for what are no columns of the discount's shape
  */
 export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, nextTrajectory?: TrajectoryBatch<O, unknown, unknown>): Transitions<O, A, P> {
-  const lead = leadOf("trajectory", trajectory, 1, 2);
+  const outerShape = outerShapeOf("trajectory", trajectory, 1, 2);
   if (nextTrajectory !== undefined) {
-    const nextLead = leadOf("nextTrajectory", nextTrajectory, 1, 2);
+    const nextLead = outerShapeOf("nextTrajectory", nextTrajectory, 1, 2);
     const { observation } = nextTrajectory;
     const next = eachColumn("nextTrajectory.observation", observation, nextLead, (column) => column);
-    if (nextLead.join() !== lead.join())
-      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${lead.join(", ")}], like the trajectory's`, `[${nextLead.join(", ")}]`);
-    return transitionOf(trajectoryColumns<Column>(trajectory, lead), next) as Transitions<O, A, P>;
+    if (nextLead.join() !== outerShape.join())
+      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${outerShape.join(", ")}], like the trajectory's`, `[${nextLead.join(", ")}]`);
+    return transitionOf(trajectoryColumns<Column>(trajectory, outerShape), next) as Transitions<O, A, P>;
   }
-  if (lead.length < 2) throw rank("trajectory.discount", "[batch, time] without a nextTrajectory", lead);
-  const [, steps = 0] = lead;
-  const until = Math.max(steps - 1, 0);
-  const now = trajectoryColumns(trajectory, lead, (column) => stepsOf(column, 0, until));
-  const next = eachColumn("trajectory.observation", trajectory.observation, lead, (column) => stepsOf(column, steps - until, steps));
-  return transitionOf(now, next) as Transitions<O, A, P>;
+  if (outerShape.length < 2) throw rank("trajectory.discount", "[batch, time] without a nextTrajectory", outerShape);
+  const [, steps = 0] = outerShape;
+  const end = Math.max(steps - 1, 0);
+  const current = trajectoryColumns(trajectory, outerShape, (column) => stepsOf(column, 0, end));
+  const next = eachColumn("trajectory.observation", trajectory.observation, outerShape, (column) => stepsOf(column, steps - end, steps));
+  return transitionOf(current, next) as Transitions<O, A, P>;
 }
 
 /**
@@ -107,13 +107,13 @@ export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(
 }
 
 /** The first dimensions of a trajectory are those of its discount. @throws TypeError, RangeError */
-export function leadOf(subject: string, trajectory: TrajectoryBatch, least: number, most: number): Lead {
+export function outerShapeOf(subject: string, trajectory: TrajectoryBatch, minDims: number, maxDims: number): OuterShape {
   for (const field of FIELDS)
     if (typeof trajectory !== "object" || trajectory === null || !(field in trajectory))
       throw mustBe(TypeError, subject, `a trajectory, with ${FIELDS.join(", ")}`, trajectory);
   const { shape } = numbersIn(`${subject}.discount`, trajectory.discount, "f32");
-  if (shape.length < least || shape.length > most)
-    throw rank(`${subject}.discount`, most === 1 || least === 2 ? "[batch, time]" : "[batch] or [batch, time]", shape);
+  if (shape.length < minDims || shape.length > maxDims)
+    throw rank(`${subject}.discount`, maxDims === 1 || minDims === 2 ? "[batch, time]" : "[batch] or [batch, time]", shape);
   return shape;
 }
 
@@ -121,18 +121,22 @@ function rank(subject: string, rule: string, shape: readonly number[]): Error {
   return mustBe(RangeError, subject, `of shape ${rule}`, `[${shape.join(", ")}]`);
 }
 
-/** What `each` makes of every array of a trajectory. */
-export function trajectoryColumns<T>(trajectory: TrajectoryBatch, lead: Lead, each = (column: Column): T => column as unknown as T): Trajectory<T, T, T, T, T> {
+/** Applies `change` to every array of a trajectory. */
+export function trajectoryColumns<T>(
+  trajectory: TrajectoryBatch,
+  outerShape: OuterShape,
+  change = (column: Column): T => column as unknown as T,
+): Trajectory<T, T, T, T, T> {
   const of = (field: (typeof FIELDS)[number]) => `trajectory.${field}`;
   const { stepType, observation, action, policyInfo, nextStepType, reward, discount } = trajectory;
   return {
-    stepType: each(leading(of("stepType"), stepType, lead, "i32")),
-    observation: eachColumn(of("observation"), observation, lead, each) as T,
-    action: eachColumn(of("action"), action, lead, each) as T,
-    policyInfo: eachColumn(of("policyInfo"), policyInfo, lead, each) as T,
-    nextStepType: each(leading(of("nextStepType"), nextStepType, lead, "i32")),
-    reward: eachColumn(of("reward"), reward, lead, each, "f32") as T,
-    discount: each(leading(of("discount"), discount, lead)),
+    stepType: change(leading(of("stepType"), stepType, outerShape, "i32")),
+    observation: eachColumn(of("observation"), observation, outerShape, change) as T,
+    action: eachColumn(of("action"), action, outerShape, change) as T,
+    policyInfo: eachColumn(of("policyInfo"), policyInfo, outerShape, change) as T,
+    nextStepType: change(leading(of("nextStepType"), nextStepType, outerShape, "i32")),
+    reward: eachColumn(of("reward"), reward, outerShape, change, "f32") as T,
+    discount: change(leading(of("discount"), discount, outerShape)),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Config } from "../patterns/config.ts";
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
-import type { Shaped, Signature } from "../signature.ts";
+import type { ColumnShape, Signature } from "../signature.ts";
 import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "./client.ts";
 import type { Fields, PartOf, Values } from "./fields.ts";
 import { type KeyChanges, keyChangesOf } from "./key-changes.ts";
@@ -47,8 +47,8 @@ export interface InsertedStep {
   /** The leaves with a value. */
   readonly leaves: readonly PlacedLeaf[];
   /** The columns of the items, and the same without their dimension of time. */
-  readonly shapes: readonly Shaped[];
-  readonly stepShapes: readonly Shaped[];
+  readonly shapes: readonly ColumnShape[];
+  readonly stepShapes: readonly ColumnShape[];
   readonly priorities: readonly (readonly [table: string, priority: number])[];
 }
 

@@ -50,28 +50,28 @@ export class Fields<S extends Spec> {
         values[index] = value ?? undefined;
       },
       (names, parts, keys) => (value, values) => {
-        const given = (value ?? {}) as { readonly [name: string]: unknown };
-        if (typeof given !== "object" || Object.keys(given).some((name) => !names.includes(name)))
+        const node = (value ?? {}) as { readonly [name: string]: unknown };
+        if (typeof node !== "object" || Object.keys(node).some((name) => !names.includes(name)))
           throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no other keys than ${names.join(", ")}`, value);
         names.forEach((name, i) => {
-          (parts[i] as VisitField)(Object.hasOwn(given, name) ? given[name] : undefined, values);
+          (parts[i] as VisitField)(Object.hasOwn(node, name) ? node[name] : undefined, values);
         });
       },
     );
     this.leaves = engine.layout.leaves;
-    const take = (index: number) => (value: unknown) => {
+    const readLeaf = (index: number) => (value: unknown) => {
       // It may lack the key, and have another.
       if (value === undefined) throw NOT_WHOLE;
       this.#values[index] = value ?? undefined;
     };
-    this.#visitWhole = visitor(engine.spec, take, () => NOT_WHOLE);
+    this.#visitWhole = visitor(engine.spec, readLeaf, () => NOT_WHOLE);
   }
 
   /**
    * What a writer's `configure` is given: a field, by its number, and how long it is kept.
    * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
    */
-  keeping(
+  resolveKeepOptions(
     path: readonly (string | number)[],
     options: KeepOptions,
   ): { readonly leaf: number; readonly numKeepAliveRefs: number; readonly maxChunkLength?: number } {
@@ -79,7 +79,7 @@ export class Fields<S extends Spec> {
     integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
     if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
     if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
-    const leaf = this.leaves.findIndex((one) => one.path === path.join("."));
+    const leaf = this.leaves.findIndex((leafEntry) => leafEntry.path === path.join("."));
     if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
     return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
   }
@@ -112,28 +112,28 @@ export class Fields<S extends Spec> {
   }
 
   /** Which leaves a step has a key for, whatever its value. */
-  keyed(step: unknown): readonly boolean[] {
+  presentFields(step: unknown): readonly boolean[] {
     return this.leaves.map(({ keys }) => {
       let at = step;
       return keys.every((key) => {
-        const isThere = typeof at === "object" && at !== null && Object.hasOwn(at, key);
+        const isPresent = typeof at === "object" && at !== null && Object.hasOwn(at, key);
         at = (at as { readonly [name: string]: unknown } | null | undefined)?.[key];
-        return isThere;
+        return isPresent;
       });
     });
   }
 
   /** A whole step, with zeros where there is no value. */
-  whole(values: Values): StepOf<S> {
+  completeStep(values: Values): StepOf<S> {
     const all = values.map((value, leaf) => value ?? this.zeros(leaf));
     return pack(this.spec, all) as StepOf<S>;
   }
 
   /** Zeros of a leaf, or of so many steps of it. */
   zeros(leaf: number, steps?: number): unknown {
-    const { size, leaf: own } = this.leaves[leaf] as PlacedLeaf;
-    if (steps !== undefined) return blank(own, steps * size);
-    this.#zeros[leaf] ??= zeroOf(own);
+    const { size, leaf: leafSpec } = this.leaves[leaf] as PlacedLeaf;
+    if (steps !== undefined) return blank(leafSpec, steps * size);
+    this.#zeros[leaf] ??= zeroOf(leafSpec);
     return this.#zeros[leaf];
   }
 }

@@ -35,7 +35,7 @@ export class History implements ColumnSource {
   /** Steps that each leaf is kept for. */
   readonly #keeps: number[];
   /** Of the steps that left leaves out: which. */
-  readonly #absent = new Map<number, ReadonlySet<number>>();
+  readonly #missing = new Map<number, ReadonlySet<number>>();
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
   readonly #leaves: readonly PlacedLeaf[];
@@ -70,37 +70,37 @@ export class History implements ColumnSource {
   get columns(): unknown {
     if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty: call append first");
     const columns = this.#leaves.map((_, i) => this.#columns[i]);
-    this.#nested ??= without(pack(this.#spec, columns));
+    this.#nested ??= dropUndefined(pack(this.#spec, columns));
     return this.#nested;
   }
 
   /** A new step. */
   add(values: Values): void {
     this.total++;
-    const absent = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
-    this.#fill(values, absent);
-    if (this.#absent.size > 0) this.#absent.delete(this.total - 1 - this.keep);
+    const missing = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
+    this.#fill(values, missing);
+    if (this.#missing.size > 0) this.#missing.delete(this.total - 1 - this.keep);
   }
 
   /** More fields of the newest step. */
   extend(values: Values): void {
-    const before = this.#absent.get(this.total - 1) ?? [];
-    const absent = [...before].filter((leaf) => values[leaf] === undefined);
-    this.#fill(values, absent);
+    const previous = this.#missing.get(this.total - 1) ?? [];
+    const missing = [...previous].filter((leaf) => values[leaf] === undefined);
+    this.#fill(values, missing);
   }
 
   /** Whether the newest step has a field. */
   has(leaf: number): boolean {
-    return this.#absent.get(this.total - 1)?.has(leaf) !== true;
+    return this.#missing.get(this.total - 1)?.has(leaf) !== true;
   }
 
   /** Indices name no step before the next one. */
   clear(): void {
     this.start = this.total;
-    this.#absent.clear();
+    this.#missing.clear();
   }
 
-  hold(subject: string, leaf: PlacedLeaf, step: number): void {
+  mustHoldStep(subject: string, leaf: PlacedLeaf, step: number): void {
     const rule = this.#refusal(leaf, step);
     if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
   }
@@ -110,13 +110,13 @@ export class History implements ColumnSource {
     const keep = this.#keeps[leaf.index] as number;
     if (step < this.start) return "of the open episode";
     if (step < Math.max(this.total - keep, this.#oldest)) return `one of the last ${keep} (or raise numKeepAliveRefs)`;
-    return this.#absent.get(step)?.has(leaf.index) === true ? `one that has ${leaf.path}` : undefined;
+    return this.#missing.get(step)?.has(leaf.index) === true ? `one that has ${leaf.path}` : undefined;
   }
 
-  #fill(values: Values, absent: readonly number[]): void {
+  #fill(values: Values, missing: readonly number[]): void {
     const newest = this.total - 1;
-    if (absent.length === 0) this.#absent.delete(newest);
-    else this.#absent.set(newest, new Set(absent));
+    if (missing.length === 0) this.#missing.delete(newest);
+    else this.#missing.set(newest, new Set(missing));
     if (this.#columns.length === this.#leaves.length && !this.#columns.includes(undefined)) return;
     this.#leaves.forEach((leaf, i) => {
       if (values[i] === undefined || this.#columns[i] !== undefined) return;
@@ -132,9 +132,9 @@ export class History implements ColumnSource {
       const steps = indices.map((index) => index + this.start);
       return new TrajectoryColumn(this, leaf, steps, isSqueezed);
     };
-    const isHeld = (step: number) => this.#refusal(leaf, step) === undefined;
-    const each = function* () {
-      for (let i = 0; i < length(); i++) yield isHeld(start() + i) ? make([i], true) : null;
+    const isStored = (step: number) => this.#refusal(leaf, step) === undefined;
+    const stepColumns = function* () {
+      for (let i = 0; i < length(); i++) yield isStored(start() + i) ? make([i], true) : null;
     };
     const column: HistoryColumn = {
       get length() {
@@ -143,7 +143,7 @@ export class History implements ColumnSource {
       at: (index) => make([stepAt("index", index, length())], true),
       slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
       list: (indices) => make(stepsOfList(indices, length()), false),
-      [Symbol.iterator]: () => each(),
+      [Symbol.iterator]: () => stepColumns(),
     };
     COLUMNS.add(column);
     return column;
@@ -154,14 +154,14 @@ export class History implements ColumnSource {
 const COLUMNS = new WeakSet<object>();
 
 /** A nest without what is undefined in its objects; undefined where nothing is left. */
-function without(node: unknown): unknown {
+function dropUndefined(node: unknown): unknown {
   if (typeof node !== "object" || node === null || COLUMNS.has(node)) return node;
   if (Array.isArray(node)) {
-    const parts = node.map(without);
+    const parts = node.map(dropUndefined);
     return parts.every((part) => part === undefined) ? undefined : parts;
   }
   const entries = Object.entries(node)
-    .map(([name, part]) => [name, without(part)] as const)
+    .map(([name, part]) => [name, dropUndefined(part)] as const)
     .filter(([, part]) => part !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

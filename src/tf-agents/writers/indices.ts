@@ -12,19 +12,19 @@ export function stepAt(subject: string, index: number, length: number): number {
 
 type Bound = number | null | undefined;
 
-/** The steps of a slice, which may stop anywhere, and start from `least` on: by its default only at steps that there are. @throws RangeError, also for a `step` of 0 */
-export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, least = 0 - length): number[] {
+/** The steps of a slice, which may stop anywhere, and start from `min` on: by its default only at steps that there are. @throws RangeError, also for a `step` of 0 */
+export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, min = 0 - length): number[] {
   const by = integer("step", step ?? 1, -MAX, MAX);
   if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
-  const first = start == null ? (by > 0 ? 0 : length - 1) : bounded(integer("start", start, least, MAX), length, by);
-  const end = stop == null ? (by > 0 ? length : -1) : bounded(integer("stop", stop, -MAX, MAX), length, by);
+  const first = start == null ? (by > 0 ? 0 : length - 1) : clamp(integer("start", start, min, MAX), length, by);
+  const end = stop == null ? (by > 0 ? length : -1) : clamp(integer("stop", stop, -MAX, MAX), length, by);
   const steps = new Array<number>(Math.max(0, Math.ceil((end - first) / by)));
   for (let i = 0; i < steps.length; i++) steps[i] = first + i * by;
   return steps;
 }
 
 /** Where a bound is, cut to what there is. */
-function bounded(at: number, length: number, by: number): number {
+function clamp(at: number, length: number, by: number): number {
   const min = by > 0 ? 0 : -1;
   return Math.min(Math.max(at < 0 ? at + length : at, min), length + min);
 }

@@ -3,7 +3,7 @@ import { mustBe, show } from "../../base/error.ts";
 import { leafText } from "../../schema/leaf.ts";
 import { zip } from "../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
-import { type Compiled, compiled } from "../patterns/compiled.ts";
+import { type CompiledConfig, compileConfig } from "../patterns/compile-config.ts";
 import { type Config, mustBeConfigs, nameOf } from "../patterns/config.ts";
 import { PatternNode } from "../patterns/pattern.ts";
 import type { LeafSignature, Signature } from "../signature.ts";
@@ -17,40 +17,40 @@ import type { LeafSignature, Signature } from "../signature.ts";
 export function inferSignature(configs: readonly Config[], stepSpec: Spec): Signature {
   mustBeConfigs(configs);
   const leaves = leavesOf(stepSpec);
-  const all = configs.map((config, i) => compiled(config, leaves, `configs[${i}]`));
-  const [first] = all as [Compiled, ...Compiled[]];
+  const all = configs.map((config, i) => compileConfig(config, leaves, `configs[${i}]`));
+  const [first] = all as [CompiledConfig, ...CompiledConfig[]];
   all.forEach(({ config, nodes }, i) => {
     const { table } = first.config;
     if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, like the first one's`, config.table);
-    const namesOf = (one: Compiled["nodes"]) => one.map(({ keys }) => nameOf(keys)).join(", ");
+    const namesOf = (configNodes: CompiledConfig["nodes"]) => configNodes.map(({ keys }) => nameOf(keys)).join(", ");
     if (namesOf(nodes) !== namesOf(first.nodes))
       throw mustBe(RangeError, `the pattern of configs[${i}]`, `one with the columns ${namesOf(first.nodes)}, like the first one's`, namesOf(nodes));
   });
   const signature = (k: number): LeafSignature => {
-    const { dtype, shape } = all.map(({ nodes }) => shown(nodes[k] as Compiled["nodes"][number])).reduce(joined);
+    const { dtype, shape } = all.map(({ nodes }) => describeColumn(nodes[k] as CompiledConfig["nodes"][number])).reduce(mergeColumns);
     return { dtype, shape };
   };
   const isEnd = (node: unknown) => node instanceof PatternNode;
   return zip([first.config.pattern], isEnd, (_, keys) => signature(first.nodes.findIndex((node) => node.keys.join(".") === keys.join("."))));
 }
 
-interface Shown extends LeafSignature {
+interface ColumnSignature extends LeafSignature {
   readonly name: string;
   readonly shape: readonly (number | null)[];
 }
 
-function shown({ keys, ages, node: { isSqueezed, leaf } }: Compiled["nodes"][number]): Shown {
+function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConfig["nodes"][number]): ColumnSignature {
   return { name: nameOf(keys), dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] };
 }
 
 /** The same column of two configs. */
-function joined(a: Shown, b: Shown): Shown {
-  const fits = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
-  const text = ({ dtype, shape }: Shown) =>
+function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
+  const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
+  const text = ({ dtype, shape }: ColumnSignature) =>
     leafText(
       dtype,
       shape.map((n) => n ?? "any"),
     );
-  if (!fits) throw mustBe(RangeError, `the column ${a.name} of each config`, `${text(a)}, like the first one's, but for its length`, text(b));
+  if (!areEqual) throw mustBe(RangeError, `the column ${a.name} of each config`, `${text(a)}, like the first one's, but for its length`, text(b));
   return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
 }

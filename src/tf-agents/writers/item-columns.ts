@@ -3,7 +3,7 @@ import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leaves, type Nest } from "../../schema/nest.ts";
 import type { ItemColumn } from "../../tables/step-sink.ts";
-import type { Shaped } from "../signature.ts";
+import type { ColumnShape } from "../signature.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** Columns, nested as the item is to be. */
@@ -60,7 +60,7 @@ export class ColumnReader {
 }
 
 /** A column as it is compared with a signature. */
-export function shapeOf({ leaf, steps, isSqueezed }: Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">): Shaped {
+export function shapeOf({ leaf, steps, isSqueezed }: Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">): ColumnShape {
   return { dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] };
 }
 

@@ -1,6 +1,6 @@
 /** Changes by key, as lists whose values are all checked before anything changes. */
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
-import { elementsIn, isKey, isList, keyError, mustHoldKeys } from "../../schema/numbers.ts";
+import { checkKeyArray, elementsIn, isKey, isList, keyError } from "../../schema/copy-numbers.ts";
 import type { ItemKey } from "../sampling/sample.ts";
 import type { PriorityChanges } from "./client.ts";
 
@@ -9,7 +9,7 @@ export interface KeyChanges {
   /** One per key. */
   readonly priorities: readonly number[];
   /** Keys of items to delete. */
-  readonly gone: readonly ItemKey[];
+  readonly deletes: readonly ItemKey[];
 }
 
 /** Keys of this process are numbers, those of a server bigints. */
@@ -25,13 +25,13 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
     pairs.map(([key]) => key),
   );
   const priorities = pairs.map(([key, priority]) => finite(`the priority of key ${String(key)}`, priority, 0));
-  return { keys, priorities, gone: keyList("deletes", deletes) };
+  return { keys, priorities, deletes: keyList("deletes", deletes) };
 }
 
 /** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
-export function keyList(subject: string, given: Iterable<ItemKey> | ArrayLike<ItemKey>): readonly ItemKey[] {
-  mustHoldKeys(subject, given, "BigUint64Array");
-  return mustBeKeys(subject, isList(given) ? elementsIn(given as ArrayLike<ItemKey>) : listOf(subject, given as Iterable<ItemKey>));
+export function keyList(subject: string, values: Iterable<ItemKey> | ArrayLike<ItemKey>): readonly ItemKey[] {
+  checkKeyArray(subject, values, "BigUint64Array");
+  return mustBeKeys(subject, isList(values) ? elementsIn(values as ArrayLike<ItemKey>) : listOf(subject, values as Iterable<ItemKey>));
 }
 
 function mustBeKeys(subject: string, keys: readonly ItemKey[]): readonly ItemKey[] {
@@ -40,7 +40,7 @@ function mustBeKeys(subject: string, keys: readonly ItemKey[]): readonly ItemKey
   return keys;
 }
 
-function listOf<T>(subject: string, given: Iterable<T>): T[] {
-  if (typeof given !== "object" || given === null || typeof given[Symbol.iterator] !== "function") throw mustBe(TypeError, subject, "a list", given);
-  return [...given];
+function listOf<T>(subject: string, values: Iterable<T>): T[] {
+  if (typeof values !== "object" || values === null || typeof values[Symbol.iterator] !== "function") throw mustBe(TypeError, subject, "a list", values);
+  return [...values];
 }

@@ -27,10 +27,10 @@ const OPTIONS = "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems"
 /** @throws TypeError, RangeError */
 export function checkLegacy(options: LegacyWriterOptions): ResolvedLegacyOptions {
   const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys("options", options, OPTIONS);
-  const most = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
+  const maxLength = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
   return {
-    maxSequenceLength: most,
-    chunkLength: integer("chunkLength", chunkLength ?? most, 1, most),
+    maxSequenceLength: maxLength,
+    chunkLength: integer("chunkLength", chunkLength ?? maxLength, 1, maxLength),
     deltaEncoded: flag("deltaEncoded", deltaEncoded ?? false) === 1,
     maxInFlightItems: maxInFlightItems == null ? undefined : integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS),
   };

@@ -1,7 +1,8 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { finite, integer, mustBe, ReplayError } from "../../base/error.ts";
-import { isList } from "../../schema/numbers.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import { isList } from "../../schema/copy-numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../schema/spec.ts";
 import type { Room, SinkKind, StepSink } from "../../tables/step-sink.ts";
 import type { Fields, PartOf, Values } from "./fields.ts";
@@ -16,7 +17,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /** Made by `client.legacyWriter`. @param sink is closed with this */
   constructor(fields: Fields<S>, maxSequenceLength: number, sink: StepSink) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     super(sink);
     this.#fields = fields;
     this.#maxSequenceLength = maxSequenceLength;

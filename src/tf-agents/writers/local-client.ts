@@ -1,6 +1,7 @@
 /** A client of the tables in this process. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { mustBe, onlyKeys } from "../../base/error.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import { RemoteWriter } from "../../remote/writer.ts";
 import { Replay, type ReplayOptions } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -26,7 +27,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 
   /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of one", replay);
     const { signatures = {} } = onlyKeys("options", options, "signatures");
     for (const name of Object.keys(signatures)) replay.table(name as N);
@@ -45,16 +46,16 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     if (!Array.isArray(list) || list.length === 0) throw mustBe(RangeError, "tables", "a list of at least one table", list);
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
-    (list as readonly NamedTable[]).forEach((one, i) => {
-      if (typeof one !== "object" || one === null) throw mustBe(TypeError, `tables[${i}]`, "a table's options, with its name", one);
-      const { name, signature, ...table } = one;
+    (list as readonly NamedTable[]).forEach((definition, i) => {
+      if (typeof definition !== "object" || definition === null) throw mustBe(TypeError, `tables[${i}]`, "a table's options, with its name", definition);
+      const { name, signature, ...table } = definition;
       if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a string", name);
       if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "different from the names of the other tables", name);
       tables[name] = table;
       if (signature !== undefined) signatures[name] = signature;
     });
-    const client = madeOf(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
-    for (const one of list) if (one instanceof Definition) inUse(one, () => client.serverInfo()[one.name] as TableInfo);
+    const client = createClient(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
+    for (const definition of list) if (definition instanceof Definition) inUse(definition, () => client.serverInfo()[definition.name] as TableInfo);
     return client;
   }
 
@@ -92,7 +93,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
-function madeOf<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
+function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);
 }
 

@@ -25,13 +25,13 @@ export class OpenStep<S extends Spec> {
 
   /** @throws ReplayError SPEC_MISMATCH for a field that it has, or a value of another form; then it is as it was */
   add(values: Values): void {
-    const both = this.#fields.leaves.map((leaf, i) => {
+    const merged = this.#fields.leaves.map((leaf, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined) throw alreadySet(leaf, values[i]);
       return values[i] ?? this.#values[i];
     });
-    this.#draft.append(this.#fields.whole(both));
+    this.#draft.append(this.#fields.completeStep(merged));
     // The caller may fill his arrays anew before the step is complete.
-    this.#values = both.map((value, i) => (values[i] === undefined ? value : copied(value)));
+    this.#values = merged.map((value, i) => (values[i] === undefined ? value : copyValue(value)));
   }
 
   /** Gives the newest step of a stream the fields that were just given. */
@@ -50,7 +50,7 @@ export class OpenStep<S extends Spec> {
   }
 }
 
-function copied(value: unknown): unknown {
+function copyValue(value: unknown): unknown {
   if (typeof value !== "object") return value;
   return ArrayBuffer.isView(value) ? (value as Uint8Array).slice() : structuredClone(value);
 }

@@ -10,7 +10,7 @@ import type { StepClient, StepWriterOptions } from "./step-client.ts";
 
 export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   readonly #remote: RemoteWriter<S>;
-  #lent: RemoteSteps<S> | undefined;
+  #borrowed: RemoteSteps<S> | undefined;
 
   constructor(remote: RemoteWriter<S>) {
     if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, since an observer takes the steps of one environment", remote.lanes);
@@ -34,12 +34,13 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
     const remote = this.#remote;
     if (name !== undefined)
       throw new ReplayError("UNSUPPORTED", `name works only beside the Replay, got ${show(name)}: pass it to acceptWriter, at the other end of the port`);
-    if (this.#lent !== undefined) throw new ReplayError("OUT_OF_TURN", "this remote writer has an observer already: close that first, or make another writer");
+    if (this.#borrowed !== undefined)
+      throw new ReplayError("OUT_OF_TURN", "this remote writer has an observer already: close that first, or make another writer");
     if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter, at the other end,", `at least ${keep} for this observer`, remote.keep);
-    this.#lent = new RemoteSteps(remote, items, () => {
-      this.#lent = undefined;
+    this.#borrowed = new RemoteSteps(remote, items, () => {
+      this.#borrowed = undefined;
     });
-    return this.#lent;
+    return this.#borrowed;
   }
 }
 
@@ -47,17 +48,17 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
 class RemoteSteps<S extends Spec> implements StepWriter<S> {
   readonly #remote: RemoteWriter<S>;
   readonly #rules: readonly ItemRule[];
-  readonly #giveBack: () => void;
+  readonly #release: () => void;
 
-  constructor(remote: RemoteWriter<S>, rules: readonly ItemRule[], giveBack: () => void) {
+  constructor(remote: RemoteWriter<S>, rules: readonly ItemRule[], release: () => void) {
     this.#remote = remote;
     this.#rules = rules;
-    this.#giveBack = giveBack;
+    this.#release = release;
   }
 
   append(step: StepOf<S>): Promise<void> | undefined {
     const remote = this.#remote;
-    let room = remote.append(step);
+    let pending = remote.append(step);
     const steps = remote.episodeSteps;
     for (let k = 0; k < this.#rules.length; k++) {
       const {
@@ -66,9 +67,9 @@ class RemoteSteps<S extends Spec> implements StepWriter<S> {
         stride = 1,
         priority = 1,
       } = this.#rules[k] as ItemRule & { readonly length: number; readonly stride?: number; readonly priority?: number };
-      if (steps >= length && (steps - length) % stride === 0) room = remote.createItem(table, { length, priority }) ?? room;
+      if (steps >= length && (steps - length) % stride === 0) pending = remote.createItem(table, { length, priority }) ?? pending;
     }
-    return room;
+    return pending;
   }
 
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
@@ -85,7 +86,7 @@ class RemoteSteps<S extends Spec> implements StepWriter<S> {
 
   /** The remote writer stays open, for who opens the observer again. */
   close(): void {
-    this.#giveBack();
+    this.#release();
     try {
       this.#remote.endEpisode();
     } catch {

@@ -96,7 +96,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   append(values: Values, step: unknown, isPartial: boolean): undefined {
     if (isPartial || this.#isOpen) this.#appendPart(values, isPartial);
     else {
-      this.#begin().append(values.includes(undefined) ? this.#fields.whole(values) : (step as StepOf<S>));
+      this.#begin().append(values.includes(undefined) ? this.#fields.completeStep(values) : (step as StepOf<S>));
       this.#rows++;
       this.total++;
     }
@@ -109,7 +109,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     // A flat array has all steps in a row.
     const steps = typeof column?.[0] === "object" ? column.length : column.length / (this.leaves[leaf] as PlacedLeaf).size;
     const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
-    const rows = this.#begin().appendColumns(this.#fields.whole(columns) as ColumnsOf<S>);
+    const rows = this.#begin().appendColumns(this.#fields.completeStep(columns) as ColumnsOf<S>);
     this.#rows += rows;
     this.total += rows;
     this.episodeSteps += rows;
@@ -209,10 +209,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
   insert(k: number, priority: number): undefined {
     const { pattern, table, layout } = this.#patterns[k] as PreparedPattern;
     const writer = this.#begin();
-    if (pattern.behind === 0) this.#writeNewest();
+    if (pattern.endOffset === 0) this.#writeNewest();
     // An open step that no item has needed yet is not among the rows.
-    const behind = pattern.behind - (this.total - this.#rows);
-    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, behind, layout);
+    const endOffset = pattern.endOffset - (this.total - this.#rows);
+    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout);
     if (!isIn) this.#note(table.name, writer.lastKey(table.name));
   }
 
@@ -282,7 +282,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const isNew = !this.#isOpen;
     if (!isNew && this.#rows === this.total) step.patch(this.#stream as CoreStream, values);
     else if (!isPartial) {
-      writer.append(this.#fields.whole(step.values));
+      writer.append(this.#fields.completeStep(step.values));
       this.#rows++;
     }
     if (isNew) this.total++;
@@ -297,7 +297,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
 
   #writeNewest(): void {
     if (this.#rows === this.total) return;
-    this.#begin().append(this.#fields.whole((this.#step as OpenStep<S>).values));
+    this.#begin().append(this.#fields.completeStep((this.#step as OpenStep<S>).values));
     this.#rows++;
   }
 
@@ -329,7 +329,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   /** @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
   #untilFew(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
-    return this.#engine.waiters.untilFew(() => this.#count(), options, max);
+    return this.#engine.waiters.untilAtMost(() => this.#count(), options, max);
   }
 
   #count(): number {

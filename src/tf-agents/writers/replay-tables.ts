@@ -62,7 +62,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     // A column of one step: nothing is written unless all of it is.
     const columns = values.map((value, i) => (value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
     try {
-      writer.appendColumns(this.fields.whole(columns) as ColumnsOf<S>, {
+      writer.appendColumns(this.fields.completeStep(columns) as ColumnsOf<S>, {
         ends: [1],
         priorities: Object.fromEntries(priorities.map(([table, priority]) => [table, [priority]])),
       });
@@ -76,18 +76,18 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
 
   samples(table: string, count: number, signal: AbortSignal | undefined, read: (own: Signature | undefined) => (item: DrawnItem) => unknown): Dataset<unknown> {
     const from = this.#table(table);
-    const given = read(this.#signatures[table]);
+    const toSample = read(this.#signatures[table]);
     const begin = () => {
       const source = new TableSource(from, {});
       let left = count;
-      const taken = (item: DrawnItem | undefined) => {
+      const toSampleOf = (item: DrawnItem | undefined) => {
         if (item === undefined) return undefined;
         left--;
-        return given(item);
+        return toSample(item);
       };
       return {
-        next: () => (left === 0 ? undefined : taken(source.now())),
-        later: async (wait: WaitOptions) => (left === 0 ? undefined : taken(await source.next(wait))),
+        next: () => (left === 0 ? undefined : toSampleOf(source.now())),
+        later: async (wait: WaitOptions) => (left === 0 ? undefined : toSampleOf(await source.next(wait))),
       };
     };
     return elementsOf(begin, signal === undefined ? {} : { signal });
@@ -108,10 +108,10 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     return Object.fromEntries(names.map((name) => [name, tableInfo(this.#table(name), this.#signatures[name])]));
   }
 
-  mutate(table: string, { keys, priorities, gone }: KeyChanges): void {
+  mutate(table: string, { keys, priorities, deletes: deleted }: KeyChanges): void {
     const to = this.#table(table);
     mutate(to, keys.map(ownKey), priorities);
-    to.delete(gone.map(ownKey));
+    to.delete(deleted.map(ownKey));
   }
 
   reset(table: string): void {

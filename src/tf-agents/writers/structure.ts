@@ -2,7 +2,7 @@
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemPattern } from "../../tables/step-sink.ts";
-import type { Compiled } from "../patterns/compiled.ts";
+import type { CompiledConfig } from "../patterns/compile-config.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
 import type { Fields, Values } from "./fields.ts";
 
@@ -15,48 +15,48 @@ export class Structure<S extends Spec> {
   #keyed: readonly boolean[] | undefined;
   /** Whether a step has every field; then nothing has to be asked of the next one that has a value for each. */
   #isWhole = false;
-  /** What `look` found, and `note` takes over. */
+  /** The results of `match`, which `push` takes over. */
   #nextKeyed: readonly boolean[] | undefined;
   #nextValues: Values = [];
 
-  constructor(configs: readonly Compiled[], fields: Fields<S>) {
+  constructor(configs: readonly CompiledConfig[], fields: Fields<S>) {
     this.matcher = new Matcher(configs);
     this.#fields = fields;
     this.#errors = [...new Set(configs.flatMap(({ errors }) => (errors === undefined || errors.ages.length === 0 ? [] : [errors.leaf])))];
   }
 
   /**
-   * Which configs apply once a step is there: `matcher.due`, so many. Nothing is changed by it.
-   * @param given the step, as the fields have just taken it apart
+   * Finds the configs that apply once a step is appended: fills `matcher.matches` and returns their number. Changes nothing else.
+   * @param stepValues the step's values, one per leaf
    * @param open what a step that is open has by now; undefined where this is another step
    * @param index its number in the episode
    * @throws ReplayError SPEC_MISMATCH for other fields than those of the steps before, INVALID_DATA for what gives no priority
    */
-  look(step: unknown, given: Values, open: Values | undefined, index: number): number {
-    this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#alike(step);
-    const values = open === undefined ? given : given.map((value, i) => value ?? open[i]);
-    if (this.#errors.length > 0) this.#mustBeFinite(given);
+  match(step: unknown, stepValues: Values, open: Values | undefined, index: number): number {
+    this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#checkSameFields(step);
+    const values = open === undefined ? stepValues : stepValues.map((value, i) => value ?? open[i]);
+    if (this.#errors.length > 0) this.#mustBeFinite(stepValues);
     this.#nextValues = values;
-    return this.matcher.look(values, open === undefined, index);
+    return this.matcher.match(values, open === undefined, index);
   }
 
-  /** The step that `look` was told of is there. */
-  note(): void {
+  /** Takes over the step that was last passed to `match`. */
+  push(): void {
     if (this.#keyed !== this.#nextKeyed) {
       this.#keyed = this.#nextKeyed;
       this.#isWhole = this.#keyed?.includes(false) === false;
     }
-    this.matcher.note(this.#nextValues);
+    this.matcher.push(this.#nextValues);
   }
 
   /** Which fields a step has: those of the steps before. @throws ReplayError SPEC_MISMATCH */
-  #alike(step: unknown): readonly boolean[] {
+  #checkSameFields(step: unknown): readonly boolean[] {
     const { leaves } = this.#fields;
-    const keyed = this.#fields.keyed(step);
-    const wrong = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
-    if (wrong === undefined) return keyed;
-    const has = this.#keyed?.[wrong.index] === true;
-    const rule = `${has ? "with" : "without"} ${wrong.path}, like this writer's first step${has ? " (null where it has no value)" : ""}`;
+    const keyed = this.#fields.presentFields(step);
+    const mismatch = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
+    if (mismatch === undefined) return keyed;
+    const has = this.#keyed?.[mismatch.index] === true;
+    const rule = `${has ? "with" : "without"} ${mismatch.path}, like this writer's first step${has ? " (null where it has no value)" : ""}`;
     throw mustBe("SPEC_MISMATCH", "step", rule, step);
   }
 

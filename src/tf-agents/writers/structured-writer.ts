@@ -1,8 +1,8 @@
 /** A writer that makes items by itself, of patterns over its last steps. Reverb's `StructuredWriter`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import { allOf, type Room, type SinkKind, type StepSink } from "../../tables/step-sink.ts";
-import { compiled } from "../patterns/compiled.ts";
+import { compileConfig } from "../patterns/compile-config.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { type Fields, isPartial, type PartOf } from "./fields.ts";
 import { type EndEpisodeOptions, EpisodeEnds, ItemWriter } from "./item-writer.ts";
@@ -21,9 +21,9 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH; of a server for a table that is known by now
    */
   constructor(fields: Fields<S>, configs: readonly Config[], open: (keep: number) => StepSink) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     mustBeConfigs(configs);
-    const patterns = configs.map((config, i) => compiled(config, fields.leaves, `configs[${i}]`));
+    const patterns = configs.map((config, i) => compileConfig(config, fields.leaves, `configs[${i}]`));
     const sink = open(Math.max(...patterns.map(({ reach }) => reach)));
     super(sink);
     try {
@@ -60,11 +60,11 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
     const sink = this.#sink;
     const values = this.#fields.take(step);
     const structure = this.#structure;
-    const due = structure.look(step, values, sink.open, sink.episodeSteps);
-    if (due > 0) sink.admit(structure.matcher.due, due);
+    const matchCount = structure.match(step, values, sink.open, sink.episodeSteps);
+    if (matchCount > 0) sink.admit(structure.matcher.matches, matchCount);
     sink.append(values, step, partialStep);
-    structure.note();
-    return (due > 0 ? this.#apply(due) : undefined) as Room<K>;
+    structure.push();
+    return (matchCount > 0 ? this.#apply(matchCount) : undefined) as Room<K>;
   }
 
   /**
@@ -78,9 +78,9 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
     const { clears, wait } = this.#ends.options(options);
     wait.signal?.throwIfAborted();
     const { matcher } = this.#structure;
-    const due = matcher.end();
-    this.#sink.admit(matcher.due, due);
-    const room = this.#apply(due);
+    const matchCount = matcher.end();
+    this.#sink.admit(matcher.matches, matchCount);
+    const room = this.#apply(matchCount);
     const end = () => {
       this.#sink.endEpisode(clears);
       if (clears) matcher.clear();
@@ -89,13 +89,13 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /** Makes the items of the first `due` configs that the matcher has named. Allocates nothing, unless there is room to wait for. */
-  #apply(due: number): Promise<void> | undefined {
+  #apply(matchCount: number): Promise<void> | undefined {
     const { matcher } = this.#structure;
     let rooms: Promise<void>[] | undefined;
-    for (let i = 0; i < due; i++) {
-      const k = matcher.due[i] as number;
+    for (let i = 0; i < matchCount; i++) {
+      const k = matcher.matches[i] as number;
       const room = this.#sink.insert(k, matcher.priority(k));
-      matcher.applied(k);
+      matcher.markApplied(k);
       if (room === undefined) continue;
       rooms ??= [];
       rooms.push(room);

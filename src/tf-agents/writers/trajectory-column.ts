@@ -49,9 +49,9 @@ export class TrajectoryColumn {
     for (let i = 0; i < this.length; i++) yield this.at(i);
   }
 
-  #of(places: readonly number[], isSqueezed: boolean): TrajectoryColumn {
-    const steps = places.map((place) => this.#steps[place] as number);
-    return made(this.#source, this.#leaf, steps, isSqueezed);
+  #of(indices: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+    const steps = indices.map((index) => this.#steps[index] as number);
+    return createColumn(this.#source, this.#leaf, steps, isSqueezed);
   }
 
   get dtype(): RowLeaf["dtype"] {
@@ -81,18 +81,18 @@ export class TrajectoryColumn {
   #mustBeHeld(subject: string, source: ColumnSource): void {
     if (source !== this.#source) throw mustBe(RangeError, subject, "a column of this writer's history", this);
     if (this.#steps.length === 0) throw mustBe(RangeError, subject, "a column of at least one step", this.#steps);
-    for (const step of this.#steps) source.hold(subject, this.#leaf, step);
+    for (const step of this.#steps) source.mustHoldStep(subject, this.#leaf, step);
   }
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
-function made(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }
 
 /** What columns are of: a writer's history. */
 export interface ColumnSource {
   /** @throws RangeError for a step of a leaf that is not at hand */
-  hold(subject: string, leaf: PlacedLeaf, step: number): void;
+  mustHoldStep(subject: string, leaf: PlacedLeaf, step: number): void;
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
 }

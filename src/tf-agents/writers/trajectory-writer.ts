@@ -1,7 +1,8 @@
 /** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
-import { pointAtCallersOf } from "../../base/caller.ts";
+
 import { finite, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import type { Flushed, FlushOptions, SinkKind, StepSink } from "../../tables/step-sink.ts";
 import { type Fields, isPartial, type KeepOptions, type PartOf } from "./fields.ts";
@@ -32,7 +33,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /** Made by `client.trajectoryWriter`. @param keep steps that each field is kept for @param sink is closed with this */
   constructor(fields: Fields<S>, keep: number, sink: StepSink) {
-    pointAtCallersOf(new.target);
+    hideFrames(new.target);
     super(sink);
     this.#fields = fields;
     this.#sink = sink;
@@ -59,7 +60,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
    */
   configure(path: readonly (string | number)[], options: KeepOptions): void {
     this.#ends.check();
-    const { leaf, numKeepAliveRefs, maxChunkLength } = this.#fields.keeping(path, options);
+    const { leaf, numKeepAliveRefs, maxChunkLength } = this.#fields.resolveKeepOptions(path, options);
     const oldest = this.#sink.keep(leaf, numKeepAliveRefs, this.#history.longest(leaf, numKeepAliveRefs), maxChunkLength);
     this.#history.keepLeaf(leaf, numKeepAliveRefs, oldest);
   }

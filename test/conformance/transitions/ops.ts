@@ -195,6 +195,6 @@ function weightOfEach(world: World, on: string): unknown {
   const minProbability = u / n + ((1 - u) * min) / sum;
   const { beta } = buffer;
   const weights = buffer.weightsFromProbabilities(probabilities, minProbability);
-  if (priorities !== undefined) priorities.weighing.beta = beta;
+  if (priorities !== undefined) priorities.importanceWeights.beta = beta;
   return { beta, probabilities, min_probability: minProbability, weights: encode(weights) };
 }

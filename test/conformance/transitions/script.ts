@@ -1,10 +1,10 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
 import type { Draw } from "../../../src/batch/draw.ts";
 import type { GrowingTable } from "../../../src/memory/growing-table.ts";
-import type { MadeEpisodes } from "../../../src/pfrl/store/episodes.ts";
+import type { DrawStrategy } from "../../../src/pfrl/store/draw-strategy.ts";
+import type { EpisodeContents } from "../../../src/pfrl/store/episodes.ts";
 import type { Memory } from "../../../src/pfrl/store/memory.ts";
-import type { Picker } from "../../../src/pfrl/store/picker.ts";
-import type { Made, Stored } from "../../../src/pfrl/store/stored.ts";
+import type { BufferContents, Stored } from "../../../src/pfrl/store/stored.ts";
 import { Malformed } from "../case.ts";
 
 type Scripted = { readonly [kind: string]: unknown };
@@ -35,26 +35,26 @@ export class Script {
   }
 }
 
-export class ScriptedPicker implements Picker {
+export class ScriptedPicker implements DrawStrategy {
   readonly #script: Script;
-  readonly #made: Made | MadeEpisodes;
+  readonly #made: BufferContents | EpisodeContents;
   // Asked for before there is a draw: both take scratch.
   readonly #slots: Uint32Array;
   readonly #rows: Uint32Array;
 
-  constructor(script: Script, made: Made | MadeEpisodes) {
+  constructor(script: Script, made: BufferContents | EpisodeContents) {
     this.#script = script;
     this.#made = made;
     this.#slots = made.items.slots();
     this.#rows = "memory" in made ? made.memory.rows() : new Uint32Array(0);
   }
 
-  alike(items: GrowingTable, draw: Draw, n: number): void {
+  uniform(items: GrowingTable, draw: Draw, n: number): void {
     this.#choose(items, draw, n);
     this.#made.steps.engine.core.x.draw_given(draw.handle, items.handle, n, 0);
   }
 
-  weighed(items: GrowingTable, draw: Draw, n: number, ratio: number): number {
+  prioritized(items: GrowingTable, draw: Draw, n: number, ratio: number): number {
     const script = this.#script;
     const { core } = this.#made.steps.engine;
     let alike = 0;
@@ -130,11 +130,11 @@ export class ScriptedPicker implements Picker {
 
 /** Carries a call out with scripted draws. */
 export function scripted<T>(stored: Stored, script: Script, call: () => T): T {
-  const { made, picker } = stored;
-  if (made !== undefined) stored.picker = new ScriptedPicker(script, made);
+  const { contents: made, drawStrategy: picker } = stored;
+  if (made !== undefined) stored.drawStrategy = new ScriptedPicker(script, made);
   try {
     return call();
   } finally {
-    stored.picker = picker;
+    stored.drawStrategy = picker;
   }
 }

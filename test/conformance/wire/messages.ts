@@ -184,7 +184,7 @@ export function readInsertRequest(bytes: Uint8Array): InsertRequest {
     else if (tag === 26) {
       const outer = reader.enter();
       while (reader.more) keep.push(reader.uint64());
-      reader.leave(outer);
+      reader.leaveMessage(outer);
     } else reader.skip(tag);
   }
   return { chunks, items, keep };

@@ -14,7 +14,7 @@ import {
   TRUNCATED,
 } from "../../../assembly/draw/draw";
 import { gather, gather_runs, Output } from "../../../assembly/draw/gather";
-import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
+import { draw_rows, OF_ITEMS } from "../../../assembly/draw/row-matrix";
 import { WIDE } from "../../../assembly/rows/leaf";
 import { Pool } from "../../../assembly/rows/pool";
 import { Run } from "../../../assembly/rows/run";
@@ -114,8 +114,8 @@ describe("draw", () => {
       assert(d.rows >= end && d.rows % 16 == 0, "then the rows");
       expect<u32>(d.selected).toBe(d.rows + 12);
       expect<u32>(d.addresses).toBe(d.selected + 12);
-      assert(d.near >= <usize>(d.addresses + 12) && d.near % 16 == 0, "then copies of rows");
-      assert(d.near + NEAR_BYTES <= draw + <usize>draw_bytes(capacity) + 36, "and nothing behind");
+      assert(d.prefetched >= <usize>(d.addresses + 12) && d.prefetched % 16 == 0, "then copies of rows");
+      assert(d.prefetched + NEAR_BYTES <= draw + <usize>draw_bytes(capacity) + 36, "and nothing behind");
     }
   });
 

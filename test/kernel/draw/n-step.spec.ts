@@ -1,6 +1,6 @@
 import { DISCOUNT as DISCOUNTS, Draw, draw_narrow, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
 import { draw_n_step } from "../../../assembly/draw/n-step";
-import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
+import { draw_rows, OF_ITEMS } from "../../../assembly/draw/row-matrix";
 import { Head, LINK_ENDS, LINK_FINAL } from "../../../assembly/rows/row";
 import { Run } from "../../../assembly/rows/run";
 import { stream_end } from "../../../assembly/rows/stream";

@@ -1,10 +1,29 @@
 import { Draw, draw_bytes, draw_init, LENGTH, PROBABILITY, SLOT, START } from "../../../assembly/draw/draw";
-import { streams_draw } from "../../../assembly/draw/pick-runs";
-import { draw_rows, OF_STREAMS } from "../../../assembly/draw/rows";
-import { ALIKE, BY_STEPS, LEVEL, StreamSet, streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "../../../assembly/draw/streams";
-import { pool_check } from "../../../assembly/record/check";
+import { draw_rows, OF_STREAMS } from "../../../assembly/draw/row-matrix";
+import { streams_draw } from "../../../assembly/draw/windows/pick-runs";
+import {
+  ALIKE,
+  BY_STEPS,
+  LEVEL,
+  StreamSet,
+  streams_bytes,
+  streams_changed,
+  streams_init,
+  streams_seed,
+  streams_show,
+} from "../../../assembly/draw/windows/streams";
+import { pool_check } from "../../../assembly/persistence/check";
+import {
+  stream_drop,
+  stream_hold,
+  stream_lend,
+  stream_length,
+  stream_reserve,
+  stream_rows,
+  stream_shrink,
+  stream_take,
+} from "../../../assembly/rows/held-stream";
 import { Pool, pool_live, pool_reserve } from "../../../assembly/rows/pool";
-import { stream_drop, stream_hold, stream_lend, stream_length, stream_reserve, stream_rows, stream_shrink, stream_take } from "../../../assembly/rows/recent";
 import { Stream, stream_bytes, stream_check, stream_clear, stream_end, stream_init } from "../../../assembly/rows/stream";
 import { arena_left, openArena, zeroed } from "../support/memory";
 import { append, newPool, newStream, numberOf } from "../support/world";

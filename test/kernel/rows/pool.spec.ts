@@ -1,6 +1,6 @@
 import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { BLOCK_BYTES, GRANULE, header } from "../../../assembly/memory/layout";
-import { pool_check } from "../../../assembly/record/check";
+import { pool_check } from "../../../assembly/persistence/check";
 import { NARROW, SHARED, WIDE } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_room, reserveRows, rowOf } from "../../../assembly/rows/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../../assembly/rows/row";

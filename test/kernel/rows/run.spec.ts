@@ -1,4 +1,4 @@
-import { pool_check } from "../../../assembly/record/check";
+import { pool_check } from "../../../assembly/persistence/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { Head } from "../../../assembly/rows/row";
 import { PIECEWISE, PLAIN, Run, SINGLE } from "../../../assembly/rows/run";

@@ -1,7 +1,7 @@
-import { pool_check } from "../../../assembly/record/check";
+import { pool_check } from "../../../assembly/persistence/check";
+import { stream_length } from "../../../assembly/rows/held-stream";
 import { SHARED, WIDE } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "../../../assembly/rows/pool";
-import { stream_length } from "../../../assembly/rows/recent";
 import { Head } from "../../../assembly/rows/row";
 import { Stream, stream_check, stream_clear, stream_end, stream_episode_steps, stream_patch } from "../../../assembly/rows/stream";
 import { arena_left, openArena, zeroed } from "../support/memory";

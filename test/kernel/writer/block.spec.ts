@@ -1,5 +1,5 @@
 import { E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
-import { pool_check, table_check } from "../../../assembly/record/check";
+import { pool_check, table_check } from "../../../assembly/persistence/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { stream_check, stream_end } from "../../../assembly/rows/stream";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";

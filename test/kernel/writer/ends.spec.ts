@@ -1,7 +1,7 @@
 import { E_FINAL, E_NO_EPISODE, E_RATE_LIMITED, E_REWARD } from "../../../assembly/memory/error";
-import { pool_check, table_check } from "../../../assembly/record/check";
+import { pool_check, table_check } from "../../../assembly/persistence/check";
+import { stream_length } from "../../../assembly/rows/held-stream";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
-import { stream_length } from "../../../assembly/rows/recent";
 import { Head, LINK_ENDS, LINK_FINAL, LINK_ROW } from "../../../assembly/rows/row";
 import { stream_check, stream_clear } from "../../../assembly/rows/stream";
 import { FIFO, UNIFORM } from "../../../assembly/selectors/kinds";

@@ -1,12 +1,12 @@
 import { arena_alloc } from "../../../assembly/memory/arena";
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
-import { pool_check, table_check } from "../../../assembly/record/check";
+import { pool_check, table_check } from "../../../assembly/persistence/check";
+import { stream_length } from "../../../assembly/rows/held-stream";
 import { pool_live } from "../../../assembly/rows/pool";
-import { stream_length } from "../../../assembly/rows/recent";
 import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
+import { table_close, table_move, table_open } from "../../../assembly/tables/growing-table";
 import { table_clear, table_counter } from "../../../assembly/tables/inspect";
-import { table_close, table_move, table_open } from "../../../assembly/tables/room";
 import { Table } from "../../../assembly/tables/table";
 import { table_insert } from "../../../assembly/writer/item";
 import { writer_append } from "../../../assembly/writer/step";

@@ -75,7 +75,7 @@ function runOf(seed: number, length: number): Run {
 }
 
 function liveRows(buffer: object): number {
-  const { engine } = storedOf(buffer).made?.steps ?? {};
+  const { engine } = storedOf(buffer).contents?.steps ?? {};
   return engine === undefined ? 0 : engine.core.x.pool_live(engine.pool);
 }
 

@@ -146,5 +146,5 @@ test("the same powers as the core's own: bit for bit what the engine would weigh
   const buffer = new PrioritizedReplayBuffer({ alpha: 0.6, eps: 0, errorMax: null });
   const errors = Array.from({ length: 50 }, (_, i) => (i + 1) / 7);
   for (const [i, priority] of buffer.priorityFromErrors(errors).entries()) expect(priority).toBeCloseTo((errors[i] as number) ** 0.6, 13);
-  expect(storedOf(buffer).made).toBe(undefined);
+  expect(storedOf(buffer).contents).toBe(undefined);
 });

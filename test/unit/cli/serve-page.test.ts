@@ -7,7 +7,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
-import { UsageError } from "../../../src/cli/failure.ts";
+import { UsageError } from "../../../src/cli/exit.ts";
 import { pageFolder } from "../../../src/cli/page/page-folder.ts";
 import { hostsOf } from "../../../src/cli/page/request.ts";
 import { type PageServer, pageServer } from "../../../src/cli/page/server.ts";
@@ -102,7 +102,7 @@ describe("the page and the data", () => {
       { path: "meta/a name with % and ü.json", size: 2 },
       { path: "page.html", size: 25 },
     ]);
-    expect(server.leftOut).toEqual({ links: ["folder-out", "link-out", "link-to-hidden"], unreadable: [], names: [] });
+    expect(server.exclusions).toEqual({ links: ["folder-out", "link-out", "link-to-hidden"], unreadable: [], names: [] });
     expect((await asked(data(""))).body).toEqual(list.body);
     expect(Buffer.compare((await asked(data("large.bin"))).body, LARGE)).toBe(0);
     expect((await asked(data(`meta/${encodeURIComponent("a name with % and ü.json")}`))).body.toString()).toBe("{}");
@@ -156,7 +156,7 @@ describe("the page and the data", () => {
     try {
       const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
       expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "open/a.txt", size: 4 }]);
-      expect(own.leftOut).toEqual({ links: [], unreadable: ["shut"], names: [] });
+      expect(own.exclusions).toEqual({ links: [], unreadable: ["shut"], names: [] });
     } finally {
       await own.close();
     }
@@ -176,7 +176,7 @@ describe("the page and the data", () => {
     try {
       const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
       expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "12:30/run 12:30.jsonl", size: line.length }]);
-      expect(own.leftOut).toEqual({ links: [], unreadable: [], names: expect.arrayContaining(["a\\b.jsonl", "c:d.jsonl"]) });
+      expect(own.exclusions).toEqual({ links: [], unreadable: [], names: expect.arrayContaining(["a\\b.jsonl", "c:d.jsonl"]) });
       const { folder: served } = await sourceOf(url);
       expect((await served?.open("12:30/run 12:30.jsonl"))?.size).toBe(line.length);
       const reader = await openRlds(join(folder, "12:30"));
@@ -201,10 +201,10 @@ describe("the page and the data", () => {
     try {
       const urlOf = ({ address }: PageServer) => new URL(new URL(address).hash.slice("#look?from=".length), address);
       expect(await (await fetch(new URL("snapshots/abc/meta/info.json", urlOf(all)))).text()).toBe("{}");
-      expect(all.leftOut.links).toEqual([]);
+      expect(all.exclusions.links).toEqual([]);
       expect(await (await fetch(new URL("index.json", urlOf(snapshot)))).json()).toEqual([]);
       expect((await fetch(new URL("meta/info.json", urlOf(snapshot)))).status).toBe(404);
-      expect(snapshot.leftOut.links).toEqual(["meta/info.json"]);
+      expect(snapshot.exclusions.links).toEqual(["meta/info.json"]);
     } finally {
       await all.close();
       await snapshot.close();

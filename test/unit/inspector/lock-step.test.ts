@@ -1,7 +1,7 @@
 /** Looking changes nothing: the same program gives the same bytes with and without an inspector. */
 import { expect, test } from "vitest";
-import type { Question } from "../../../src/inspector/survey.ts";
-import { Surveyor } from "../../../src/inspector/surveyor.ts";
+import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
+import type { Question } from "../../../src/inspector/protocol.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 import { play } from "./program.ts";
@@ -24,9 +24,9 @@ test("the same draws, counters, bytes in use and snapshots, whoever looks betwee
   for (let seed = 1; seed <= scaled(40, 6); seed++) {
     const alone = play(seed, 200, () => {});
     const keys = new Map<string, ArrayLike<number>>();
-    let surveyor: Surveyor | undefined;
+    let surveyor: InspectorServer | undefined;
     const watched = play(seed, 200, (replay, random) => {
-      surveyor ??= new Surveyor(replay);
+      surveyor ??= new InspectorServer(replay);
       if (random.below(2) === 0) return;
       const answer = surveyor.answer(asked(random, keys));
       if ("writers" in answer && answer.table !== undefined) {

@@ -1,12 +1,12 @@
 /** What is plotted, beside naive twins. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { agesOf, turnBefore } from "../../../src/inspector/ages.ts";
 import { bytesText, countText, numberText } from "../../../src/inspector/format.ts";
 import { binsOf, meansOf } from "../../../src/inspector/histogram.ts";
-import { imageForm, linesOf, pixelsOf, rangeOf, rowsOf } from "../../../src/inspector/leaf-view.ts";
-import { Model, merged } from "../../../src/inspector/model.ts";
-import type { Episode, Sample, Survey } from "../../../src/inspector/survey.ts";
+import { agesOf, findPreviousTurn } from "../../../src/inspector/item-ages.ts";
+import { imageLayout, linesOf, pixelsOf, rangeOf, rowsOf } from "../../../src/inspector/leaf-view.ts";
+import { Model, mergeEpisodes } from "../../../src/inspector/model.ts";
+import type { Episode, Sample, Survey } from "../../../src/inspector/protocol.ts";
 
 const numbers = fc.array(fc.oneof(fc.double({ noDefaultInfinity: true, min: -1e9, max: 1e9 }), fc.integer({ min: -50, max: 5000 }), fc.constant(Number.NaN)), {
   maxLength: 200,
@@ -65,7 +65,7 @@ test("ages of a ring are told by slots and keys, and of what stands out of turn 
       const slots = Array.from({ length: Math.min(high, inserts) }, (_, i) => ((inserts - 1 - i) % high) + 1);
       const keys = slots.map((slot, i) => Math.ceil((inserts - i) / high) * scale + slot);
       const newest = { slot: slots[0] as number, key: keys[0] as number };
-      const before = turnBefore(slots, keys, newest);
+      const before = findPreviousTurn(slots, keys, newest);
       expect([...agesOf(slots, keys, newest, high, before)]).toEqual(slots.map((_, i) => i));
       expect(agesOf([newest.slot], [newest.key + scale], newest, high, before)[0]).toBeNaN();
     }),
@@ -77,8 +77,8 @@ const episode = (number: number, sum = number): Episode => ({ number, return: su
 test("episodes are kept by number, each once; of too many the older ones thin out", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 99 })), fc.array(fc.integer({ min: 0, max: 99 })), (old, found) => {
-      const all = merged(
-        merged(
+      const all = mergeEpisodes(
+        mergeEpisodes(
           [],
           old.map((n) => episode(n)),
         ),
@@ -87,7 +87,7 @@ test("episodes are kept by number, each once; of too many the older ones thin ou
       expect(all.map(({ number }) => number)).toEqual([...new Set([...old, ...found])].sort((a, b) => a - b));
     }),
   );
-  const many = merged(
+  const many = mergeEpisodes(
     [],
     Array.from({ length: 5000 }, (_, i) => episode(i)),
     100,
@@ -117,12 +117,12 @@ test("samples of the last surveys are shown together; another table begins anew"
   });
   const model = new Model();
   for (let i = 0; i < 6; i++) model.take(survey("a", 10));
-  const { n, weights, ages, agesIn, timesSampled } = model.pooled();
+  const { n, weights, ages, agesIn, timesSampled } = model.samplePool();
   expect([n, weights[0], ages[39], agesIn, timesSampled.length]).toEqual([40, 4, 7, "episodes", 40]);
   model.take(survey("a", 5, true));
-  expect(model.pooled()).toMatchObject({ n: 5, isWhole: true });
+  expect(model.samplePool()).toMatchObject({ n: 5, isWhole: true });
   model.take(survey("b", 3));
-  expect(model.pooled().n).toBe(3);
+  expect(model.samplePool().n).toBe(3);
 });
 
 describe("leaves", () => {
@@ -138,7 +138,7 @@ describe("leaves", () => {
     ["i64", [84, 84], undefined],
     ["string", [20, 20], undefined],
   ])("%s of shape %j", (dtype, shape, form) => {
-    expect(imageForm({ dtype, shape })).toEqual(form);
+    expect(imageLayout({ dtype, shape })).toEqual(form);
   });
 
   test("pixels of grey, of colours side by side and plane by plane", () => {

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { ReplayError, serveInspector } from "../../../src/inspector/index.ts";
-import { ofPort, ofReplay, type Source } from "../../../src/inspector/source.ts";
-import type { About, Drawn, Survey } from "../../../src/inspector/survey.ts";
-import { Turns } from "../../../src/inspector/turns.ts";
+import { Pausable } from "../../../src/inspector/pausable.ts";
+import type { About, DrawPreview, Survey } from "../../../src/inspector/protocol.ts";
+import { localSource, portSource, type Source } from "../../../src/inspector/source.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 function made() {
@@ -21,7 +21,7 @@ test("a source across a port answers as one in this thread, and other messages g
   const { port1, port2 } = new MessageChannel();
   const replay = made();
   const told: string[] = [];
-  const far = ofPort(
+  const far = portSource(
     port1,
     () => told.push("here"),
     () => told.push("gone"),
@@ -30,13 +30,13 @@ test("a source across a port answers as one in this thread, and other messages g
   port2.postMessage({ reprise: "hello" });
   port2.postMessage("something else");
   port1.postMessage(null);
-  const near = await ofReplay(replay, new Turns());
+  const near = await localSource(replay, new Pausable());
   expect(await about(far)).toEqual(await about(near));
   expect(await about(far)).toMatchObject({ leaves: [{ path: "reward", dtype: "f32", shape: [] }], tables: [{ name: "t" }, { name: "u" }], reward: "reward" });
   const survey = (await asked(far, { kind: "survey", table: "t" } as never)) as Survey;
   expect(survey).toEqual(await asked(near, { kind: "survey", table: "t" } as never));
   expect(survey.table?.sample.keys.length).toBe(7);
-  expect(((await asked(far, { kind: "draw", table: "t", n: 3 } as never)) as Drawn).items.length).toBe(3);
+  expect(((await asked(far, { kind: "draw", table: "t", n: 3 } as never)) as DrawPreview).items.length).toBe(3);
   await expect(asked(far, { kind: "survey", table: "x" } as never)).rejects.toMatchObject({ code: "NOT_FOUND" });
   await expect(asked(far, { kind: "other" } as never)).rejects.toMatchObject({ code: "UNSUPPORTED" });
   inspected.close();
@@ -59,7 +59,7 @@ test("another version at the other end is refused by name", async () => {
 test("a program is paused, does one step, and goes on, as the other end says", async () => {
   const { port1, port2 } = new MessageChannel();
   const inspected = serveInspector(made(), port2);
-  const source = ofPort(
+  const source = portSource(
     port1,
     () => {},
     () => {},
@@ -96,7 +96,7 @@ test("a program is paused, does one step, and goes on, as the other end says", a
 });
 
 test("a turn ends with its signal", async () => {
-  const turns = new Turns();
+  const turns = new Pausable();
   expect(turns.turn()).toBe(undefined);
   turns.pause();
   const over = new AbortController();

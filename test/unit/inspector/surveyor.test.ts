@@ -1,14 +1,14 @@
 /** What is told of a Replay, beside what its own calls tell, and a naive twin of its episodes. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, minSize, prioritized, Replay, sampleToInsertRatio, text, u8 } from "../../../src/index.ts";
-import type { Drawn, Episode, ItemView, Survey } from "../../../src/inspector/survey.ts";
-import { Surveyor } from "../../../src/inspector/surveyor.ts";
+import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
+import type { DrawPreview, Episode, ItemView, Survey } from "../../../src/inspector/protocol.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 
-const survey = (surveyor: Surveyor, table = "t") => surveyor.answer({ kind: "survey", table }) as Survey;
-const seen = (surveyor: Surveyor) => (survey(surveyor).table as NonNullable<Survey["table"]>).sample;
+const survey = (surveyor: InspectorServer, table = "t") => surveyor.answer({ kind: "survey", table }) as Survey;
+const seen = (surveyor: InspectorServer) => (survey(surveyor).table as NonNullable<Survey["table"]>).sample;
 
 function filled(steps: number, options: object = {}) {
   const replay = new Replay({ spec: { id: i32(), reward: f32() }, tables: { t: { maxSize: 1000, ...options } }, seed: 3 });
@@ -28,7 +28,7 @@ test("of few items all are told, as explain tells them", () => {
     info.keys,
     info.keys.map((key) => key % 7),
   );
-  const { isWhole, keys, priorities, probabilities, timesSampled, lengths } = seen(new Surveyor(replay));
+  const { isWhole, keys, priorities, probabilities, timesSampled, lengths } = seen(new InspectorServer(replay));
   expect([isWhole, keys.length, new Set(keys).size]).toEqual([true, 300, 300]);
   keys.forEach((key, i) => {
     const { priority, probability, timesSampled: times, length, state } = table.explain(key);
@@ -38,7 +38,7 @@ test("of few items all are told, as explain tells them", () => {
 
 test("of many items each is as likely to be told", () => {
   const { replay, table } = filled(2000);
-  const surveyor = new Surveyor(replay);
+  const surveyor = new InspectorServer(replay);
   const counts = new Map<number, number>();
   const surveys = scaled(100, 20);
   for (let i = 0; i < surveys; i++) for (const key of seen(surveyor).keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -58,7 +58,7 @@ describe("ages", () => {
     ["one whose oldest items leave for their steps", 2500, { maxSteps: 300 }],
   ])("in %s: how many items came after", (_, steps, options) => {
     const { replay, append } = filled(0, options);
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     let checked = 0;
     for (let i = 0; i < steps; i += 100) {
       append(100);
@@ -79,14 +79,14 @@ describe("ages", () => {
     table.delete(Array.from(table.sample(300, { replacement: false }).info.keys));
     append(100);
     const queue = filled(900, { maxTimesSampled: 1, sampler: fifo() });
-    for (const one of [replay, queue.replay]) expect([...seen(new Surveyor(one)).ages].every(Number.isNaN)).toBe(true);
+    for (const one of [replay, queue.replay]) expect([...seen(new InspectorServer(one)).ages].every(Number.isNaN)).toBe(true);
   });
 
   test("of what stands out of turn are not told, and others are off by no more than was deleted", () => {
     const { replay, append, table } = filled(3000);
     table.delete(Array.from(table.sample(5, { replacement: false }).info.keys));
     append(3000);
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     let known = 0;
     for (let i = 0; i < 10; i++) {
       const { keys, ages } = seen(surveyor);
@@ -107,7 +107,7 @@ describe("ages", () => {
       append(5);
       writer.endEpisode();
     }
-    const { ages, episodeAges } = seen(new Surveyor(replay));
+    const { ages, episodeAges } = seen(new InspectorServer(replay));
     expect([...ages].every(Number.isNaN)).toBe(true);
     expect([...episodeAges].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => Math.floor(i / 5)));
   });
@@ -118,7 +118,7 @@ describe("an item", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 100, sampler: prioritized(0.5) } } });
   const writer = replay.writer({ items: [{ table: "t", length: 4, priority: 4 }] });
   for (let i = 0; i < 50; i++) writer.append({ image: new Uint8Array(600).fill(i), wide: new Float32Array(500).fill(i / 2), name: `step ${i}`, flag: [i, -i] });
-  const surveyor = new Surveyor(replay);
+  const surveyor = new InspectorServer(replay);
 
   test("has every leaf of every step, as a batch has them", () => {
     const { info, steps } = replay.tables.t.sample(1);
@@ -152,7 +152,7 @@ describe("an item", () => {
       writer.append(i);
       writer.createItem("t", { length: 1 });
     }
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     expect(survey(surveyor).tables[0]).toMatchObject({ pending: 4, canInsert: false, canSample: true });
     const keys = Array.from({ length: 2 ** 13 }, (_, key) => key).filter((key) => replay.tables.t.explain(key).state === "waiting");
     expect(keys.length).toBe(4);
@@ -162,7 +162,7 @@ describe("an item", () => {
   test("a step that is too large for what is reserved is left out, and long items are cut", () => {
     const replay = new Replay({ spec: { story: text({ maxBytes: 100_000 }), n: f32() }, tables: { t: { maxSize: 1 } } });
     replay.writer({ items: [{ table: "t", length: 1 }] }).append({ story: "long", n: 1 });
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     const { bytes } = replay.stats();
     const { leaves } = surveyor.answer({ kind: "item", table: "t", key: seen(surveyor).keys[0] as number }) as ItemView;
     expect(leaves.map(({ path, steps, data }) => [path, steps, data?.length])).toEqual([
@@ -176,7 +176,7 @@ describe("an item", () => {
 describe("a draw that is not made", () => {
   test("has the probabilities of the table, and takes nothing from it", () => {
     const { replay, table } = filled(20, { sampler: prioritized(1) });
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     const { keys } = seen(surveyor);
     table.updatePriorities(
       keys,
@@ -185,7 +185,7 @@ describe("a draw that is not made", () => {
     const before = table.stats();
     const counts = new Map<number, number>();
     for (let i = 0; i < 20; i++)
-      for (const { key } of (surveyor.answer({ kind: "draw", table: "t", n: 1000 }) as Drawn).items) counts.set(key, (counts.get(key) ?? 0) + 1);
+      for (const { key } of (surveyor.answer({ kind: "draw", table: "t", n: 1000 }) as DrawPreview).items) counts.set(key, (counts.get(key) ?? 0) + 1);
     const chi = Array.from(keys.slice(1), (key, i) => ((counts.get(key) ?? 0) - (20_000 * (i + 1)) / 190) ** 2 / ((20_000 * (i + 1)) / 190)).reduce(
       (a, b) => a + b,
     );
@@ -197,18 +197,18 @@ describe("a draw that is not made", () => {
 
   test("where items leave with their draws, each one is drawn by itself", () => {
     const { replay } = filled(10, { maxTimesSampled: 1 });
-    const { items, blocked } = new Surveyor(replay).answer({ kind: "draw", table: "t", n: 25 }) as Drawn;
+    const { items, blocked } = new InspectorServer(replay).answer({ kind: "draw", table: "t", n: 25 }) as DrawPreview;
     expect([items.length, blocked]).toEqual([25, undefined]);
   });
 
   test("does not pass where the rate limiter lets none pass, and says why", () => {
     const { replay } = filled(3, { rateLimiter: minSize(5) });
-    expect(new Surveyor(replay).answer({ kind: "draw", table: "t", n: 4 })).toMatchObject({ items: [], blocked: { by: "minSize", have: 3, need: 5 } });
+    expect(new InspectorServer(replay).answer({ kind: "draw", table: "t", n: 4 })).toMatchObject({ items: [], blocked: { by: "minSize", have: 3, need: 5 } });
   });
 
   test("errors name what is wrong", () => {
     const { replay } = filled(3);
-    const surveyor = new Surveyor(replay);
+    const surveyor = new InspectorServer(replay);
     expectError(
       errorOf(() => surveyor.answer({ kind: "draw", table: "t", n: 0 })),
       RangeError,
@@ -258,9 +258,9 @@ describe("episodes", () => {
   test("that are watched from the beginning are all told, with their returns, lengths and ends", () => {
     for (let seed = 1; seed <= scaled(60); seed++) {
       const found: Episode[] = [];
-      let surveyor: Surveyor | undefined;
+      let surveyor: InspectorServer | undefined;
       const look = (replay: Replay) => {
-        surveyor ??= new Surveyor(replay);
+        surveyor ??= new InspectorServer(replay);
         found.push(...(survey(surveyor).table?.episodes ?? []));
       };
       const { ended } = played(new TestRandom(seed), { maxSize: 4000, length: 2 + (seed % 4), steps: 1500, look });
@@ -271,9 +271,9 @@ describe("episodes", () => {
 
   test("of single steps are told, too, once others go on", () => {
     const found: Episode[] = [];
-    let surveyor: Surveyor | undefined;
+    let surveyor: InspectorServer | undefined;
     const look = (replay: Replay) => {
-      surveyor ??= new Surveyor(replay);
+      surveyor ??= new InspectorServer(replay);
       found.push(...(survey(surveyor).table?.episodes ?? []));
     };
     const { ended } = played(new TestRandom(5), { maxSize: 4000, length: 1, steps: 1500, look });
@@ -285,7 +285,7 @@ describe("episodes", () => {
   test("of a store that was full before anyone looked: what is told is true", () => {
     for (let seed = 1; seed <= scaled(20, 4); seed++) {
       const { replay, ended } = played(new TestRandom(seed), { maxSize: 6000, length: 2, steps: 12_000, look: () => {} });
-      const surveyor = new Surveyor(replay);
+      const surveyor = new InspectorServer(replay);
       const found = new Map<number, Episode>();
       for (let i = 0; i < 30; i++) for (const episode of survey(surveyor).table?.episodes ?? []) found.set(episode.number, episode);
       expect(found.size).toBeGreaterThan(30);
@@ -296,6 +296,6 @@ describe("episodes", () => {
 
   test("a table that keeps no order of age has none, and says so", () => {
     const { replay } = filled(10, { remover: prioritized() });
-    expect(survey(new Surveyor(replay)).table).toMatchObject({ hasEpisodes: false, episodes: [] });
+    expect(survey(new InspectorServer(replay)).table).toMatchObject({ hasEpisodes: false, episodes: [] });
   });
 });

@@ -199,7 +199,7 @@ describe("object columns", () => {
     const buffer = new ReplayBuffer(10, 3);
     buffer.append(step("kept", { envId: "still" }));
     for (let i = 0; i < 2000; i++) buffer.append(step(`s${i}`, { isStateTerminal: i % 50 === 49 }));
-    const objects = storedOf(buffer).made?.steps.engine.beside;
+    const objects = storedOf(buffer).contents?.steps.engine.objectStore;
     expect(objects?.size).toBeLessThanOrEqual(40);
     expect(buffer.running().get("still")?.[0]?.state).toBe("kept");
     // Rows that are used again do not show what they held.

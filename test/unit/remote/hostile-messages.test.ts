@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { f32, i32, Replay, ReplayError } from "../../../src/index.ts";
 import { serveInspector } from "../../../src/inspector/index.ts";
-import { ofPort } from "../../../src/inspector/source.ts";
+import { portSource } from "../../../src/inspector/source.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { ends, pair, turn } from "./support.ts";
 
@@ -203,7 +203,7 @@ describe("remoteWriter", () => {
 describe("an inspector", () => {
   test("answers of another form are errors of ours, and answers to no question are ignored", async () => {
     const [here, there] = ends();
-    const source = ofPort(
+    const source = portSource(
       here,
       () => {},
       () => {},
@@ -214,7 +214,7 @@ describe("an inspector", () => {
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     for (let x = 0; x < 3; x++) writer.append({ x, y: [x, x] });
     serveInspector(replay, port2);
-    const real = ofPort(
+    const real = portSource(
       port1,
       () => {},
       () => {},

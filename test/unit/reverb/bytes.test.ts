@@ -106,7 +106,7 @@ it("packed lists, nests, bytes, and room before the message", () => {
     fc.property(fc.array(uint64), fc.uint8Array({ maxLength: 300 }), (values, content) => {
       const writer = new BytesWriter(1);
       writer.bytes(2, content);
-      writer.packed(1, values);
+      writer.packedInts(1, values);
       writer.message(7, 0);
       const bytes = writer.take(5);
       const twin = new BinaryWriter().tag(7, WireType.LengthDelimited).fork();

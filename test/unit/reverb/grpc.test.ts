@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
-import { FrameReader, framed, HEAD } from "../../../src/reverb/grpc/frames.ts";
+import { FrameReader, frameMessage, HEAD } from "../../../src/reverb/grpc/frames.ts";
 import { GrpcServer, type Handler } from "../../support/grpc-server.ts";
 import { TestRandom } from "../../support/random.ts";
 import { listen as raw } from "../../support/raw-server.ts";
@@ -41,7 +41,7 @@ describe("frames", () => {
   it("however the bytes are cut, the messages are the same", () => {
     const random = new TestRandom(1);
     const sizes = [0, 1, 5, 300, 70_000, 0, 2];
-    const all = sizes.flatMap((size) => [...framed(new Uint8Array(HEAD + size).fill(size & 255))]);
+    const all = sizes.flatMap((size) => [...frameMessage(new Uint8Array(HEAD + size).fill(size & 255))]);
     for (let i = 0; i < 50; i++) {
       const found: number[] = [];
       const frames = new FrameReader(2 ** 20, (bytes) => {
@@ -52,10 +52,10 @@ describe("frames", () => {
         const length = 1 + random.below(random.pick([3, 10, 1000, 100_000]));
         frames.push(Uint8Array.from(all.slice(at, at + length)));
         at += length;
-        expect(frames.isCut || at >= all.length || found.length > 0).toBe(true);
+        expect(frames.isPartial || at >= all.length || found.length > 0).toBe(true);
       }
       expect(found).toEqual(sizes);
-      expect(frames.isCut).toBe(false);
+      expect(frames.isPartial).toBe(false);
     }
   });
 });

@@ -12,7 +12,7 @@ const read = (KINDS.InsertStreamRequest as { readonly read: (bytes: Uint8Array) 
 
 function confirmation(keys: readonly bigint[]): Uint8Array {
   const writer = new BytesWriter();
-  writer.packed(1, keys);
+  writer.packedInts(1, keys);
   return writer.take();
 }
 

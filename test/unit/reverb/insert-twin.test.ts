@@ -88,7 +88,7 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
     } else if (what === 10) {
       // What one waits for is in when the wait is over.
       const keys = sent.filter(() => random.below(20) === 0).map(({ key }) => key);
-      const wait = stream.confirmed(keys, { timeoutMs: 30 });
+      const wait = stream.waitForItems(keys, { timeoutMs: 30 });
       await wait?.then(
         () => {
           expect(isIn(keys)).toBe(true);

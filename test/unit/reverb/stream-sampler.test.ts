@@ -1,6 +1,6 @@
 /** Samples from a scripted server: what is asked for and when, bounds, lost connections, ends. What the real server says is test/interop. */
 import { afterEach, describe, expect, it } from "vitest";
-import { type WaitOptions, within } from "../../../src/base/wait.ts";
+import { abortable, type WaitOptions } from "../../../src/base/wait.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { StreamSource } from "../../../src/reverb/stream-sampler.ts";
 import type { DrawnItem } from "../../../src/tf-agents/sampling/sample.ts";
@@ -238,7 +238,7 @@ describe("ends", () => {
 
   it("a signal, or close, while the table is still asked for", async () => {
     const server = await serve();
-    const never = (wait: WaitOptions) => within(new Promise<undefined>(() => {}), "a table", wait);
+    const never = (wait: WaitOptions) => abortable(new Promise<undefined>(() => {}), "a table", wait);
     await expect(samplerOf(server.grpc.address, { signature: never }).next({ signal: abortAfter(10) })).rejects.toMatchObject({
       name: "TimeoutError",
     });

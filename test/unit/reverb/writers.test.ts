@@ -1,9 +1,9 @@
 /** What writers to a server refuse before anything is sent: no server is needed for that. */
 import { afterAll, expect, it } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
-import { HeldSteps } from "../../../src/reverb/held-steps.ts";
+import { BufferedSteps } from "../../../src/reverb/buffered-steps.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
-import { type MeasuredLeaf, measured, type PlacedLeaf } from "../../../src/schema/layout.ts";
+import { type MeasuredLeaf, measureLeaves, type PlacedLeaf } from "../../../src/schema/layout.ts";
 import { leavesOf } from "../../../src/schema/spec.ts";
 import { createConfig, patternFromTransform } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -85,8 +85,8 @@ it("promises of several items that nobody awaits are no unhandled rejections; fl
 
 it("the chunks that later items may refer to are those of the steps at hand, whatever was kept, left out, ended and cleared", () => {
   const random = new TestRandom(7);
-  const leaves = measured(leavesOf({ a: i32(), b: i32(), wide: i32(300) })).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-  const held = new HeldSteps(leaves, 8, { maxChunk: 3 });
+  const leaves = measureLeaves(leavesOf({ a: i32(), b: i32(), wide: i32(300) })).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+  const held = new BufferedSteps(leaves, 8, { maxChunk: 3 });
   const keep = leaves.map(() => 8);
   const steps = leaves.map(() => new Set<number>());
   for (let step = 0; step < 2000; step++) {
@@ -112,14 +112,14 @@ it("the chunks that later items may refer to are those of the steps at hand, wha
       for (const own of steps[i] as Set<number>) if (own < step + 1 - (keep[i] as number)) steps[i]?.delete(own);
     }
     held.chunkAll();
-    const keys = steps.flatMap((own, i) => [...own].map((at) => held.place(leaves[i] as PlacedLeaf, at, new Set()).chunkKey));
+    const keys = steps.flatMap((own, i) => [...own].map((at) => held.locate(leaves[i] as PlacedLeaf, at, new Set()).chunkKey));
     expect(held.chunkKeys()).toEqual(new Set(keys));
   }
 });
 
 it("a field that is kept shorter from now on lets go of its older steps, and of their chunks", () => {
-  const leaf = { ...(measured(leavesOf({ a: i32() }))[0] as MeasuredLeaf), kind: 0, offset: 0, staged: 0 } as PlacedLeaf;
-  const held = new HeldSteps([leaf], 10, { maxChunk: 1 });
+  const leaf = { ...(measureLeaves(leavesOf({ a: i32() }))[0] as MeasuredLeaf), kind: 0, offset: 0, staged: 0 } as PlacedLeaf;
+  const held = new BufferedSteps([leaf], 10, { maxChunk: 1 });
   const add = (step: number) => {
     held.add(step, [new Int32Array([step])]);
     held.chunkAll();

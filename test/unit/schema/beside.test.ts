@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { Beside } from "../../../src/schema/beside.ts";
+import { ObjectStore } from "../../../src/schema/object-store.ts";
 import { TestRandom } from "../../support/random.ts";
 
 test("values stay beside rows that are held, and are let go beside others, a few with each row that is taken", () => {
   const random = new TestRandom(15);
   const live = new Set<number>();
   const twin = new Map<number, readonly unknown[]>();
-  const beside = new Beside((row) => live.has(row));
+  const beside = new ObjectStore((row) => live.has(row));
   for (let call = 0; call < 4000; call++) {
     if (live.size > 100) for (const row of [...live].slice(0, random.below(3))) live.delete(row);
     let row = 1 + random.below(300);

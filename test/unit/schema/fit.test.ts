@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Numbered } from "../../../src/schema/dtype.ts";
-import { put, type Taking, targetOf } from "../../../src/schema/fit.ts";
+import { type PutOptions, put, targetOf } from "../../../src/schema/copy-values.ts";
+import type { NumberArray } from "../../../src/schema/dtype.ts";
 
-const into = (dtype: Parameters<typeof targetOf>[0], shape: readonly number[], value: unknown, taking?: Taking) => {
+const into = (dtype: Parameters<typeof targetOf>[0], shape: readonly number[], value: unknown, taking?: PutOptions) => {
   const target = targetOf(dtype, shape);
-  const made = new Float64Array(target.size + 2).fill(9) as Numbered;
+  const made = new Float64Array(target.size + 2).fill(9) as NumberArray;
   const misfit = put(target, made, 1, value, taking);
   // Nothing beside its place is touched.
   expect([made[0], made.at(-1)]).toEqual([9, 9]);
@@ -43,7 +43,7 @@ describe("values on their way into arrays", () => {
   });
 
   it("may be any numbers, or columns, where the taker says so", () => {
-    const any: Taking = { anyNumbers: true };
+    const any: PutOptions = { anyNumbers: true };
     expect(into("f32", [2], Int8Array.of(1, 2))).toBe("SPEC_MISMATCH: f32 of shape [2]");
     expect(into("f32", [2], Int8Array.of(1, 2), any)).toEqual([1, 2]);
     expect(into("u8", [2], BigInt64Array.of(1n, 2n), any)).toEqual([1, 2]);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { lookInto } from "../../../src/cli/journal.ts";
+import { openReadOnly } from "../../../src/cli/journal.ts";
 import { openReplay } from "../../../src/datasets/rlds/index.ts";
 import { node } from "../../../src/files/node.ts";
 import { openRecording } from "../../../src/recorder/index.ts";
@@ -22,7 +22,7 @@ const STEPS = 15;
 type Newest = (dir: string) => Promise<number>;
 
 const inTable: Newest = async (dir) => {
-  const replay = await lookInto(dir, new AbortController().signal);
+  const replay = await openReadOnly(dir, new AbortController().signal);
   const { inserts } = replay.table("t").stats();
   replay.dispose();
   return inserts;

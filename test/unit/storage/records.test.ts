@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { WRITERS } from "../../../src/base/kinds.ts";
 import { Changes } from "../../../src/memory/changes.ts";
-import { engineOf, Replay, savedOf } from "../../../src/replay/replay.ts";
+import { engineOf, Replay, stateOf } from "../../../src/replay/replay.ts";
 import { layoutSections, writersBytes } from "../../../src/storage/format/writers.ts";
 import { Recovery } from "../../../src/storage/open.ts";
 import { tracked } from "../../support/core.ts";
@@ -17,7 +17,7 @@ interface Section {
 }
 
 function changesOf(replay: Replay): Changes {
-  return new Changes(engineOf(replay), savedOf(replay), 64);
+  return new Changes(engineOf(replay), stateOf(replay), 64);
 }
 
 /** All that changed in a Replay, group by group, as a journal would write it. */
@@ -34,8 +34,8 @@ class Tape {
   group(segment: number): void {
     const write = (kind: number, id: number, payload: Uint8Array) => void this.sections.push({ kind, id, payload: payload.slice(), segment });
     this.changes.write(segment, write);
-    write(WRITERS, 0, writersBytes(savedOf(this.replay)));
-    for (const section of layoutSections(savedOf(this.replay))) write(...section);
+    write(WRITERS, 0, writersBytes(stateOf(this.replay)));
+    for (const section of layoutSections(stateOf(this.replay))) write(...section);
     for (const section of this.changes.numbers()) write(...section);
   }
 
@@ -49,10 +49,10 @@ class Tape {
     const { options } = this.replay;
     const replay = await tracked(() => new Replay({ ...options, seed: BigInt(options.seed) }));
     const changes = changesOf(replay);
-    const recovery = new Recovery(savedOf(replay), changes, "a tape");
+    const recovery = new Recovery(stateOf(replay), changes, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);
     recovery.finish();
-    expect(changes.broken()).toEqual([]);
+    expect(changes.brokenInvariants()).toEqual([]);
     return { replay: replay as unknown as AnyReplay, changes };
   }
 }

@@ -2,7 +2,7 @@
 
 import { END, FREE } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";
-import { engineOf, savedOf } from "../../../src/replay/replay.ts";
+import { engineOf, stateOf } from "../../../src/replay/replay.ts";
 import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
@@ -42,6 +42,6 @@ export function writersOf(from: AnyReplay, to: AnyReplay): void {
   const engine = engineOf(from as unknown as Replay);
   const other = engineOf(to as unknown as Replay);
   for (const { id, columns } of [...engine.columnLayouts.chunks.values()].flat()) other.columnLayouts.put(id, JSON.parse(columns));
-  for (const writer of from.writers) savedOf(to as unknown as Replay).adopt(writer.options);
+  for (const writer of from.writers) stateOf(to as unknown as Replay).adopt(writer.options);
   other.changed();
 }

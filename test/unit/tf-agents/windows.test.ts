@@ -1,7 +1,7 @@
 /** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
 
 import { describe, expect, test } from "vitest";
-import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/base/abi.ts";
+import { LENGTH, LEVEL, OF_STREAMS, SLOT, START, UNIFORM } from "../../../src/base/abi.ts";
 import { f32, Replay } from "../../../src/index.ts";
 import { StreamSet } from "../../../src/memory/streams.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -41,7 +41,7 @@ test.each([
   expect(Buffer.compare(core.u8, before)).toBe(0);
   expect(core.x.streams_draw(windows.streams.handle, draw, count, width, LEVEL)).toBe(0);
   expect(Buffer.compare(core.u8, before)).toBe(0);
-  expect(core.x.streams_draw(windows.streams.handle, draw, count, width, ALIKE)).toBe(0);
+  expect(core.x.streams_draw(windows.streams.handle, draw, count, width, UNIFORM)).toBe(0);
 });
 
 test("as many as there is room for are read; a stream or a start that is not there is empty", () => {

@@ -35,9 +35,9 @@ export type ColumnTree = Nest<Column>;
 
 const isColumn = (node: unknown) => node instanceof Column;
 
-/** A spec of what `each` makes of each column. */
-export function mapColumns(tree: ColumnTree, each: (column: Column) => StepLeaf): StepSpec {
-  return zip([tree], isColumn, ([column]) => each(column as Column));
+/** Returns the spec that `toLeaf` makes of each column. */
+export function mapColumns(tree: ColumnTree, toLeaf: (column: Column) => StepLeaf): StepSpec {
+  return zip([tree], isColumn, ([column]) => toLeaf(column as Column));
 }
 
 /** What a row of the columns is. */
@@ -51,16 +51,16 @@ export function columnsOf(tree: ColumnTree): Column[] {
 }
 
 /** Pieces of a column one behind the other, and blank rows up to `rows`. */
-export function joined(leaf: StepLeaf, pieces: readonly ColumnData[], rows: number): ColumnData {
-  const [first] = pieces;
+export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: number): ColumnData {
+  const [first] = chunks;
   const length = rows * sizeOf(leaf.shape);
-  if (pieces.length === 1 && first?.length === length) return first;
+  if (chunks.length === 1 && first?.length === length) return first;
   const all = blank(leaf, length);
   let at = 0;
-  for (const piece of pieces) {
-    if (isText(leaf)) for (let i = 0; i < piece.length; i++) (all as (string | Uint8Array)[])[at + i] = (piece as readonly string[])[i] as string;
-    else (all as Float32Array).set(piece as Float32Array, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    if (isText(leaf)) for (let i = 0; i < chunk.length; i++) (all as (string | Uint8Array)[])[at + i] = (chunk as readonly string[])[i] as string;
+    else (all as Float32Array).set(chunk as Float32Array, at);
+    at += chunk.length;
   }
   return all;
 }

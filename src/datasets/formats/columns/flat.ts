@@ -43,13 +43,14 @@ const FLAG_ROWS = 2 ** 20;
 /** Rows of all columns; every one must have as many. @throws RldsError CORRUPT */
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
-  const odd = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
-  if (odd !== undefined) throw new RldsError("CORRUPT", `${odd.path} has ${odd.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`, { file });
+  const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
+  if (mismatch !== undefined)
+    throw new RldsError("CORRUPT", `${mismatch.path} has ${mismatch.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`, { file });
   return first?.rows ?? 0;
 }
 
 /** A column of single values that the file keeps as [rows, 1]. */
-export function squeezed(column: Column): Column {
+export function squeezeColumn(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
@@ -68,42 +69,42 @@ export async function* flatEpisodes(
   const rows = rowsOf([...columns, ...next, ...flags], file);
   const height = sliceRows([...columns, ...next]);
   /** Slices of the episode that has begun, and its rows. */
-  let pieces: ColumnData[][] = [];
+  let chunks: ColumnData[][] = [];
   let length = 0;
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 0);
-  const ended = (ending: Ending, final?: ColumnData[]) => {
+  const finishEpisode = (ending: Ending, final?: ColumnData[]) => {
     const finalStep = hasFinalStep(ending, final !== undefined, options);
     const data = leaves.map(({ leaf }, k) => {
-      const own = pieces.map((piece) => piece[k] as ColumnData);
+      const values = chunks.map((chunk) => chunk[k] as ColumnData);
       const observed = leaves.slice(0, k).filter(({ keys }) => keys[0] === "observation").length;
       const last = leaves[k]?.keys[0] === "observation" ? final?.[observed] : undefined;
-      return joined(leaf, last === undefined ? own : [...own, last], length + (last === undefined ? 0 : 1));
+      return joined(leaf, last === undefined ? values : [...values, last], length + (last === undefined ? 0 : 1));
     });
     const steps = episodeSteps(transition, { data, length, finalStep, ending });
-    pieces = [];
+    chunks = [];
     length = 0;
     return steps;
   };
   for (let from = row; from < rows; from += height) {
     signal?.throwIfAborted();
     const to = Math.min(rows, from + height);
-    const read = (list: readonly Column[]) => inTurn(list, (column) => column.read(from, to));
+    const read = (list: readonly Column[]) => mapSequentially(list, (column) => column.read(from, to));
     const data = await read(columns);
     const nextData = await read(next);
     const [terminal, timeout] = await read(flags);
     let at = 0;
-    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, length, options)) {
-      pieces.push(part(columns, data, at, end));
+    for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, length, options)) {
+      chunks.push(sliceColumns(columns, data, at, end));
       length += end - at;
       at = end;
-      yield ended(ending, next.length === 0 ? undefined : part(next, nextData, end - 1, end));
+      yield finishEpisode(ending, next.length === 0 ? undefined : sliceColumns(next, nextData, end - 1, end));
     }
-    if (at < to - from) pieces.push(part(columns, data, at, to - from));
+    if (at < to - from) chunks.push(sliceColumns(columns, data, at, to - from));
     length += to - from - at;
     if (length * rowBytes > maxBytes) throw new RldsError("CORRUPT", `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`, { file });
   }
   // The data ends in the middle of an episode: so does this one.
-  if (length > 0) yield ended("open");
+  if (length > 0) yield finishEpisode("open");
 }
 
 /** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
@@ -114,7 +115,7 @@ export async function flatIndex({ file, terminals, timeouts, nextObservation }: 
   const rows: number[] = [];
   const lengths: number[] = [];
   let begin = 0;
-  const ended = (end: number, ending: Ending) => {
+  const finishEpisode = (end: number, ending: Ending) => {
     rows.push(begin);
     lengths.push(end - begin + Number(hasFinalStep(ending, hasNext, options)));
     begin = end;
@@ -122,26 +123,26 @@ export async function flatIndex({ file, terminals, timeouts, nextObservation }: 
   const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
   for (let from = 0; from < count; from += height) {
     options.signal?.throwIfAborted();
-    const [terminal, timeout] = await inTurn(flags, (column) => column.read(from, Math.min(count, from + height)));
-    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, from - begin, options)) ended(from + end, ending);
+    const [terminal, timeout] = await mapSequentially(flags, (column) => column.read(from, Math.min(count, from + height)));
+    for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) finishEpisode(from + end, ending);
   }
-  if (begin < count) ended(count, "open");
+  if (begin < count) finishEpisode(count, "open");
   return { rows, lengths };
 }
 
-/** Behind which rows of a slice an episode ends. @param begun rows before the slice of the one that has begun */
-function* endsIn(
+/** Finds the rows of a slice after which an episode ends. @param openRows rows of the open episode before the slice */
+function* findEpisodeEnds(
   terminal: ColumnData,
   timeout: ColumnData | undefined,
-  begun: number,
+  openRows: number,
   { maxEpisodeSteps = Number.POSITIVE_INFINITY }: FlatOptions,
 ): Generator<{ readonly end: number; readonly ending: Ending }, void> {
-  for (let i = 0, begin = -begun; i < terminal.length; i++) {
-    const over = Number(terminal[i]) !== 0;
-    const cut = timeout === undefined ? i + 1 - begin >= maxEpisodeSteps : Number(timeout[i]) !== 0;
-    if (!over && !cut) continue;
+  for (let i = 0, begin = -openRows; i < terminal.length; i++) {
+    const isTerminated = Number(terminal[i]) !== 0;
+    const isTruncated = timeout === undefined ? i + 1 - begin >= maxEpisodeSteps : Number(timeout[i]) !== 0;
+    if (!isTerminated && !isTruncated) continue;
     begin = i + 1;
-    yield { end: i + 1, ending: over ? "terminated" : "truncated" };
+    yield { end: i + 1, ending: isTerminated ? "terminated" : "truncated" };
   }
 }
 
@@ -156,22 +157,22 @@ function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: Fl
 /** Rows to read at once: whole chunks, where they are not too large. */
 function sliceRows(columns: readonly Column[]): number {
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
-  const wanted = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
-  return Math.max(1, Math.min(wanted, Math.floor(SLICE_BYTES / rowBytes)));
+  const preferredRows = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
+  return Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
 }
 
-function part(columns: readonly Column[], data: readonly ColumnData[], from: number, to: number): ColumnData[] {
+function sliceColumns(columns: readonly Column[], data: readonly ColumnData[], from: number, to: number): ColumnData[] {
   return columns.map(({ leaf }, k) => {
     const size = leaf.shape.reduce((product, n) => product * n, 1);
     const all = data[k] as ColumnData;
-    const cut = Array.isArray(all) ? all.slice(from * size, to * size) : (all as Float32Array).subarray(from * size, to * size);
-    return cut as ColumnData;
+    const range = Array.isArray(all) ? all.slice(from * size, to * size) : (all as Float32Array).subarray(from * size, to * size);
+    return range as ColumnData;
   });
 }
 
 /** One after the other: a file is read by one at a time. */
-async function inTurn<T, R>(list: readonly T[], of: (one: T) => Promise<R>): Promise<R[]> {
+async function mapSequentially<T, R>(list: readonly T[], of: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  for (const one of list) results.push(await of(one));
+  for (const item of list) results.push(await of(item));
   return results;
 }

@@ -45,7 +45,7 @@ const FIELDS: { readonly [name: string]: Field } = {
 
 /** `observations`, `obs` and `Observation` are the observation; undefined for what is metadata of a step, under its own name. */
 export function fieldOf(name: string): Field | undefined {
-  const plain = name.replaceAll("_", "").toLowerCase();
+  const bareName = name.replaceAll("_", "").toLowerCase();
   const find = (key: string) => (Object.hasOwn(FIELDS, key) ? FIELDS[key] : undefined);
-  return find(plain) ?? find(plain.replace(/s$/, ""));
+  return find(bareName) ?? find(bareName.replace(/s$/, ""));
 }

@@ -3,17 +3,19 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 
 /** What differs, as text; undefined where nothing does. */
-export function specDifference(expected: StepSpec, found: StepSpec): string | undefined {
-  const [wanted, given] = [expected, found].map((spec) => new Map(leavesOf(spec).map(({ keys, path, leaf }) => [JSON.stringify(keys), { path, leaf }])));
-  for (const [key, { path, leaf }] of wanted as NonNullable<typeof wanted>) {
-    const other = given?.get(key)?.leaf;
-    if (other === undefined) return `${path} is missing`;
-    if (told(other) !== told(leaf)) return `${path} is ${told(other)}, not ${told(leaf)}`;
+export function specDifference(expected: StepSpec, actual: StepSpec): string | undefined {
+  const [expectedLeaves, actualLeaves] = [expected, actual].map(
+    (spec) => new Map(leavesOf(spec).map(({ keys, path, leaf }) => [JSON.stringify(keys), { path, leaf }])),
+  );
+  for (const [key, { path, leaf }] of expectedLeaves as NonNullable<typeof expectedLeaves>) {
+    const actualLeaf = actualLeaves?.get(key)?.leaf;
+    if (actualLeaf === undefined) return `${path} is missing`;
+    if (describeLeaf(actualLeaf) !== describeLeaf(leaf)) return `${path} is ${describeLeaf(actualLeaf)}, not ${describeLeaf(leaf)}`;
   }
-  for (const [key, { path }] of given as NonNullable<typeof given>) if (!wanted?.has(key)) return `it has ${path} as well`;
+  for (const [key, { path }] of actualLeaves as NonNullable<typeof actualLeaves>) if (!expectedLeaves?.has(key)) return `it has ${path} as well`;
   return undefined;
 }
 
-function told({ dtype, shape }: { readonly dtype: string; readonly shape: readonly number[] }): string {
+function describeLeaf({ dtype, shape }: { readonly dtype: string; readonly shape: readonly number[] }): string {
   return shape.length === 0 ? dtype : `${dtype} [${shape.join(", ")}]`;
 }

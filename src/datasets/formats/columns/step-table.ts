@@ -3,11 +3,11 @@
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { turn } from "../../model/pass.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { yieldToEventLoop } from "../../model/traversal.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
-import { squeezed } from "./flat.ts";
+import { squeezeColumn } from "./flat.ts";
 
 export interface Range {
   readonly from: number;
@@ -53,16 +53,16 @@ export class FlaggedRanges implements Iterable<Range> {
 
 /** A flag a row, as a bool. @throws RldsError CORRUPT for what is no flag */
 export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
-  const { leaf, rows = 0, read, path } = squeezed(column);
-  const wrong = () => new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
-  if (leaf.shape.length > 0 || isText(leaf)) throw wrong();
+  const { leaf, rows = 0, read, path } = squeezeColumn(column);
+  const flagError = () => new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
+  if (leaf.shape.length > 0 || isText(leaf)) throw flagError();
   const flags = new Uint8Array(rows);
   for (let from = 0; from < rows; from += SLICE_ROWS) {
-    if (from > 0) await turn(signal);
+    if (from > 0) await yieldToEventLoop(signal);
     const data = await read(from, Math.min(from + SLICE_ROWS, rows));
     for (let i = 0; i < data.length; i++) {
       const value = Number(data[i]);
-      if (value !== 0 && value !== 1) throw wrong();
+      if (value !== 0 && value !== 1) throw flagError();
       flags[from + i] = value;
     }
   }

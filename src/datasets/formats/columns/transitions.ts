@@ -42,7 +42,7 @@ export function stepSpecOf(transition: TransitionSpec): StepSpec {
  */
 export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
   const steps = length + (finalStep ? 1 : 0);
-  const given = pack(
+  const columnsByField = pack(
     transition,
     leavesOf(transition).map(({ leaf }, i) => joined(leaf, [data[i] as ColumnData], steps)),
   ) as { readonly [name: string]: unknown };
@@ -53,7 +53,7 @@ export function episodeSteps(transition: TransitionSpec, { data, length, finalSt
   if (ending === "terminated" && steps > 0) terminal[steps - 1] = 1;
   if (ending === "terminated" && length > 0) discount[length - 1] = 0;
   for (let i = 0; terminated !== undefined && i < length; i++) if (terminated[i] === 1) discount[i] = 0;
-  const columns = { discount, ...given, is_first: first, is_last: last, is_terminal: terminal };
+  const columns = { discount, ...columnsByField, is_first: first, is_last: last, is_terminal: terminal };
   const spec = stepSpecOf(transition);
   return new StepColumns<RldsStep>(
     spec,

@@ -5,14 +5,14 @@ import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezed } from "../columns/flat.ts";
+import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import { later, none, once } from "../once.ts";
+import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
-import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
+import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
 
 export interface D4rlOptions extends Hdf5Options {
   /** What the final step of an episode is: `rlds` where it is left out. */
@@ -35,11 +35,11 @@ const FINAL = ["rlds", "next", "none"];
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for a file without timeouts, and where the package h5wasm is missing) · RangeError for an option
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
-  checked(options);
+  parseOptions(options);
   return (await d4rlOf(await openHdf5(from, [".hdf5", ".h5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
 }
 
-function checked(options: D4rlOptions): FinalObservation {
+function parseOptions(options: D4rlOptions): FinalObservation {
   const { finalObservation = "rlds", maxEpisodeSteps } = onlyKeys("options", options, OPTIONS);
   if (!FINAL.includes(finalObservation)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
   if (maxEpisodeSteps !== undefined) integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
@@ -47,9 +47,9 @@ function checked(options: D4rlOptions): FinalObservation {
 }
 
 /** Of a file that is open; it is closed where it is none of D4RL's, or an option is none. */
-export async function d4rlOf({ hdf5 }: FoundHdf5, options: D4rlOptions): Promise<RldsReader> {
+export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
-    const finalObservation = checked(options);
+    const finalObservation = parseOptions(options);
     const table = await tableOf(hdf5, options);
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
@@ -77,7 +77,7 @@ class D4rlReader implements RldsReader {
     this.#table = table;
     this.#metadata = values as { readonly [name: string]: unknown };
     this.#options = options;
-    this.#index = once(() => flatIndex(table, options));
+    this.#index = lazy(() => flatIndex(table, options));
     this.name = hdf5.name.replace(/\.(hdf5|h5)$/, "");
     this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
     this.metadataSpec = valueSpec(metadata) as { readonly [name: string]: StepSpec };
@@ -90,9 +90,9 @@ class D4rlReader implements RldsReader {
 
   startingAt(episode: number): AsyncIterable<ReadEpisode<RldsStep>> {
     integer("episode", episode, 0);
-    return later(async () => {
+    return lazyIterable(async () => {
       const row = (await this.#index()).rows[episode];
-      return row === undefined ? none() : this.#from(row);
+      return row === undefined ? emptyIterable() : this.#from(row);
     });
   }
 
@@ -111,7 +111,7 @@ class D4rlReader implements RldsReader {
 
 async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
-  const single = async (name: string) => squeezed(await hdf5.column(`/${name}`));
+  const single = async (name: string) => squeezeColumn(await hdf5.column(`/${name}`));
   for (const name of ["observations", "actions", "rewards", "terminals"])
     if ((await hdf5.entry(`/${name}`)) === undefined) throw new RldsError("CORRUPT", `the file has no ${name}: it is none of D4RL's`, { file });
   const observation = await hdf5.tree("/observations");
@@ -127,10 +127,10 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
   const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
   if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
-  const wrong = [terminals, timeouts].find(
+  const invalid = [terminals, timeouts].find(
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
-  if (wrong !== undefined) throw new RldsError("CORRUPT", `${wrong.path} must have a flag a row`, { file });
+  if (invalid !== undefined) throw new RldsError("CORRUPT", `${invalid.path} must have a flag a row`, { file });
   const transition = {
     observation,
     action: await hdf5.tree("/actions"),

@@ -27,24 +27,25 @@ export interface Element {
 export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
-  const decoded = (bytes: Uint8Array) => utf8(bytes, path, file);
-  const refused = (what: string) => new RldsError("UNSUPPORTED", `${path} holds ${what}, which is no leaf of a step`, { file });
-  if (kind === "string" && type.vlen) return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decoded) };
-  if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decoded) };
+  const decodeText = (bytes: Uint8Array) => utf8(bytes, path, file);
+  const unsupported = (content: string) => new RldsError("UNSUPPORTED", `${path} holds ${content}, which is no leaf of a step`, { file });
+  if (kind === "string" && type.vlen)
+    return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decodeText) };
+  if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
   if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
     const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}`;
-    if (!isDtype(dtype)) throw refused(`${kind}s of ${type.size} bytes`);
+    if (!isDtype(dtype)) throw unsupported(`${kind}s of ${type.size} bytes`);
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / type.size) };
   }
   if (kind === "array" && type.array_type !== undefined && type.array_type.type !== 10) {
     const inner = elementOf(type.array_type, file, path);
     if (!inner.allocates) return { ...inner, shape: type.array_type.shape ?? [], bytes: type.size };
   }
-  throw refused(`elements of the type ${kind ?? type.type}`);
+  throw unsupported(`elements of the type ${kind ?? type.type}`);
 }
 
 /** The enum that h5py makes of NumPy's booleans. */
@@ -54,23 +55,23 @@ function isBool({ size, enum_type }: Metadata): boolean {
 }
 
 function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
-  const wrong = bytes.findIndex((byte) => byte > 1);
-  if (wrong >= 0) throw new RldsError("CORRUPT", `${path} is of booleans, and has a ${bytes[wrong]}`, { file });
+  const invalid = bytes.findIndex((byte) => byte > 1);
+  if (invalid >= 0) throw new RldsError("CORRUPT", `${path} is of booleans, and has a ${bytes[invalid]}`, { file });
   return bytes;
 }
 
 /** Texts of the same width: filled with NUL, or spaces, or ended by a NUL. */
-function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decoded: (bytes: Uint8Array) => string): string[] {
+function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decodeText: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) => {
     const text = bytes.subarray(i * size, (i + 1) * size);
-    if (strpad === 2) return withoutTail(decoded(text), " ");
+    if (strpad === 2) return withoutTail(decodeText(text), " ");
     const end = text.indexOf(0);
-    return decoded(end < 0 ? text : text.subarray(0, end));
+    return decodeText(end < 0 ? text : text.subarray(0, end));
   });
 }
 
-function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decoded: (bytes: Uint8Array) => string): string[] {
-  return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decoded(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
+function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decodeText: (bytes: Uint8Array) => string): string[] {
+  return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decodeText(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
 }
 
 /** A length and a pointer each. */

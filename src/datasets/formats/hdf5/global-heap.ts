@@ -9,11 +9,11 @@ const MAX = 65536;
 
 /** Where, in bytes that were read, heaps begin. */
 export function heapsIn(bytes: Uint8Array): number[] {
-  const found: number[] = [];
-  if (bytes.length > MAX) return found;
+  const addresses: number[] = [];
+  if (bytes.length > MAX) return addresses;
   for (let at = bytes.indexOf(SIGNATURE[0] as number); at >= 0; at = bytes.indexOf(SIGNATURE[0] as number, at + 1))
-    if (SIGNATURE.every((byte, i) => bytes[at + i] === byte)) found.push(at);
-  return found;
+    if (SIGNATURE.every((byte, i) => bytes[at + i] === byte)) addresses.push(at);
+  return addresses;
 }
 
 /** Whether the objects of a heap come to its size, one behind the other. One whose head is none is left to the library, which sees that. */

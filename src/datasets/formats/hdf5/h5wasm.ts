@@ -32,64 +32,64 @@ export type Library = Omit<typeof Module, "FS"> & { readonly FS: Files; _malloc(
 export interface Instance {
   readonly library: Library;
   /** What broke it. */
-  broken?: unknown;
+  cause?: unknown;
   /** How often it threw its own errors, each of which leaves a little of its stack behind. */
-  thrown: number;
+  errorCount: number;
   /** What HDF5 said of its last failure; the innermost line. */
-  said(): string;
+  lastMessage(): string;
 }
 
 let current: Promise<Instance> | undefined;
-let made = 0;
+let instanceCount = 0;
 
-/** The instance that all files share, or a new one where that is broken. @param given the package, where it is not found by its name @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
-export function h5wasm(given?: H5wasm): Promise<Instance> {
-  const before: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
+/** The instance that all files share, or a new one where that is broken. @param customPackage the package, if it is not found by its name @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
+export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
+  const previous: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
   // One after the other: two that ask at once get the same.
-  current = before.then((found) => (found === undefined || found.broken !== undefined ? instance(found?.broken, given) : found));
+  current = previous.then((existing) => (existing === undefined || existing.cause !== undefined ? instance(existing?.cause, customPackage) : existing));
   return current;
 }
 
-async function instance(broken: unknown, given: H5wasm | undefined): Promise<Instance> {
-  const library = made++ === 0 ? await imported(given) : await anew(broken);
+async function instance(reason: unknown, customPackage: H5wasm | undefined): Promise<Instance> {
+  const library = instanceCount++ === 0 ? await importLibrary(customPackage) : await createInstance(reason);
   const lines: string[] = [""];
   // HDF5 writes its complaints to the console otherwise.
   const { FS } = library;
-  const complaints = freePath(FS, "/dev/complaints-");
-  FS.createDevice("/dev", complaints.slice("/dev/".length), undefined, (byte) => {
+  const stderrDevice = freePath(FS, "/dev/complaints-");
+  FS.createDevice("/dev", stderrDevice.slice("/dev/".length), undefined, (byte) => {
     if (byte === 10) lines.push("");
     else lines[lines.length - 1] += String.fromCharCode(byte);
     if (lines.length > 200) lines.splice(0, 100);
   });
   FS.close(FS.getStream(2));
-  FS.open(complaints, "w");
+  FS.open(stderrDevice, "w");
   return {
     library,
-    thrown: 0,
-    said() {
+    errorCount: 0,
+    lastMessage() {
       // The innermost of the last stack of errors.
-      const said = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
+      const message = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
       lines.splice(0, lines.length, "");
-      return said?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
+      return message?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
     },
   };
 }
 
-async function imported(given?: H5wasm): Promise<Library> {
+async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   try {
-    const { ready } = given ?? (await import("h5wasm"));
+    const { ready } = customPackage ?? (await import("h5wasm"));
     const library = (await ready) as unknown as Library | undefined;
     // What Next's server gives for a package that is missing.
     if (library === undefined) throw new TypeError("h5wasm holds nothing");
     return library;
   } catch (cause) {
-    made = 0;
+    instanceCount = 0;
     throw new RldsError("UNSUPPORTED", "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", {}, { cause });
   }
 }
 
 /** Another instance, by the package's own factory; nothing keeps it alive but who uses it. */
-async function anew(broken: unknown): Promise<Library> {
+async function createInstance(reason: unknown): Promise<Library> {
   try {
     // webpack would take `import.meta.resolve` for one more import; taken apart like this, Bun's wants to know from where.
     const { resolve } = import.meta;
@@ -97,6 +97,6 @@ async function anew(broken: unknown): Promise<Library> {
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {
-    throw new RldsError("UNSUPPORTED", `h5wasm broke on a file before (${broken}), and cannot be loaded anew here: reload the page`, {}, { cause });
+    throw new RldsError("UNSUPPORTED", `h5wasm broke on a file before (${reason}), and cannot be loaded anew here: reload the page`, {}, { cause });
   }
 }

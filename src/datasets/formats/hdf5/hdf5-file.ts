@@ -21,7 +21,7 @@ const MAX_THROWN = 100;
 
 export type Entry = "group" | "dataset";
 
-interface Opened {
+interface Hdf5Handle {
   readonly instance: Instance;
   readonly mount: Mount;
   readonly id: bigint;
@@ -32,7 +32,7 @@ export class Hdf5File {
   readonly maxBytes: number;
   readonly #file: SourceFile;
   readonly #read: (at: number, length: number) => Uint8Array;
-  #opened?: Opened;
+  #handle?: Hdf5Handle;
 
   readonly #h5wasm?: H5wasm;
 
@@ -57,7 +57,7 @@ export class Hdf5File {
   }
 
   async close(): Promise<void> {
-    this.#leave();
+    this.#release();
     await this.#file.close();
   }
 
@@ -95,16 +95,16 @@ export class Hdf5File {
       type: library.get_dataset_metadata(id, path),
       filters: library.get_dataset_filters(id, path),
     }));
-    const refused = (what: string) => new RldsError("UNSUPPORTED", `${path} ${what}`, { file: this.name });
+    const unsupported = (subject: string) => new RldsError("UNSUPPORTED", `${path} ${subject}`, { file: this.name });
     const filter = filters.find(({ id }) => !FILTERS.includes(id));
-    if (filter !== undefined) throw refused(`is compressed by ${filter.name || "a filter"} (${filter.id}), which h5wasm has not: write it with gzip`);
-    if (type.virtual_sources !== undefined) throw refused("is a virtual dataset, whose rows are in other files");
-    if (type.shape === null) throw refused("is empty: it has no rows at all");
+    if (filter !== undefined) throw unsupported(`is compressed by ${filter.name || "a filter"} (${filter.id}), which h5wasm has not: write it with gzip`);
+    if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files");
+    if (type.shape === null) throw unsupported("is empty: it has no rows at all");
     const element = elementOf(type, this.name, path);
     const { shape } = type;
     const row = shape.slice(1);
     const rowBytes = sizeOf(row) * element.bytes;
-    this.#fits(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
+    this.#checkBytes(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
     return new Column({
       path: path.replace(/^\//, ""),
       leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as StepLeaf,
@@ -117,79 +117,79 @@ export class Hdf5File {
 
   /** The attributes of a group; those without a value are left out. @throws RldsError */
   async attributes(path: string): Promise<Map<string, Attribute>> {
-    const found = new Map<string, Attribute>();
+    const attributes = new Map<string, Attribute>();
     const names = await this.#call(`the attributes of ${path}`, ({ library, id }) => library.get_attribute_names(id, path));
     for (const name of names) {
-      const what = `the attribute ${name} of ${path}`;
-      const attribute = await this.#call(what, ({ instance, library, id, mount }) => {
+      const subject = `the attribute ${name} of ${path}`;
+      const attribute = await this.#call(subject, ({ instance, library, id, mount }) => {
         const type = library.get_attribute_metadata(id, path, name);
         if (type.shape === null) return undefined;
-        const element = elementOf(type, this.name, what);
-        const data = this.#elements(library, what, element, sizeOf(type.shape), {
-          read: (at) => this.#done(library.get_attribute_data(id, path, name, BigInt(at)), what, instance, mount),
+        const element = elementOf(type, this.name, subject);
+        const data = this.#elements(library, subject, element, sizeOf(type.shape), {
+          read: (at) => this.#checkStatus(library.get_attribute_data(id, path, name, BigInt(at)), subject, instance, mount),
           reclaim: (at) => library.reclaim_vlen_memory(id, path, name, BigInt(at)),
         });
         return { leaf: { dtype: element.dtype, shape: [...type.shape, ...element.shape] } as StepLeaf, data };
       });
-      if (attribute !== undefined) found.set(name, attribute);
+      if (attribute !== undefined) attributes.set(name, attribute);
     }
-    return found;
+    return attributes;
   }
 
   /** Opens the file where it is not, or where its library broke. */
-  async #ready(): Promise<Opened> {
-    if (this.#opened !== undefined && this.#opened.instance.broken === undefined) return this.#opened;
-    this.#leave();
+  async #ready(): Promise<Hdf5Handle> {
+    if (this.#handle !== undefined && this.#handle.instance.cause === undefined) return this.#handle;
+    this.#release();
     const instance = await h5wasm(this.#h5wasm);
     const { library } = instance;
     const mounted = mount(library, this.#file, this.#read);
-    const id = this.#guarded("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
+    const id = this.#guard("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
     if (id < 0n) {
       mounted.unmount();
-      this.#done(-1, "it", instance, mounted);
+      this.#checkStatus(-1, "it", instance, mounted);
     }
-    this.#opened = { instance, mount: mounted, id };
-    return this.#opened;
+    this.#handle = { instance, mount: mounted, id };
+    return this.#handle;
   }
 
-  #leave(): void {
-    const opened = this.#opened;
-    this.#opened = undefined;
-    if (opened === undefined || opened.instance.broken !== undefined) return;
+  #release(): void {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    if (handle === undefined || handle.instance.cause !== undefined) return;
     try {
-      opened.instance.library.close_file(opened.id);
-      opened.mount.unmount();
+      handle.instance.library.close_file(handle.id);
+      handle.mount.unmount();
     } catch (error) {
-      opened.instance.broken = error;
+      handle.instance.cause = error;
     }
   }
 
-  async #call<T>(what: string, call: (opened: Opened & { readonly library: Library }) => T): Promise<T> {
-    const opened = await this.#ready();
-    return this.#guarded(what, opened.instance, () => call({ ...opened, library: opened.instance.library }));
+  async #call<T>(subject: string, call: (handle: Hdf5Handle & { readonly library: Library }) => T): Promise<T> {
+    const handle = await this.#ready();
+    return this.#guard(subject, handle.instance, () => call({ ...handle, library: handle.instance.library }));
   }
 
   /** Whatever the library throws went through code that does not expect it: but for its own errors it is of no more use then. */
-  #guarded<T>(what: string, instance: Instance, call: () => T): T {
+  #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
       return call();
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
-      const own = cause instanceof Error && cause.message.startsWith("error - ");
-      if (!own || ++instance.thrown > MAX_THROWN) instance.broken = cause ?? "it threw nothing";
-      const why = cause instanceof Error && !own ? cause.message : instance.said();
-      throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${why}`, { file: this.name }, { cause });
+      const isLibraryError = cause instanceof Error && cause.message.startsWith("error - ");
+      if (!isLibraryError || ++instance.errorCount > MAX_THROWN) instance.cause = cause ?? "it threw nothing";
+      const reason = cause instanceof Error && !isLibraryError ? cause.message : instance.lastMessage();
+      throw new RldsError("CORRUPT", `HDF5 cannot read ${subject}: ${reason}`, { file: this.name }, { cause });
     }
   }
 
-  #done(status: number, what: string, instance: Instance, mount: Mount): void {
-    const said = instance.said();
+  #checkStatus(status: number, subject: string, instance: Instance, mount: Mount): void {
+    const message = instance.lastMessage();
     if (status >= 0) return;
     if (mount.failure !== undefined) throw mount.failure;
-    throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${said}`, { file: this.name });
+    throw new RldsError("CORRUPT", `HDF5 cannot read ${subject}: ${message}`, { file: this.name });
   }
 
-  #fits(path: string, bytes: number): void {
+  #checkBytes(path: string, bytes: number): void {
     if (bytes > this.maxBytes)
       throw new RldsError("CORRUPT", `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows`, { file: this.name });
   }
@@ -197,11 +197,11 @@ export class Hdf5File {
   async #rows(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
     const [count, offset, stride] = [[to - from, ...shape.slice(1)], [from, ...shape.slice(1).fill(0)], shape.map(() => 1)].map((list) => list.map(BigInt));
     const n = shape.length === 0 ? 1 : (to - from) * sizeOf(shape.slice(1));
-    this.#fits(path, n * element.bytes);
+    this.#checkBytes(path, n * element.bytes);
     return this.#call(path, ({ instance, library, id, mount }) => {
       const selected = shape.length === 0 ? ([null, null, null] as [null, null, null]) : ([count, offset, stride] as [bigint[], bigint[], bigint[]]);
       return this.#elements(library, path, element, n, {
-        read: (at) => this.#done(library.get_dataset_data(id, path, selected[0], selected[1], selected[2], BigInt(at)), path, instance, mount),
+        read: (at) => this.#checkStatus(library.get_dataset_data(id, path, selected[0], selected[1], selected[2], BigInt(at)), path, instance, mount),
         reclaim: (at) =>
           shape.length === 0
             ? library.reclaim_vlen_memory(id, path, "", BigInt(at))
@@ -211,12 +211,18 @@ export class Hdf5File {
   }
 
   /** Room for n elements in the library's memory, filled, copied, given back. */
-  #elements(library: Library, what: string, element: Element, n: number, { read, reclaim }: { read(at: number): void; reclaim(at: number): void }): ColumnData {
+  #elements(
+    library: Library,
+    subject: string,
+    element: Element,
+    n: number,
+    { read, reclaim }: { read(at: number): void; reclaim(at: number): void },
+  ): ColumnData {
     const bytes = n * element.bytes;
-    this.#fits(what, bytes);
+    this.#checkBytes(subject, bytes);
     if (bytes === 0) return element.decode(new Uint8Array(0), library);
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
-    if (at === 0) throw new RldsError("CORRUPT", `${what} needs ${bytes} bytes at once, more than HDF5 has here`, { file: this.name });
+    if (at === 0) throw new RldsError("CORRUPT", `${subject} needs ${bytes} bytes at once, more than HDF5 has here`, { file: this.name });
     try {
       // A read that fails halfway must not leave pointers that lead anywhere.
       library.HEAPU8.fill(0, at, at + bytes);

@@ -18,7 +18,7 @@ const EIO = 29;
 
 /** @param bytes a function that reads them, which is asked as HDF5 asks */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
-  const walkable = new Set<number>();
+  const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
   const path = freePath(FS, "/reprise-", ".hdf5");
   const node: FileNode = FS.createFile("/", path.slice(1), {}, true, false);
@@ -33,17 +33,17 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
   node.stream_ops = {
     ...node.stream_ops,
     read(_stream: unknown, buffer: Uint8Array, offset: number, length: number, position: number): number {
-      const wanted = Math.max(0, Math.min(length, size - position));
-      if (wanted === 0) return 0;
+      const readLength = Math.max(0, Math.min(length, size - position));
+      if (readLength === 0) return 0;
       try {
-        const read = bytes(position, wanted);
+        const read = bytes(position, readLength);
         for (const at of heapsIn(read)) {
-          if (!walkable.has(position + at) && !isWalkable(position + at, size, bytes))
+          if (!directories.has(position + at) && !isWalkable(position + at, size, bytes))
             throw new RldsError("CORRUPT", "a heap of texts or bytes is damaged", { file, offset: position + at });
-          walkable.add(position + at);
+          directories.add(position + at);
         }
         buffer.set(read, offset);
-        return wanted;
+        return readLength;
       } catch (error) {
         mount.failure = error;
         throw new FS.ErrnoError(EIO);
@@ -54,7 +54,7 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
 }
 
 /** Pieces that a file is loaded in. */
-const PIECE = 2 ** 23;
+const CHUNK_BYTES = 2 ** 23;
 
 /** How to read a file without waiting: as it can, or from a copy of it all in memory. @throws RldsError UNSUPPORTED where that would be more than maxBytes */
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
@@ -64,9 +64,9 @@ export async function readNow(file: SourceFile, maxBytes: number, signal?: Abort
     throw new RldsError("UNSUPPORTED", `${rule}: raise it, open the file in a worker, or by its path in Node`, { file: file.name });
   }
   const all = new Uint8Array(file.size);
-  for (let at = 0; at < all.length; at += PIECE) {
+  for (let at = 0; at < all.length; at += CHUNK_BYTES) {
     signal?.throwIfAborted();
-    all.set(await file.read(at, Math.min(PIECE, all.length - at)), at);
+    all.set(await file.read(at, Math.min(CHUNK_BYTES, all.length - at)), at);
   }
   return (at, length) => all.subarray(at, at + length);
 }

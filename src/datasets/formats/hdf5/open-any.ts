@@ -8,13 +8,13 @@ import { openHdf5 } from "./open-file.ts";
 
 /** Minari's where a group is an episode, else D4RL's. @throws RldsError */
 export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions): Promise<RldsReader> {
-  const found = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5", ".hdf5", ".h5"], options);
+  const source = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5", ".hdf5", ".h5"], options);
   let isMinari: boolean;
   try {
-    isMinari = (await found.hdf5.names("/")).some((name) => /^episode_\d+$/.test(name));
+    isMinari = (await source.hdf5.names("/")).some((name) => /^episode_\d+$/.test(name));
   } catch (error) {
-    await found.hdf5.close();
+    await source.hdf5.close();
     throw error;
   }
-  return isMinari ? minariOf(found, options) : d4rlOf(found, options);
+  return isMinari ? minariOf(source, options) : d4rlOf(source, options);
 }

@@ -16,7 +16,7 @@ export interface Hdf5Options extends ReadOptions {
   readonly h5wasm?: H5wasm;
 }
 
-export interface FoundHdf5 {
+export interface Hdf5Source {
   readonly hdf5: Hdf5File;
   /** Where the dataset is a folder: it, and the path of the HDF5 file in it. */
   readonly folder?: SourceFolder;
@@ -31,27 +31,27 @@ export async function openHdf5(
   from: Source,
   names: readonly string[],
   { signal, maxBytes = MAX_SOURCE_BYTES, fetch, h5wasm }: Hdf5Options,
-): Promise<FoundHdf5> {
+): Promise<Hdf5Source> {
   integer("maxBytes", maxBytes, 1);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };
-  const { found, path } = await fileIn(folder, names);
-  return { hdf5: await Hdf5File.open(found, { signal, maxBytes, h5wasm }), folder, path };
+  const { file: hdf5File, path } = await fileIn(folder, names);
+  return { hdf5: await Hdf5File.open(hdf5File, { signal, maxBytes, h5wasm }), folder, path };
 }
 
-async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{ found: SourceFile; path: string }> {
+async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{ file: SourceFile; path: string }> {
   const paths = await folder.list();
-  const fitting = paths?.filter((path) => names.some((name) => path === name || path.endsWith(`/${name}`) || (name.startsWith(".") && path.endsWith(name))));
-  const tried = paths === undefined ? names.filter((name) => !name.startsWith(".")) : names.filter((name) => paths.includes(name));
-  for (const path of tried.length > 0 ? tried : (fitting ?? [])) {
-    if (tried.length === 0 && fitting !== undefined && fitting.length > 1) {
-      const some = fitting.slice(0, 4).join(", ");
-      throw new RldsError("UNSUPPORTED", `the folder has ${fitting.length} datasets (${some}${fitting.length > 4 ? ", …" : ""}): open one of them`, {
+  const matches = paths?.filter((path) => names.some((name) => path === name || path.endsWith(`/${name}`) || (name.startsWith(".") && path.endsWith(name))));
+  const candidates = paths === undefined ? names.filter((name) => !name.startsWith(".")) : names.filter((name) => paths.includes(name));
+  for (const path of candidates.length > 0 ? candidates : (matches ?? [])) {
+    if (candidates.length === 0 && matches !== undefined && matches.length > 1) {
+      const examples = matches.slice(0, 4).join(", ");
+      throw new RldsError("UNSUPPORTED", `the folder has ${matches.length} datasets (${examples}${matches.length > 4 ? ", …" : ""}): open one of them`, {
         file: folder.name,
       });
     }
     try {
-      return { found: await folder.open(path), path };
+      return { file: await folder.open(path), path };
     } catch (error) {
       if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
     }

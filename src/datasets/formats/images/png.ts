@@ -6,16 +6,16 @@ import { inflate } from "./inflate.ts";
 
 const IDAT = 0x49444154;
 /** IHDR, PLTE, IDAT, IEND, tRNS: all others say nothing of the pixels, and may be large when inflated. */
-const KEPT = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
+const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
 /** Deflate makes no more of a byte. */
 const MAX_RATIO = 1032;
 
 /** The pixels with as many channels as `channels`, of 8 or 16 bits. @throws Error */
-export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, room: number): Uint8Array | Uint16Array {
+export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
   // Twice: interlaced lines are shorter, and more. What may be too much is gone through before it is held.
   const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
-  if (2 * compressed * MAX_RATIO > room) inflateAll(bytes, max);
+  if (2 * compressed * MAX_RATIO > maxBytes) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });
   let { data } = image;
   let stored = image.channels;
@@ -31,13 +31,13 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
 
 /** The chunks that matter, and how many bytes of pixels there are. */
 function chunksOf(bytes: Uint8Array): { pixels: Uint8Array; compressed: number } {
-  const kept: Uint8Array[] = [bytes.subarray(0, 8)];
+  const parts: Uint8Array[] = [bytes.subarray(0, 8)];
   let compressed = 0;
   for (const { type, from, to } of chunks(bytes)) {
     if (type === IDAT) compressed += to - from - 12;
-    if (KEPT.has(type)) kept.push(bytes.subarray(from, to));
+    if (COPIED_CHUNKS.has(type)) parts.push(bytes.subarray(from, to));
   }
-  return { pixels: totalLength(kept) === bytes.length ? bytes : concat(kept), compressed };
+  return { pixels: totalLength(parts) === bytes.length ? bytes : concat(parts), compressed };
 }
 
 function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to: number }> {
@@ -61,13 +61,13 @@ function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, 
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];
   if (wantsGrey && !isGrey) throw new Error(`a PNG of ${from} channels is no image of ${to}`);
   const count = data.length / from;
-  const made = data instanceof Uint8Array ? new Uint8Array(count * to) : new Uint16Array(count * to);
+  const output = data instanceof Uint8Array ? new Uint8Array(count * to) : new Uint16Array(count * to);
   const alpha = from === 2 || from === 4 ? from - 1 : -1;
   const hasAlpha = to === 2 || to === 4;
   for (let i = 0; i < count; i++) {
     const colours = hasAlpha ? to - 1 : to;
-    for (let c = 0; c < colours; c++) made[i * to + c] = data[i * from + (isGrey ? 0 : c)] as number;
-    if (hasAlpha) made[i * to + to - 1] = alpha < 0 ? opaque : (data[i * from + alpha] as number);
+    for (let c = 0; c < colours; c++) output[i * to + c] = data[i * from + (isGrey ? 0 : c)] as number;
+    if (hasAlpha) output[i * to + to - 1] = alpha < 0 ? opaque : (data[i * from + alpha] as number);
   }
-  return made;
+  return output;
 }

@@ -2,21 +2,21 @@
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
-const WORDS = /^(NaN|-?Infinity|-0)$/;
+const NUMBER_LITERALS = /^(NaN|-?Infinity|-0)$/;
 
 /** Numbers are of the given dtype, lists that are no lists of the same things are tuples. Undefined for null, and what is too deep. */
-export function inferred(value: unknown, numbers: "f32" | "f64", depth = 0): StepSpec | undefined {
+export function inferSpec(value: unknown, numbers: "f32" | "f64", depth = 0): StepSpec | undefined {
   if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
-  if (typeof value === "number" || (typeof value === "string" && WORDS.test(value))) return { dtype: numbers, shape: [] };
+  if (typeof value === "number" || (typeof value === "string" && NUMBER_LITERALS.test(value))) return { dtype: numbers, shape: [] };
   if (typeof value === "boolean") return { dtype: "bool", shape: [] };
   if (typeof value === "string") return { dtype: "string", shape: [] };
-  const parts = Object.entries(value as object).map(([name, part]): [string, StepSpec | undefined] => [name, inferred(part, numbers, depth + 1)]);
+  const parts = Object.entries(value as object).map(([name, part]): [string, StepSpec | undefined] => [name, inferSpec(part, numbers, depth + 1)]);
   if (parts.some(([, spec]) => spec === undefined)) return undefined;
   if (!Array.isArray(value)) return Object.fromEntries(parts as [string, StepSpec][]);
   if (parts.length === 0) return { dtype: numbers, shape: [0] };
   const [first] = parts as [[string, StepSpec]];
   const { dtype, shape } = first[1] as { dtype?: unknown; shape: readonly number[] };
   const text = JSON.stringify(first[1]);
-  const alike = typeof dtype === "string" && parts.every(([, spec]) => JSON.stringify(spec) === text);
-  return alike ? { dtype: dtype as "f32", shape: [parts.length, ...shape] } : parts.map(([, spec]) => spec as StepSpec);
+  const areEqual = typeof dtype === "string" && parts.every(([, spec]) => JSON.stringify(spec) === text);
+  return areEqual ? { dtype: dtype as "f32", shape: [parts.length, ...shape] } : parts.map(([, spec]) => spec as StepSpec);
 }

@@ -42,10 +42,10 @@ const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.ind
 export function base64(bytes: Uint8Array): string {
   const text = new Uint8Array(4 * Math.ceil(bytes.length / 3)).fill("=".charCodeAt(0));
   for (let i = 0, at = 0; i < bytes.length; i += 3, at += 4) {
-    const left = bytes.length - i;
+    const remaining = bytes.length - i;
     const three = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
     // One byte is two digits, two are three.
-    for (let k = 0; k <= Math.min(left, 3); k++) text[at + k] = DIGITS.charCodeAt((three >> (18 - 6 * k)) & 63);
+    for (let k = 0; k <= Math.min(remaining, 3); k++) text[at + k] = DIGITS.charCodeAt((three >> (18 - 6 * k)) & 63);
   }
   return new TextDecoder().decode(text);
 }

@@ -1,6 +1,6 @@
 /** Lines of a file of JSON, one at a time. */
 import { corruptFile, type Fault } from "../../model/rlds-error.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface Line {
@@ -12,7 +12,7 @@ export interface Line {
   readonly bytes: number;
 }
 
-const PIECE = 2 ** 18;
+const CHUNK_BYTES = 2 ** 18;
 const NEWLINE = 10;
 
 /** Lines that are not blank. @throws RldsError CORRUPT for what is no JSON, and for a line of more than maxBytes */
@@ -21,24 +21,24 @@ export async function* linesOf(file: SourceFile, maxBytes: number, signal?: Abor
   let bytes = 0;
   let begin = 0;
   let number = 1;
-  for (let at = 0; at < file.size; at += PIECE) {
+  for (let at = 0; at < file.size; at += CHUNK_BYTES) {
     signal?.throwIfAborted();
-    const piece = await file.read(at, Math.min(PIECE, file.size - at));
+    const chunk = await file.read(at, Math.min(CHUNK_BYTES, file.size - at));
     let from = 0;
-    for (let to = piece.indexOf(NEWLINE); to >= 0; to = piece.indexOf(NEWLINE, from)) {
-      parts.push(piece.subarray(from, to));
-      yield* parsed(parts, { number, at: begin, bytes: at + to - begin }, file.name);
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      parts.push(chunk.subarray(from, to));
+      yield* parseLine(parts, { number, at: begin, bytes: at + to - begin }, file.name);
       parts = [];
       bytes = 0;
       number++;
       from = to + 1;
       begin = at + from;
     }
-    if (from < piece.length) parts.push(piece.subarray(from));
-    bytes += piece.length - from;
+    if (from < chunk.length) parts.push(chunk.subarray(from));
+    bytes += chunk.length - from;
     if (bytes > maxBytes) throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
   }
-  yield* parsed(parts, { number, at: begin, bytes: file.size - begin }, file.name);
+  yield* parseLine(parts, { number, at: begin, bytes: file.size - begin }, file.name);
 }
 
 /** A line as the place of a fault. @param file its name */
@@ -46,7 +46,7 @@ export function inLine(file: string, { number, at }: Pick<Line, "number" | "at">
   return { file, offset: at, subject: `line ${number}` };
 }
 
-function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Generator<Line, void, undefined> {
+function* parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Generator<Line, void, undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text: string;
   try {
@@ -57,7 +57,7 @@ function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file:
   if (text.trim() === "") return;
   let value: unknown;
   try {
-    value = parsedJson(text);
+    value = parseJson(text);
   } catch (error) {
     throw corruptFile(inLine(file, place), `is not JSON: ${(error as Error).message}`);
   }

@@ -12,11 +12,11 @@ import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
-import { inferred } from "./infer.ts";
+import { inferSpec } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
 import { inLine, type Line, linesOf } from "./lines.ts";
-import { isOwn, ownEpisodes, ownForm } from "./own.ts";
-import { formOf, type RowForm, Rows } from "./rows.ts";
+import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
+import { inferRowSchema, type RowSchema, Rows } from "./rows.ts";
 
 export interface JsonlOptions extends ReadOptions {
   /** What some fields of a step are, by RLDS's names, where it is not what the first step seems to say; not for our own form, which says it itself. */
@@ -46,13 +46,13 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   try {
     const first = await firstLine(file, maxBytes, signal);
     const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
-    if (isOwn(first.value)) {
-      const form = ownForm(first, file.name);
-      return { ...base, ...form, [Symbol.asyncIterator]: () => ownEpisodes(file, form, maxBytes, signal) } as RldsReader<unknown> as RldsReader<S>;
+    if (isReprise(first.value)) {
+      const schema = readRepriseSchema(first, file.name);
+      return { ...base, ...schema, [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal) } as RldsReader<unknown> as RldsReader<S>;
     }
-    const plain = new Plain(file, first, stepSpec, { maxBytes, signal, finalObservation });
-    const { stepSpec: found, metadataSpec } = plain;
-    return { ...base, stepSpec: found, metadataSpec, [Symbol.asyncIterator]: () => plain.episodes() } as RldsReader<unknown> as RldsReader<S>;
+    const generic = new GenericJsonl(file, first, stepSpec, { maxBytes, signal, finalObservation });
+    const { stepSpec: inferredSpec, metadataSpec } = generic;
+    return { ...base, stepSpec: inferredSpec, metadataSpec, [Symbol.asyncIterator]: () => generic.episodes() } as RldsReader<unknown> as RldsReader<S>;
   } catch (error) {
     await file.close();
     throw error;
@@ -72,7 +72,7 @@ async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSigna
   throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
 }
 
-interface PlainOptions {
+interface GenericOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   readonly finalObservation: FinalObservation;
@@ -84,60 +84,61 @@ function episodeOf(value: unknown): { steps: readonly unknown[]; metadata: objec
   return Array.isArray(steps) ? { steps, metadata } : undefined;
 }
 
-class Plain {
+class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly #file: SourceFile;
-  readonly #form: RowForm;
-  readonly #whole: boolean;
-  readonly #options: PlainOptions;
+  readonly #schema: RowSchema;
+  readonly #hasWholeEpisodes: boolean;
+  readonly #options: GenericOptions;
 
-  constructor(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: PlainOptions) {
-    const whole = episodeOf(first.value);
+  constructor(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions) {
+    const wholeEpisode = episodeOf(first.value);
     const place = { file: file.name, offset: first.at };
-    if (whole !== undefined && whole.steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
-    const metadata = whole === undefined ? {} : inferred(whole.metadata, "f64");
+    if (wholeEpisode !== undefined && wholeEpisode.steps.length === 0)
+      throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
+    const metadata = wholeEpisode === undefined ? {} : inferSpec(wholeEpisode.metadata, "f64");
     if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the metadata of the first episode contains null or is nested too deeply", place);
     checkLeaves(metadata, "the metadata of the first episode", place);
     this.#file = file;
-    this.#whole = whole !== undefined;
+    this.#hasWholeEpisodes = wholeEpisode !== undefined;
     this.#options = options;
-    this.#form = formOf(whole === undefined ? first.value : whole.steps[0], spec, options.finalObservation, place);
-    this.stepSpec = this.#form.stepSpec;
+    this.#schema = inferRowSchema(wholeEpisode === undefined ? first.value : wholeEpisode.steps[0], spec, options.finalObservation, place);
+    this.stepSpec = this.#schema.stepSpec;
     this.metadataSpec = metadata as { readonly [name: string]: StepSpec };
-    const elements = leavesOf(this.#form.given).reduce((sum, { size }) => sum + size, 0);
+    const elements = leavesOf(this.#schema.rowSpec).reduce((sum, { size }) => sum + size, 0);
     if (elements > first.bytes)
       throw new RldsError("SPEC_MISMATCH", `a step must have ${elements} elements, and the first line has ${first.bytes} bytes`, place);
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
     const { maxBytes, signal } = this.#options;
-    const rows = new Rows(this.#form);
-    const byNumber = this.#form.has.includes("episode");
+    const rows = new Rows(this.#schema);
+    const byNumber = this.#schema.has.includes("episode");
     let episode = 0;
     let bytes = 0;
     let place: Place = { file: this.#file.name };
-    const ended = async (told: boolean): Promise<ReadEpisode> => {
+    const finishEpisode = async (isEnd: boolean): Promise<ReadEpisode> => {
       bytes = 0;
-      const steps = await rows.take(told, place);
+      const steps = await rows.take(isEnd, place);
       episode++;
       return { steps };
     };
     for await (const line of linesOf(this.#file, maxBytes, signal)) {
       const fresh = { file: this.#file.name, offset: line.at };
-      if (this.#whole) {
+      if (this.#hasWholeEpisodes) {
         place = { ...fresh, episode };
         yield { ...this.#metadata(line, place), steps: await this.#wholeSteps(rows, line, place) };
         episode++;
         continue;
       }
-      if (rows.begins(line.value, fresh)) yield await ended(true);
+      if (rows.begins(line.value, fresh)) yield await finishEpisode(true);
       place = { ...fresh, episode };
       bytes += line.bytes;
       if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
-      if (rows.add(line.value, place, line.bytes)) yield await ended(true);
+      if (rows.add(line.value, place, line.bytes)) yield await finishEpisode(true);
     }
-    if (rows.length > 0) yield await ended(byNumber);
+    if (rows.length > 0) yield await finishEpisode(byNumber);
   }
 
   #metadata(line: Line, place: Place): object {

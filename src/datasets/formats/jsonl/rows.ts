@@ -13,7 +13,7 @@ import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
-import { inferred } from "./infer.ts";
+import { inferSpec } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
 
 type Fields = { [F in Field]?: unknown };
@@ -28,9 +28,9 @@ const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
 const BOOL = { dtype: "bool", shape: [] } as const;
 
 /** What the rows of a file are: known by the first one. */
-export interface RowForm {
+export interface RowSchema {
   /** What of a row is kept. */
-  readonly given: { readonly [name: string]: StepSpec };
+  readonly rowSpec: { readonly [name: string]: StepSpec };
   readonly stepSpec: StepSpec;
   /** RLDS's steps, or transitions. */
   readonly steps: boolean;
@@ -53,7 +53,7 @@ function rowOf(value: unknown, place: Place): Row {
 }
 
 /** @param spec of some of the fields, as the caller says @throws RldsError CORRUPT, UNSUPPORTED */
-export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec }, finalObservation: FinalObservation, place: Place): RowForm {
+export function inferRowSchema(value: unknown, spec: { readonly [name: string]: StepSpec }, finalObservation: FinalObservation, place: Place): RowSchema {
   const { fields, metadata } = rowOf(value, place);
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
@@ -61,22 +61,22 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
     throw new RldsError("UNSUPPORTED", "the steps have is_first or is_last, but no is_terminal", place);
   if (finalObservation === "next" && !has.includes("next_observation"))
     throw new RldsError("UNSUPPORTED", "the steps have no next_observation, which finalObservation needs", place);
-  const part = (name: string, found: unknown): [string, StepSpec] => {
-    const known = Object.hasOwn(spec, name) ? spec[name] : inferred(found, "f32");
-    if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
-    checkLeaves(known, `${name} of the first step`, place);
-    return [name, known];
+  const part = (name: string, value: unknown): [string, StepSpec] => {
+    const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferSpec(value, "f32");
+    if (fieldSpec === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
+    checkLeaves(fieldSpec, `${name} of the first step`, place);
+    return [name, fieldSpec];
   };
-  const kept = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
-  const missing = kept.find((name) => !has.includes(name));
+  const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
+  const missing = requiredFields.find((name) => !has.includes(name));
   if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing} under any known name`, place);
-  const entries = [...kept.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, found]) => part(name, found))];
+  const entries = [...requiredFields.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, value]) => part(name, value))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
-  if (!steps) return { given: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
+  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
-  const tree = Object.fromEntries(entries.map(([name, one]) => [name, blankTree(one)]));
+  const tree = Object.fromEntries(entries.map(([name, fieldTree]) => [name, blankTree(fieldTree)]));
   return {
-    given: { ...transition, ...Object.fromEntries(flags) },
+    rowSpec: { ...transition, ...Object.fromEntries(flags) },
     stepSpec: stepTableSpec({ tree, isTerminal: new Uint8Array(0) }),
     steps,
     has,
@@ -86,7 +86,7 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
 
 /** Collects the rows of one episode after the other. */
 export class Rows {
-  readonly #form: RowForm;
+  readonly #schema: RowSchema;
   readonly #collector: Collector;
   readonly #elements: number;
   #next: unknown;
@@ -94,10 +94,10 @@ export class Rows {
   #ending: Ending = "open";
   #length = 0;
 
-  constructor(form: RowForm) {
-    this.#form = form;
-    this.#collector = new Collector(form.given, 1);
-    this.#elements = leavesOf(form.given).reduce((sum, { size }) => sum + size, 0);
+  constructor(schema: RowSchema) {
+    this.#schema = schema;
+    this.#collector = new Collector(schema.rowSpec, 1);
+    this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size }) => sum + size, 0);
   }
 
   get length(): number {
@@ -112,54 +112,55 @@ export class Rows {
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
   add(value: unknown, place: Place, bytes: number): boolean {
-    const { given, steps } = this.#form;
+    const { rowSpec, steps } = this.#schema;
     const { fields, metadata } = rowOf(value, place);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
     const row: { [name: string]: unknown } = { ...metadata };
-    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(given, name)) row[name] = fields[name];
+    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(rowSpec, name)) row[name] = fields[name];
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
-    this.#collector.add(valuesOfJson(given, row), { ...place, step: this.#length });
+    this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
     this.#length++;
     this.#next = fields.next_observation;
     this.#episode = fields.episode;
-    const over = flag(fields.terminated, "terminated", place) ?? (fields.truncated === undefined ? flag(fields.done, "done", place) : undefined) ?? false;
-    const cut = flag(fields.truncated, "truncated", place) ?? flag(fields.done, "done", place) ?? false;
-    this.#ending = over ? "terminated" : cut ? "truncated" : "open";
-    return steps ? flag(fields.is_last, "is_last", place) === true : over || cut;
+    const isTerminated =
+      flag(fields.terminated, "terminated", place) ?? (fields.truncated === undefined ? flag(fields.done, "done", place) : undefined) ?? false;
+    const isTruncated = flag(fields.truncated, "truncated", place) ?? flag(fields.done, "done", place) ?? false;
+    this.#ending = isTerminated ? "terminated" : isTruncated ? "truncated" : "open";
+    return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** The episode. @param told whether something beside the rows says that it is over here */
-  async take(told: boolean, place: Place): Promise<StepColumns<RldsStep>> {
-    const { given, stepSpec, steps, has, finalObservation } = this.#form;
+  /** The episode. @param isEnd whether something other than the rows tells that it ends here */
+  async take(isEnd: boolean, place: Place): Promise<StepColumns<RldsStep>> {
+    const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();
     const stopped = this.#ending;
     this.#length = 0;
     this.#ending = "open";
-    const columns = pack(given, data) as { readonly [name: string]: unknown };
+    const columns = pack(rowSpec, data) as { readonly [name: string]: unknown };
     if (steps) {
       const { is_first, is_last, is_terminal, ...rest } = columns as { [name: string]: Uint8Array };
-      const { is_first: _, is_last: __, is_terminal: ___, ...restSpec } = given;
+      const { is_first: _, is_last: __, is_terminal: ___, ...restSpec } = rowSpec;
       const tree = Object.fromEntries(Object.entries(restSpec).map(([name, spec]) => [name, treeOf(spec, rest[name], length)]));
       return stepsOfRange({ tree, isFirst: is_first, isLast: is_last, isTerminal: is_terminal as Uint8Array }, stepSpec, { from: 0, to: length });
     }
     // Where nothing can say that an episode was cut, its end does.
-    const ending = stopped === "open" && told && !has.includes("truncated") ? "truncated" : stopped;
-    const own = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
-    const finalStep = own || (finalObservation === "rlds" && ending === "terminated");
-    const transition = given as unknown as TransitionSpec;
-    if (!own) return episodeSteps(transition, { data, length, finalStep, ending });
+    const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;
+    const hasFinalRow = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
+    const finalStep = hasFinalRow || (finalObservation === "rlds" && ending === "terminated");
+    const transition = rowSpec as unknown as TransitionSpec;
+    if (!hasFinalRow) return episodeSteps(transition, { data, length, finalStep, ending });
     const last = new Collector(transition.observation, 1);
     last.add(valuesOfJson(transition.observation, this.#next), place, "next_observation");
     const final = last.take().data;
     let observed = 0;
     const longer = leavesOf(transition).map(({ keys }, k) =>
-      keys[0] === "observation" ? followed(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData),
+      keys[0] === "observation" ? appendValues(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData),
     );
     return episodeSteps(transition, { data: longer, length, finalStep, ending });
   }
 }
 
-function followed(data: ColumnData, last: ColumnData): ColumnData {
+function appendValues(data: ColumnData, last: ColumnData): ColumnData {
   if (Array.isArray(data)) return [...data, ...(last as readonly string[])];
   const all = new (data.constructor as Float32ArrayConstructor)(data.length + last.length);
   all.set(data as Float32Array);

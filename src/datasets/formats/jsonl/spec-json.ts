@@ -16,15 +16,15 @@ export function specFromJson(value: unknown, file: string): StepSpec {
 }
 
 function specOf(value: unknown, file: string, depth: number): StepSpec {
-  const wrong = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
-  if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw wrong("is no spec");
+  const specError = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
+  if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw specError("is no spec");
   if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
   const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specOf(part, file, depth + 1)]));
-  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
+  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw specError(`has no dtype ${JSON.stringify(dtype)}`);
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
-    throw wrong(`has no shape ${JSON.stringify(shape)}`);
+    throw specError(`has no shape ${JSON.stringify(shape)}`);
   if (maxBytes === undefined) return { dtype: dtype as "f32", shape };
-  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw wrong(`has no maxBytes ${JSON.stringify(maxBytes)}`);
+  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw specError(`has no maxBytes ${JSON.stringify(maxBytes)}`);
   return { dtype, shape, maxBytes: maxBytes as number };
 }

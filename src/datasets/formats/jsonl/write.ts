@@ -1,17 +1,17 @@
 /** An RLDS dataset as lines of JSON. */
 import { flag, onlyKeys } from "../../../base/error.ts";
+import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
-import { piecesOf } from "../../model/pieces.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { jsonRow } from "./json-values.ts";
 
 const ENDINGS = [".jsonl", ".ndjson", ".json"];
-const PIECE = 1024;
+const CHUNK_STEPS = 1024;
 
 /**
  * Writes `{"rlds": 1, "stepSpec", "metadataSpec"}`, then a line an episode, `{"episode": {metadata}}`, and behind it a line a step, `{"step": {…}}`. NaN, infinities and -0 are the
@@ -23,7 +23,7 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
   const { overwrite = false, signal, onProgress } = onlyKeys("options", options, "overwrite, signal, onProgress");
   flag("overwrite", overwrite);
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
-  return Staging.within(folder, "", name, (staging) => written(staging, rlds, { folder, name, overwrite, signal, onProgress }));
+  return Staging.run(folder, "", name, (staging) => writeDataset(staging, rlds, { folder, name, overwrite, signal, onProgress }));
 }
 
 interface Lines extends WriteOptions {
@@ -31,21 +31,21 @@ interface Lines extends WriteOptions {
   readonly name: string;
 }
 
-async function written(staging: Staging, rlds: RldsDataset<unknown>, { folder, name, overwrite, signal, onProgress }: Lines): Promise<WriteReport> {
-  const there = (await staging.found()).filter((path) => path === name);
-  if (there.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
-  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, { folder, name, overwrite, signal, onProgress }: Lines): Promise<WriteReport> {
+  const existing = (await staging.list()).filter((path) => path === name);
+  if (existing.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
+  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
     const file = await staging.create();
     const encoder = new TextEncoder();
     const write = (line: object) => file.write(encoder.encode(`${JSON.stringify(line)}\n`));
     await write({ rlds: 1, stepSpec, metadataSpec });
     let [count, steps] = [0, 0];
-    for await (const { steps: given, ...metadata } of episodes) {
+    for await (const { steps: episodeSteps, ...metadata } of episodes) {
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(metadata, { episode: count }, "the episode's metadata");
       await write({ episode: jsonRow(metadataSpec as StepSpec, collector.take().data, 0) });
-      for await (const { data, length } of piecesOf(given, stepSpec, { episode: count, max: PIECE, signal })) {
+      for await (const { data, length } of readChunks(episodeSteps, stepSpec, { episode: count, max: CHUNK_STEPS, signal })) {
         for (let i = 0; i < length; i++) await write({ step: jsonRow(stepSpec, data, i) });
         steps += length;
       }
@@ -53,7 +53,7 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, { folder, n
       onProgress?.({ episodes: count, steps, bytes: file.bytes });
     }
     signal?.throwIfAborted();
-    const files = await staging.commit([name], there);
+    const files = await staging.commit([name], existing);
     return { episodes: count, steps, bytes: file.bytes, files };
   } finally {
     await close();

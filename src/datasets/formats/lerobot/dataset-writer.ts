@@ -1,9 +1,9 @@
 /** A LeRobot dataset on its way: episode by episode. */
 import { mustBe } from "../../../base/error.ts";
+import { type Chunk, readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
-import { type Piece, piecesOf } from "../../model/pieces.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type FinalStep, finalStepIn, withFinalStep } from "../final-step.ts";
@@ -14,10 +14,10 @@ import type { StagedFile, Staging } from "../sinks/staging.ts";
 import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
 import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
-import type { FrameForm } from "./features.ts";
+import type { FrameSchema } from "./features.ts";
+import { CHUNK_FILES, fileName } from "./file-paths.ts";
 import { INFO } from "./info.ts";
-import { type CountedFeature, EpisodeTable, writeTasks } from "./metadata-tables.ts";
-import { CHUNK_FILES, fileName } from "./places.ts";
+import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata-tables.ts";
 import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
 
@@ -39,11 +39,11 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  readonly form: FrameForm;
+  readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
 }
 
-const PIECE = 256;
+const CHUNK_STEPS = 256;
 const DATA_BYTES = 100 * 2 ** 20;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
@@ -51,11 +51,11 @@ export class DatasetWriter {
   readonly #staging: Staging;
   readonly #settings: WriterSettings;
   readonly #packages: ParquetPackage;
-  readonly #leaves: readonly FoundLeaf[];
+  readonly #leaves: readonly LeafEntry[];
   readonly #frames: EpisodeFrames;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #columns: ReturnType<typeof frameColumns>;
-  readonly #totals: ReadonlyMap<CountedFeature, TotalStatistics>;
+  readonly #totals: ReadonlyMap<FeatureWithStatistics, TotalStatistics>;
   /** Tasks by their texts, and their numbers. */
   readonly #tasks = new Map<string, number>();
   /** One a file, in the order in which they were made. */
@@ -73,7 +73,7 @@ export class DatasetWriter {
   }
 
   private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage) {
-    const { form, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES } = settings;
+    const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES } = settings;
     this.#staging = staging;
     this.#settings = settings;
     this.#packages = packages;
@@ -81,67 +81,76 @@ export class DatasetWriter {
     checkNames(settings, this.#leaves);
     const create = (path: string) => this.#create(path);
     this.#videos = new Map(
-      form.features
+      schema.features
         .filter(({ kind }) => kind === "video")
         .map(({ name, leaf: { shape } }) => {
           const format = { height: shape[0] as number, width: shape[1] as number, fps };
           return [name, new VideoWriter({ name, make: videoEncoder as MakeVideoEncoder, format, create, maxBytes: fileBytes })];
         }),
     );
-    this.#frames = new EpisodeFrames(form, this.#leaves, encodePng, this.#videos);
-    this.#columns = frameColumns(form.features, this.#made);
-    const counted: CountedFeature[] = [
-      ...form.features.filter(({ kind }) => kind !== "text").map(({ name, kind }) => ({ name, isPicture: kind !== "numbers" })),
-      ...Object.keys(this.#made).map((name) => ({ name, isPicture: false })),
+    this.#frames = new EpisodeFrames(schema, this.#leaves, encodePng, this.#videos);
+    this.#columns = frameColumns(schema.features, this.#generatedFeatures);
+    const featuresWithStatistics: FeatureWithStatistics[] = [
+      ...schema.features.filter(({ kind }) => kind !== "text").map(({ name, kind }) => ({ name, isPicture: kind !== "numbers" })),
+      ...Object.keys(this.#generatedFeatures).map((name) => ({ name, isPicture: false })),
     ];
-    this.#totals = new Map(counted.map((feature) => [feature, new TotalStatistics()]));
+    this.#totals = new Map(featuresWithStatistics.map((feature) => [feature, new TotalStatistics()]));
   }
 
   /** Features that the steps do not have. */
-  get #made() {
-    return { ...(this.#settings.form.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
+  get #generatedFeatures() {
+    return { ...(this.#settings.schema.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
   }
 
   async add({ steps, episode_index: _, ...metadata }: RldsEpisode<unknown>): Promise<void> {
     const { stepSpec, metadataSpec, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     // A piece waits for the next one: the last step of an episode may be left out.
-    let held: Piece | undefined;
-    for await (const piece of piecesOf(steps, stepSpec, { episode, max: PIECE, signal })) {
-      if (held !== undefined) await this.#frames.add(held.data, held.length);
-      held = piece;
+    let previousChunk: Chunk | undefined;
+    for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
+      if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);
+      previousChunk = chunk;
     }
     const leavesOut = finalStepIn(metadata, finalStep, "transition") === "observation";
-    const final = held === undefined || !leavesOut ? undefined : this.#finalOf(held);
-    if (held !== undefined) await this.#frames.add(held.data, held.length - (final === undefined ? 0 : 1));
-    const taken = this.#frames.take(episode, final?.isTerminal ?? false);
-    const { length, kept } = taken;
+    const final = previousChunk === undefined || !leavesOut ? undefined : this.#finalOf(previousChunk);
+    if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length - (final === undefined ? 0 : 1));
+    const data = this.#frames.take(episode, final?.isTerminal ?? false);
+    const { length, episodeColumns } = data;
     const collector = new Collector(metadataSpec as StepSpec, 1);
     collector.add(final === undefined ? metadata : withFinalStep(metadata, "transition"), { episode }, "the episode's metadata");
-    const told = collector.take().data;
+    const metadataColumns = collector.take().data;
     if (length === 0)
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
-    const tasks = this.#tasksOf(kept, told, length);
-    const counted = this.#counted(kept, tasks, final !== undefined);
-    const statistics = new Map([...taken.statistics, ...[...counted].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const)]);
+    const tasks = this.#tasksOf(episodeColumns, metadataColumns, length);
+    const generatedColumns = this.#generateColumns(episodeColumns, tasks, final !== undefined);
+    const statistics = new Map([...data.statistics, ...[...generatedColumns].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const)]);
     for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
     if (this.#data === undefined) {
       this.#data = new TableWriter(await this.#create(`data/${fileName(this.#dataFiles++)}.parquet`), this.#columns.schema, "SNAPPY", this.#packages);
     }
-    await this.#data.write(this.#columns.columns(new Map([...taken.rows, ...[...counted].map(([name, data]) => [name, listOf(data)] as const)])));
+    await this.#data.write(this.#columns.columns(new Map([...data.rows, ...[...generatedColumns].map(([name, data]) => [name, listOf(data)] as const)])));
     const videos = new Map<string, VideoSpan>();
     for (const [name, video] of this.#videos) videos.set(name, await video.endEpisode());
     this.#table ??= await this.#begunTable();
     const texts = [...new Set(tasks)];
-    await this.#table.add({ index: episode, length, from: this.#steps, file: this.#dataFiles - 1, tasks: texts, videos, statistics, metadata: told });
+    await this.#table.add({
+      index: episode,
+      length,
+      from: this.#steps,
+      file: this.#dataFiles - 1,
+      tasks: texts,
+      videos,
+      statistics,
+      metadata: metadataColumns,
+    });
     this.#episodes++;
     this.#steps += length;
     if (this.#data.file.bytes >= fileBytes) await this.#endData();
     onProgress?.({ episodes: this.#episodes, steps: this.#steps, bytes: this.#bytes });
   }
 
-  /** Gives the files their names. @param there what is replaced */
-  async finish(there: readonly string[]): Promise<WriteReport> {
+  /** Gives the files their names. @param existing the files to replace */
+  async finish(existing: readonly string[]): Promise<WriteReport> {
     const { signal } = this.#settings;
     if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset has no episodes, and LeRobot cannot open such a dataset");
     await this.#endData();
@@ -152,7 +161,7 @@ export class DatasetWriter {
       await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
     signal?.throwIfAborted();
     const bytes = this.#bytes;
-    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, there) };
+    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing) };
   }
 
   /** Lets go of films that will not be finished. */
@@ -188,43 +197,43 @@ export class DatasetWriter {
   }
 
   /** What the last step says, if it is the episode's last, and nothing but the final observation. */
-  #finalOf({ data, length }: Piece): { readonly isTerminal: boolean } | undefined {
-    const { form } = this.#settings;
+  #finalOf({ data, length }: Chunk): { readonly isTerminal: boolean } | undefined {
+    const { schema } = this.#settings;
     const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
-    return at(form.isLast) ? { isTerminal: at(form.isTerminal) } : undefined;
+    return at(schema.isLast) ? { isTerminal: at(schema.isTerminal) } : undefined;
   }
 
   /** Of each frame what is done in it. */
-  #tasksOf(kept: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
-    const { task, form } = this.#settings;
+  #tasksOf(episodeColumns: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
+    const { task, schema } = this.#settings;
     if (task !== undefined) return new Array<string>(length).fill(task);
-    const said = form.tasks.map(({ column, of }): ((i: number) => string) => {
-      const texts = (of === "step" ? kept.get(column) : metadata[column]) as readonly string[];
+    const taskReaders = schema.tasks.map(({ column, of }): ((i: number) => string) => {
+      const texts = (of === "step" ? episodeColumns.get(column) : metadata[column]) as readonly string[];
       return (i) => texts[of === "step" ? i : 0] as string;
     });
-    return Array.from({ length }, (_, i) => said.find((at) => at(i) !== "")?.(i) ?? "");
+    return Array.from({ length }, (_, i) => taskReaders.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
   /** The values of what the steps do not have. */
-  #counted(kept: ReadonlyMap<number, ColumnData>, tasks: readonly string[], isCut: boolean): Map<string, ColumnData> {
-    const { form, fps } = this.#settings;
+  #generateColumns(episodeColumns: ReadonlyMap<number, ColumnData>, tasks: readonly string[], isTruncated: boolean): Map<string, ColumnData> {
+    const { schema, fps } = this.#settings;
     const { length } = tasks;
-    const whole = (of: (i: number) => number) => BigInt64Array.from({ length }, (_, i) => BigInt(of(i)));
-    const times = kept.get(form.timestamp ?? -1);
-    const done = kept.get(form.isLast ?? -1);
+    const toBigInts = (of: (i: number) => number) => BigInt64Array.from({ length }, (_, i) => BigInt(of(i)));
+    const times = episodeColumns.get(schema.timestamp ?? -1);
+    const done = episodeColumns.get(schema.isLast ?? -1);
     for (const task of tasks) if (!this.#tasks.has(task)) this.#tasks.set(task, this.#tasks.size);
     return new Map<string, ColumnData>([
-      ...(form.hasDone ? [] : [["next.done", Uint8Array.from({ length }, (_, i) => Number(done?.[i] === 1 || (isCut && i === length - 1)))] as const]),
+      ...(schema.hasDone ? [] : [["next.done", Uint8Array.from({ length }, (_, i) => Number(done?.[i] === 1 || (isTruncated && i === length - 1)))] as const]),
       ["timestamp", Float32Array.from({ length }, (_, i) => Number(times?.[i] ?? i / fps))],
-      ["frame_index", whole((i) => i)],
-      ["episode_index", whole(() => this.#episodes)],
-      ["index", whole((i) => this.#steps + i)],
-      ["task_index", whole((i) => this.#tasks.get(tasks[i] as string) as number)],
+      ["frame_index", toBigInts((i) => i)],
+      ["episode_index", toBigInts(() => this.#episodes)],
+      ["index", toBigInts((i) => this.#steps + i)],
+      ["task_index", toBigInts((i) => this.#tasks.get(tasks[i] as string) as number)],
     ]);
   }
 
   #stats(): object {
-    const told = [...this.#totals].map(([{ name, isPicture }, { result }]) => {
+    const statisticsJson = [...this.#totals].map(([{ name, isPicture }, { result }]) => {
       const statistics = result as FeatureStatistics;
       return [
         name,
@@ -234,17 +243,17 @@ export class DatasetWriter {
         },
       ];
     });
-    return Object.fromEntries(told);
+    return Object.fromEntries(statisticsJson);
   }
 
   #info(): object {
-    const { form, fps, robotType, names } = this.#settings;
-    const features = form.features.map((feature) => {
+    const { schema, fps, robotType, names } = this.#settings;
+    const features = schema.features.map((feature) => {
       const video = this.#videos.get(feature.name);
-      const own = names[this.#leaves[feature.column]?.path ?? ""] ?? null;
-      return [feature.name, featureJson(feature, own, video && { codec: video.codec, fps })];
+      const leafNames = names[this.#leaves[feature.column]?.path ?? ""] ?? null;
+      return [feature.name, featureJson(feature, leafNames, video && { codec: video.codec, fps })];
     });
-    const made = Object.entries(this.#made).map(([name, leaf]) => [name, featureJson({ leaf, kind: "numbers" }, null)]);
+    const generated = Object.entries(this.#generatedFeatures).map(([name, leaf]) => [name, featureJson({ leaf, kind: "numbers" }, null)]);
     const file = "chunk-{chunk_index:03d}/file-{file_index:03d}";
     return {
       codebase_version: "v3.0",
@@ -259,7 +268,7 @@ export class DatasetWriter {
       splits: { train: `0:${this.#episodes}` },
       data_path: `data/${file}.parquet`,
       video_path: this.#videos.size > 0 ? `videos/{video_key}/${file}.mp4` : null,
-      features: Object.fromEntries([...features, ...made]),
+      features: Object.fromEntries([...features, ...generated]),
     };
   }
 }
@@ -274,10 +283,10 @@ function listOf(data: ColumnData): unknown[] {
   return Array.from(data as ArrayLike<unknown>, (value) => (data instanceof Uint8Array ? value === 1 : value));
 }
 
-function checkNames({ names }: WriterSettings, leaves: readonly FoundLeaf[]): void {
-  for (const [path, own] of Object.entries(names)) {
-    const length = leaves.find((found) => found.path === path && found.leaf.shape.length === 1)?.leaf.shape[0];
+function checkNames({ names }: WriterSettings, leaves: readonly LeafEntry[]): void {
+  for (const [path, leafNames] of Object.entries(names)) {
+    const length = leaves.find((entry) => entry.path === path && entry.leaf.shape.length === 1)?.leaf.shape[0];
     if (length === undefined) throw mustBe(RangeError, "names", "of leaves of a step that are vectors", path);
-    if (own.length !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, own.length);
+    if (leafNames.length !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, leafNames.length);
   }
 }

@@ -1,56 +1,56 @@
 /** The frames of one episode until they are a row group: numbers as they came, images as PNG. */
-import type { FoundLeaf } from "../../model/leaves.ts";
+import type { LeafEntry } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
 import { joined } from "../parquet/table.ts";
 import { rowOf } from "../parquet/table-writer.ts";
 import { columnLeaf } from "./feature-columns.ts";
-import type { FrameForm, WrittenFeature } from "./features.ts";
+import type { FrameSchema, OutputFeature } from "./features.ts";
 import { type FeatureStatistics, ofNumbers, PixelCounts } from "./statistics.ts";
 import type { VideoWriter } from "./video.ts";
 
 export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
-export interface TakenFrames {
+export interface EpisodeData {
   readonly length: number;
   /** Of each feature that is a column, its rows. */
   readonly rows: ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
   /** Of leaves that say something of the episode, by their places among the leaves. */
-  readonly kept: ReadonlyMap<number, ColumnData>;
+  readonly episodeColumns: ReadonlyMap<number, ColumnData>;
 }
 
 const I64_END = 2n ** 63n;
 
 export class EpisodeFrames {
-  readonly #form: FrameForm;
-  readonly #leaves: readonly FoundLeaf[];
+  readonly #schema: FrameSchema;
+  readonly #leaves: readonly LeafEntry[];
   readonly #encodePng: EncodePng;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
   /** Leaves that are gathered as they are. */
-  readonly #gathered: ReadonlyMap<number, ColumnData[]>;
+  readonly #chunks: ReadonlyMap<number, ColumnData[]>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;
 
   /** @param leaves of a step, in order */
-  constructor(form: FrameForm, leaves: readonly FoundLeaf[], encodePng: EncodePng, videos: ReadonlyMap<string, VideoWriter>) {
-    this.#form = form;
+  constructor(schema: FrameSchema, leaves: readonly LeafEntry[], encodePng: EncodePng, videos: ReadonlyMap<string, VideoWriter>) {
+    this.#schema = schema;
     this.#leaves = leaves;
     this.#encodePng = encodePng;
     this.#videos = videos;
-    const pictures = form.features.filter(isPicture);
+    const pictures = schema.features.filter(isPicture);
     this.#pixels = new Map(pictures.map(({ name, leaf }) => [name, new PixelCounts(leaf.shape[2] as number)]));
-    const own = form.features.filter((feature) => !isPicture(feature)).map(({ column }) => column);
-    const tasks = form.tasks.filter(({ of }) => of === "step").map(({ column }) => column);
-    const beside = [form.isLast, form.isTerminal, form.timestamp, ...tasks];
-    this.#gathered = new Map([...own, ...beside].filter((column) => column !== undefined).map((column) => [column, []]));
+    const featureColumns = schema.features.filter((feature) => !isPicture(feature)).map(({ column }) => column);
+    const tasks = schema.tasks.filter(({ of }) => of === "step").map(({ column }) => column);
+    const episodeLeaves = [schema.isLast, schema.isTerminal, schema.timestamp, ...tasks];
+    this.#chunks = new Map([...featureColumns, ...episodeLeaves].filter((column) => column !== undefined).map((column) => [column, []]));
     for (const { name, kind } of pictures) if (kind === "image") this.#images.set(name, []);
   }
 
   /** The first `length` steps of columns in the order of the spec's leaves. */
   async add(data: readonly ColumnData[], length: number): Promise<void> {
-    for (const { name, kind, leaf, size, column } of this.#form.features) {
+    for (const { name, kind, leaf, size, column } of this.#schema.features) {
       const values = data[column] as ColumnData;
       if (kind !== "image" && kind !== "video") continue;
       const [height, width, channels] = leaf.shape as [number, number, number];
@@ -61,48 +61,48 @@ export class EpisodeFrames {
         else await this.#videos.get(name)?.add(pixels);
       }
     }
-    for (const [column, pieces] of this.#gathered) pieces.push(slicedColumn(data[column] as ColumnData, 0, this.#leafAt(column).size * length));
+    for (const [column, chunks] of this.#chunks) chunks.push(slicedColumn(data[column] as ColumnData, 0, this.#leafAt(column).size * length));
     this.#length += length;
   }
 
   /** What was gathered; it begins anew. @param isTerminal whether the step behind the last frame says so @throws RldsError INVALID_DATA for a number that LeRobot cannot have */
-  take(episode: number, isTerminal: boolean): TakenFrames {
+  take(episode: number, isTerminal: boolean): EpisodeData {
     const length = this.#length;
-    const kept = new Map<number, ColumnData>();
-    for (const [column, pieces] of this.#gathered) {
-      kept.set(column, pieces.length === 1 ? (pieces[0] as ColumnData) : joined(this.#leafAt(column).leaf, pieces));
-      pieces.length = 0;
+    const episodeColumns = new Map<number, ColumnData>();
+    for (const [column, chunks] of this.#chunks) {
+      episodeColumns.set(column, chunks.length === 1 ? (chunks[0] as ColumnData) : joined(this.#leafAt(column).leaf, chunks));
+      chunks.length = 0;
     }
-    const { isTerminal: flags } = this.#form;
-    if (isTerminal && flags !== undefined && length > 0) kept.set(flags, (kept.get(flags) as Uint8Array).slice().fill(1, length - 1));
+    const { isTerminal: flags } = this.#schema;
+    if (isTerminal && flags !== undefined && length > 0) episodeColumns.set(flags, (episodeColumns.get(flags) as Uint8Array).slice().fill(1, length - 1));
     const rows = new Map<string, readonly unknown[]>();
     const statistics = new Map<string, FeatureStatistics>();
-    for (const { name, kind, leaf, size, column } of this.#form.features) {
+    for (const { name, kind, leaf, size, column } of this.#schema.features) {
       const counts = this.#pixels.get(name);
       if (counts !== undefined) {
         statistics.set(name, counts.take());
         if (kind === "image") rows.set(name, this.#images.get(name)?.splice(0) ?? []);
         continue;
       }
-      const data = kept.get(column) as ColumnData;
+      const data = episodeColumns.get(column) as ColumnData;
       if (leaf.dtype === "u64") checkRange(data as BigUint64Array, size, this.#leafAt(column).path, episode);
-      const written = columnLeaf(leaf);
+      const outputLeaf = columnLeaf(leaf);
       rows.set(
         name,
-        Array.from({ length }, (_, i) => rowOf(written, data, i * size)),
+        Array.from({ length }, (_, i) => rowOf(outputLeaf, data, i * size)),
       );
       if (kind === "numbers") statistics.set(name, ofNumbers(data, length, leaf.shape.at(-1) ?? 1));
     }
     this.#length = 0;
-    return { length, rows, statistics, kept };
+    return { length, rows, statistics, episodeColumns };
   }
 
-  #leafAt(column: number): FoundLeaf {
-    return this.#leaves[column] as FoundLeaf;
+  #leafAt(column: number): LeafEntry {
+    return this.#leaves[column] as LeafEntry;
   }
 }
 
-function isPicture({ kind }: WrittenFeature): boolean {
+function isPicture({ kind }: OutputFeature): boolean {
   return kind === "image" || kind === "video";
 }
 

@@ -3,31 +3,31 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
-import { columnNamed, columnOf } from "../parquet/table.ts";
-import { inOrder, openedIfThere, type SourceFolder } from "../sources/source.ts";
+import { columnOf, findColumn } from "../parquet/table.ts";
+import { openIfExists, type SourceFolder, sortPaths } from "../sources/source.ts";
 import { metadataOf } from "./episode-metadata.ts";
-import { filled, jsonLines, type LeRobotInfo, readText } from "./info.ts";
+import { fillTemplate, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
-export interface VideoPlace {
+export interface VideoPosition {
   readonly path: string;
   /** Where in the video the episode begins, in seconds. */
   readonly from: number;
 }
 
-export interface ListedEpisode {
+export interface EpisodeEntry {
   readonly index: number;
   readonly length: number;
   /** Its file. */
   readonly path: string;
   /** Of each video's name. */
-  readonly videos: ReadonlyMap<string, VideoPlace>;
+  readonly videos: ReadonlyMap<string, VideoPosition>;
   /** What it has beside its frames. */
   readonly metadata?: object;
 }
 
 /** Of all episodes, and what their metadata are. */
 export interface EpisodeList {
-  readonly episodes: readonly ListedEpisode[];
+  readonly episodes: readonly EpisodeEntry[];
   readonly metadataSpec: { readonly [name: string]: StepSpec };
 }
 
@@ -35,36 +35,40 @@ export interface EpisodeList {
 const EPISODES = "meta/episodes";
 
 /** In order. @throws RldsError CORRUPT, NOT_FOUND */
-export async function listedEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
-  const { episodes: listed, metadataSpec } = await (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
+export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
+  const { episodes: entries, metadataSpec } = await (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
-  const odd = listed.findIndex(({ index, length }, i) => index !== i || !Number.isSafeInteger(length) || length < 0);
-  if (odd >= 0)
-    throw new RldsError("CORRUPT", `episode ${odd} must follow, with a length, got ${listed[odd]?.index} of length ${listed[odd]?.length}`, {
-      file,
-      episode: odd,
-    });
-  if (listed.length !== info.episodes) throw new RldsError("CORRUPT", `there are ${listed.length} episodes, meta/info.json says ${info.episodes}`, { file });
-  return { episodes: listed, metadataSpec };
+  const invalidIndex = entries.findIndex(({ index, length }, i) => index !== i || !Number.isSafeInteger(length) || length < 0);
+  if (invalidIndex >= 0)
+    throw new RldsError(
+      "CORRUPT",
+      `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
+      {
+        file,
+        episode: invalidIndex,
+      },
+    );
+  if (entries.length !== info.episodes) throw new RldsError("CORRUPT", `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`, { file });
+  return { episodes: entries, metadataSpec };
 }
 
 async function fromLines(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const path = "meta/episodes.jsonl";
   const episodes = jsonLines(await readText(folder, path, maxBytes), path).map(({ episode_index, length }) => {
     const values = { episode_chunk: Math.floor((episode_index as number) / info.chunkSize), episode_index: episode_index as number };
-    const places = videos.map((video_key) => [video_key, { path: filled(info.videoPath ?? "", { ...values, video_key }), from: 0 }] as const);
-    return { index: episode_index as number, length: length as number, path: filled(info.dataPath, values), videos: new Map(places) };
+    const videoPositions = videos.map((video_key) => [video_key, { path: fillTemplate(info.videoPath ?? "", { ...values, video_key }), from: 0 }] as const);
+    return { index: episode_index as number, length: length as number, path: fillTemplate(info.dataPath, values), videos: new Map(videoPositions) };
   });
   return { episodes, metadataSpec: {} };
 }
 
 async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
-  const listed: ListedEpisode[] = [];
+  const entries: EpisodeEntry[] = [];
   let metadataSpec: StepSpec | undefined;
   for await (const table of tables(folder, maxBytes)) {
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
-      const column = columnNamed(table, name);
-      if (column === undefined || column.lists > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
+      const column = findColumn(table, name);
+      if (column === undefined || column.listDepth > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
         throw new RldsError("CORRUPT", `the file must have a column ${name} of numbers`, { file: table.name });
       return wholeColumn(table, column) as Promise<ArrayLike<number>>;
     };
@@ -74,9 +78,9 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
       await numbers("data/chunk_index"),
       await numbers("data/file_index"),
     ];
-    const places = new Map<string, readonly ArrayLike<number | bigint>[]>();
+    const videoColumns = new Map<string, readonly ArrayLike<number | bigint>[]>();
     for (const video of videos)
-      places.set(video, [
+      videoColumns.set(video, [
         await numbers(`videos/${video}/chunk_index`),
         await numbers(`videos/${video}/file_index`),
         await numbers(`videos/${video}/from_timestamp`),
@@ -85,51 +89,51 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
     metadataSpec ??= metadata?.spec;
     for (let i = 0; i < table.rows; i++) {
       const at = (column: ArrayLike<number | bigint> | undefined) => Number(column?.[i]);
-      const own = [...places].map(([video_key, [chunk, file, from]]) => {
+      const entryVideos = [...videoColumns].map(([video_key, [chunk, file, from]]) => {
         const values = { video_key, chunk_index: at(chunk), file_index: at(file) };
-        return [video_key, { path: filled(info.videoPath ?? "", values), from: at(from) }] as const;
+        return [video_key, { path: fillTemplate(info.videoPath ?? "", values), from: at(from) }] as const;
       });
-      const path = filled(info.dataPath, { chunk_index: at(chunks), file_index: at(files) });
-      listed.push({ index: at(indices), length: at(lengths), path, videos: new Map(own), metadata: metadata?.at(i) });
+      const path = fillTemplate(info.dataPath, { chunk_index: at(chunks), file_index: at(files) });
+      entries.push({ index: at(indices), length: at(lengths), path, videos: new Map(entryVideos), metadata: metadata?.at(i) });
     }
   }
-  return { episodes: listed, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
+  return { episodes: entries, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
 }
 
 /** The tables of the episodes; where a folder cannot be listed, as many as there are in a row. */
 async function* tables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
   const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
-  const listed = all && inOrder(all);
-  for (let chunk = 0, file = 0, k = 0; listed === undefined || k < listed.length; k++) {
-    const named = () => `${EPISODES}/chunk-${String(chunk).padStart(3, "0")}/file-${String(file).padStart(3, "0")}.parquet`;
-    const path = listed?.[k];
-    let opened = path === undefined ? await openedIfThere(folder, named()) : await folder.open(path);
-    if (opened === undefined && file > 0) {
+  const sortedPaths = all && sortPaths(all);
+  for (let chunk = 0, file = 0, k = 0; sortedPaths === undefined || k < sortedPaths.length; k++) {
+    const tablePath = () => `${EPISODES}/chunk-${String(chunk).padStart(3, "0")}/file-${String(file).padStart(3, "0")}.parquet`;
+    const path = sortedPaths?.[k];
+    let tableFile = path === undefined ? await openIfExists(folder, tablePath()) : await folder.open(path);
+    if (tableFile === undefined && file > 0) {
       [chunk, file] = [chunk + 1, 0];
-      opened = await openedIfThere(folder, named());
+      tableFile = await openIfExists(folder, tablePath());
     }
-    if (opened === undefined) {
-      if (k === 0) throw new RldsError("NOT_FOUND", "there is no table of episodes", { file: named() });
+    if (tableFile === undefined) {
+      if (k === 0) throw new RldsError("NOT_FOUND", "there is no table of episodes", { file: tablePath() });
       return;
     }
     file++;
     try {
-      yield await parquetFile(opened, maxBytes);
+      yield await parquetFile(tableFile, maxBytes);
     } finally {
-      await opened.close();
+      await tableFile.close();
     }
   }
 }
 
 /** All rows of a column. */
 async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<ArrayLike<unknown>> {
-  const pieces: unknown[] = [];
+  const chunks: unknown[] = [];
   for (const [group, rows] of table.groups.entries()) {
-    const [found] = await table.read(group, [column]);
-    const data = columnOf(found as never, { dtype: column.dtype as "f32", shape: [] }, rows, { file: table.name, column });
-    for (const value of data) pieces.push(value);
+    const [chunk] = await table.read(group, [column]);
+    const data = columnOf(chunk as never, { dtype: column.dtype as "f32", shape: [] }, rows, { file: table.name, column });
+    for (const value of data) chunks.push(value);
   }
-  return pieces;
+  return chunks;
 }
 
 /** Tasks by their numbers. @throws RldsError CORRUPT */
@@ -145,8 +149,8 @@ export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, ma
   try {
     const table = await parquetFile(file, maxBytes);
     // The task is the index of a table of pandas, and has whatever name that gave it.
-    const [index, text] = [columnNamed(table, "task_index"), table.columns.find(({ dtype, lists }) => dtype === "string" && lists === 0)];
-    if (index?.dtype !== "i64" || index.lists > 0 || text === undefined) throw corrupt();
+    const [index, text] = [findColumn(table, "task_index"), table.columns.find(({ dtype, listDepth: lists }) => dtype === "string" && lists === 0)];
+    if (index?.dtype !== "i64" || index.listDepth > 0 || text === undefined) throw corrupt();
     const [indices, texts] = [await wholeColumn(table, index), await wholeColumn(table, text)];
     return new Map(Array.from(indices, (number, i) => [Number(number), texts[i] as string]));
   } finally {

@@ -7,26 +7,26 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { FileColumn } from "../parquet/columns.ts";
-import { checkNesting, type MappedColumn } from "../parquet/mapping.ts";
+import { type ColumnMapping, checkNesting } from "../parquet/mapping.ts";
 import type { ParquetFile } from "../parquet/parquet-file.ts";
 import { EPISODE } from "../parquet/schema.ts";
 import { columnOf, joined, leafOfColumn } from "../parquet/table.ts";
 
 /** Names that an episode has for something else. */
-const TAKEN = ["steps", "episode_index"];
+const OTHER_COLUMNS = ["steps", "episode_index"];
 
-/** All rows of a table's metadata; undefined where it has none. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH where `before` is of another form */
-export async function metadataOf(table: ParquetFile, before: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
-  const mapped = table.columns.flatMap((column): MappedColumn[] => {
+/** All rows of a table's metadata; undefined where it has none. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if `previousSpec` differs */
+export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
+  const mappings = table.columns.flatMap((column): ColumnMapping[] => {
     const path = column.keys.join("/");
     const keys = path.slice(EPISODE.length).split("/");
-    return path.startsWith(EPISODE) && column.dtype !== undefined && !TAKEN.includes(keys[0] as string) ? [{ column, keys }] : [];
+    return path.startsWith(EPISODE) && column.dtype !== undefined && !OTHER_COLUMNS.includes(keys[0] as string) ? [{ column, keys }] : [];
   });
-  if (mapped.length === 0 || table.rows === 0) return undefined;
-  checkNesting(mapped, table.name);
+  if (mappings.length === 0 || table.rows === 0) return undefined;
+  checkNesting(mappings, table.name);
   const spec: { [name: string]: unknown } = {};
   const data = new Map<string, ColumnData>();
-  for (const { column, keys } of mapped) {
+  for (const { column, keys } of mappings) {
     const { leaf, values } = await wholeLeaf(table, column);
     const node = keys.slice(0, -1).reduce<{ [name: string]: unknown }>((at, key) => {
       if (!Object.hasOwn(at, key)) setPart(at, key, {});
@@ -35,7 +35,7 @@ export async function metadataOf(table: ParquetFile, before: StepSpec | undefine
     setPart(node, keys.at(-1) as string, leaf);
     data.set(keys.join("/"), values);
   }
-  const difference = before && specDifference(before, spec as StepSpec);
+  const difference = previousSpec && specDifference(previousSpec, spec as StepSpec);
   if (difference !== undefined)
     throw new RldsError("SPEC_MISMATCH", `the metadata of episodes differ from the first file's: ${difference}`, { file: table.name });
   const columns = leavesOf(spec as StepSpec).map(({ path }) => data.get(path) as ColumnData);
@@ -43,12 +43,12 @@ export async function metadataOf(table: ParquetFile, before: StepSpec | undefine
 }
 
 async function wholeLeaf(table: ParquetFile, column: FileColumn): Promise<{ readonly leaf: StepLeaf; readonly values: ColumnData }> {
-  const pieces: ColumnData[] = [];
+  const chunks: ColumnData[] = [];
   let leaf: StepLeaf | undefined;
   for (const [group, rows] of table.groups.entries()) {
-    const [found] = await table.read(group, [column]);
-    leaf ??= leafOfColumn(column, found) as StepLeaf;
-    pieces.push(columnOf(found as never, leaf, rows, { file: table.name, column }));
+    const [chunk] = await table.read(group, [column]);
+    leaf ??= leafOfColumn(column, chunk) as StepLeaf;
+    chunks.push(columnOf(chunk as never, leaf, rows, { file: table.name, column }));
   }
-  return { leaf: leaf as StepLeaf, values: joined(leaf as StepLeaf, pieces) };
+  return { leaf: leaf as StepLeaf, values: joined(leaf as StepLeaf, chunks) };
 }

@@ -5,8 +5,8 @@ import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
-import { encodingOf, type WrittenRows } from "../parquet/table-writer.ts";
-import type { WrittenFeature } from "./features.ts";
+import { type ColumnRows, encodingOf } from "../parquet/table-writer.ts";
+import type { OutputFeature } from "./features.ts";
 
 /** A vector of one is a single number in LeRobot's tables. */
 export function columnLeaf(leaf: StepLeaf): StepLeaf {
@@ -28,14 +28,14 @@ export const DONE = { dtype: "bool", shape: [] } as const;
 export interface FrameColumns {
   readonly schema: readonly SchemaElement[];
   /** The rows of a group, in the order of the schema. */
-  columns(rows: ReadonlyMap<string, readonly unknown[]>): WrittenRows[];
+  columns(rows: ReadonlyMap<string, readonly unknown[]>): ColumnRows[];
 }
 
-export function frameColumns(features: readonly WrittenFeature[], made: { readonly [name: string]: StepLeaf }): FrameColumns {
+export function frameColumns(features: readonly OutputFeature[], generated: { readonly [name: string]: StepLeaf }): FrameColumns {
   const stored = features.filter(({ kind }) => kind !== "video");
   const all = [
     ...stored.map(({ name, leaf, kind }) => ({ name, leaf: columnLeaf(leaf), kind })),
-    ...Object.entries(made).map(([name, leaf]) => ({ name, leaf, kind: "numbers" as const })),
+    ...Object.entries(generated).map(([name, leaf]) => ({ name, leaf, kind: "numbers" as const })),
   ];
   return {
     schema: [
@@ -65,14 +65,14 @@ export interface FeatureJson {
 
 /** @param names of a vector's elements */
 export function featureJson(
-  { leaf, kind }: Pick<WrittenFeature, "leaf" | "kind">,
+  { leaf, kind }: Pick<OutputFeature, "leaf" | "kind">,
   names: readonly string[] | null,
   video?: { readonly codec: string; readonly fps: number },
 ): FeatureJson {
   const { dtype, shape } = leaf;
   if (kind === "numbers" || kind === "text") {
-    const told = isText(leaf) ? "string" : FORMAT_NAMES[dtype as Dtype].numpy;
-    return { dtype: told, shape: shape.length === 0 ? [1] : shape, names };
+    const dtypeName = isText(leaf) ? "string" : FORMAT_NAMES[dtype as Dtype].numpy;
+    return { dtype: dtypeName, shape: shape.length === 0 ? [1] : shape, names };
   }
   const [height, width, channels] = shape;
   const about = video && {

@@ -6,7 +6,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /** A leaf as a feature. */
-export interface WrittenFeature {
+export interface OutputFeature {
   /** `observation.images.top` */
   readonly name: string;
   readonly leaf: StepLeaf;
@@ -23,8 +23,8 @@ export interface TaskLeaf {
   readonly of: "step" | "episode";
 }
 
-export interface FrameForm {
-  readonly features: readonly WrittenFeature[];
+export interface FrameSchema {
+  readonly features: readonly OutputFeature[];
   /** The leaves that may say what is to be done: the first that is not empty does. */
   readonly tasks: readonly TaskLeaf[];
   /** Places of leaves that say how an episode goes on. */
@@ -35,7 +35,7 @@ export interface FrameForm {
   readonly timestamp?: number;
 }
 
-export interface FormOptions {
+export interface FrameSchemaOptions {
   /** Paths of leaves; where it is left out every u8 [height, width, 3] that is no video. */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
@@ -46,50 +46,50 @@ export interface FormOptions {
 /** Where data sets have what is to be done. */
 const TASKS = ["task", "language_instruction", "observation/task", "observation/language_instruction", "instruction", "observation/instruction"];
 /** LeRobot has them by other means, or counts them itself. */
-const COUNTED = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
+const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 
 /** @throws RangeError for a path that is no such leaf · RldsError UNSUPPORTED for what no feature can be */
-export function frameForm(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FormOptions): FrameForm {
+export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FrameSchemaOptions): FrameSchema {
   const { images, videos } = options;
   const leaves = leavesOf(stepSpec);
   const at = (path: string) => {
-    const found = leaves.findIndex((leaf) => leaf.path === path);
-    return found < 0 ? undefined : found;
+    const index = leaves.findIndex((leaf) => leaf.path === path);
+    return index < 0 ? undefined : index;
   };
   for (const [option, paths] of Object.entries({ images: images ?? [], videos }))
     for (const path of paths) {
-      const found = leaves[at(path) ?? -1];
-      if (found === undefined) throw mustBe(RangeError, option, `paths of leaves of a step (${leaves.map((leaf) => leaf.path).join(", ")})`, path);
+      const leaf = leaves[at(path) ?? -1];
+      if (leaf === undefined) throw mustBe(RangeError, option, `paths of leaves of a step (${leaves.map((leaf) => leaf.path).join(", ")})`, path);
       const channels = option === "videos" ? [3] : [1, 3, 4];
-      if (!isPicture(found.leaf, channels))
+      if (!isPicture(leaf.leaf, channels))
         throw mustBe(
           RangeError,
           `${option}: ${path}`,
           `u8 of shape [height, width, ${channels.join(" or ")}]`,
-          `${found.leaf.dtype} [${found.leaf.shape.join(", ")}]`,
+          `${leaf.leaf.dtype} [${leaf.leaf.shape.join(", ")}]`,
         );
     }
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
   const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
-  const features: WrittenFeature[] = [];
+  const features: OutputFeature[] = [];
   leaves.forEach(({ path, keys, leaf, size }, column) => {
-    if (keys.length === 1 && (COUNTED.has(path) || (path === "task" && tasks.some((task) => task.of === "step" && task.column === column)))) return;
+    if (keys.length === 1 && (INDEX_FEATURES.has(path) || (path === "task" && tasks.some((task) => task.of === "step" && task.column === column)))) return;
     const kind = videos.includes(path) ? "video" : isImage(path, leaf) ? "image" : isText(leaf) ? "text" : "numbers";
     checkFeature(path, leaf, size);
     features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
   });
   // `task` is what LeRobot's frames have beside their features.
-  const seen = new Set<string>(["next.done", "task", ...COUNTED]);
+  const featureNames = new Set<string>(["next.done", "task", ...INDEX_FEATURES]);
   const hasDone = features.some(({ name }) => name === "next.done");
-  if (hasDone) seen.delete("next.done");
+  if (hasDone) featureNames.delete("next.done");
   for (const { name } of features) {
-    if (seen.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features: rename a leaf by mapSteps`);
-    seen.add(name);
+    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features: rename a leaf by mapSteps`);
+    featureNames.add(name);
   }
   const flag = (path: string) => {
-    const found = at(path);
-    return found !== undefined && leaves[found]?.leaf.dtype === "bool" && leaves[found].size === 1 ? found : undefined;
+    const column = at(path);
+    return column !== undefined && leaves[column]?.leaf.dtype === "bool" && leaves[column].size === 1 ? column : undefined;
   };
   const time = leaves[at("timestamp") ?? -1];
   const isTime = time !== undefined && time.leaf.shape.length === 0 && time.leaf.dtype.startsWith("f");
@@ -105,7 +105,7 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
 }
 
 /** LeRobot's own names: `next.reward`, and of an observation that is one value `observation.state` or `observation.image`. */
-function nameOf(keys: readonly string[], kind: WrittenFeature["kind"]): string {
+function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
     throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must be called by names without slashes, since LeRobot has none in a feature's name`);
   if (keys.length > 1) return keys.join(".");
@@ -115,29 +115,30 @@ function nameOf(keys: readonly string[], kind: WrittenFeature["kind"]): string {
 }
 
 function checkFeature(path: string, leaf: StepLeaf, size: number): void {
-  const told = `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`;
-  const refused = (why: string) => new RldsError("UNSUPPORTED", `${path} is ${told}, ${why}: leave it out by mapSteps, or give it another form`);
-  if (leaf.dtype === "bytes") throw refused("and LeRobot has no bytes");
-  if (leaf.dtype === "string" && leaf.shape.length > 0) throw refused("and LeRobot has texts alone only");
-  if (size === 0) throw refused("and LeRobot has no value without elements");
-  if (leaf.shape.length > MAX_DIMENSIONS) throw refused(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
+  const description = `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`;
+  const unsupported = (reason: string) =>
+    new RldsError("UNSUPPORTED", `${path} is ${description}, ${reason}: leave it out by mapSteps, or give it another form`);
+  if (leaf.dtype === "bytes") throw unsupported("and LeRobot has no bytes");
+  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("and LeRobot has texts alone only");
+  if (size === 0) throw unsupported("and LeRobot has no value without elements");
+  if (leaf.shape.length > MAX_DIMENSIONS) throw unsupported(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
 }
 
 function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, path: string | undefined): readonly TaskLeaf[] {
-  const isOne = ({ leaf }: { readonly leaf: StepLeaf }) => leaf.dtype === "string" && leaf.shape.length === 0;
+  const isText = ({ leaf }: { readonly leaf: StepLeaf }) => leaf.dtype === "string" && leaf.shape.length === 0;
   const sides = [
     ["step", leavesOf(stepSpec)],
     ["episode", leavesOf(metadataSpec as StepSpec)],
   ] as const;
-  const found: TaskLeaf[] = [];
-  for (const wanted of path === undefined ? TASKS : [path])
+  const taskLeaves: TaskLeaf[] = [];
+  for (const taskPath of path === undefined ? TASKS : [path])
     for (const [of, leaves] of sides) {
-      const column = leaves.findIndex((each) => each.path === wanted && isOne(each));
-      if (column >= 0) found.push({ column, of });
+      const column = leaves.findIndex((leaf) => leaf.path === taskPath && isText(leaf));
+      if (column >= 0) taskLeaves.push({ column, of });
     }
-  if (path === undefined) return found;
+  if (path === undefined) return taskLeaves;
   // Who names a path means one leaf.
-  if (found.length > 0) return found.slice(0, 1);
-  const there = sides.flatMap(([, leaves]) => leaves.filter(isOne).map((each) => each.path));
-  throw mustBe(RangeError, "taskLeaf", `the path of a text (${there.join(", ") || "there is none"})`, path);
+  if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
+  const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
+  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there is none"})`, path);
 }

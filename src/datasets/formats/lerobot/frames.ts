@@ -5,8 +5,8 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
-import type { ListedEpisode } from "./episode-list.ts";
-import { type ImageLeaf, keysOf } from "./frame-form.ts";
+import type { EpisodeEntry } from "./episode-list.ts";
+import { type ImageLeaf, keysOf } from "./frame-schema.ts";
 
 export interface FramesOptions {
   readonly stepSpec: StepSpec;
@@ -22,13 +22,13 @@ export interface FramesOptions {
 }
 
 /** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */
-export function framesOf<S>(table: StepColumns<unknown>, listed: ListedEpisode, options: FramesOptions): StepColumns<S> {
+export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;
   const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.data[k] as ColumnData]));
-  const place = { file: listed.path, episode: listed.index };
-  const ending = terminal === undefined ? undefined : columns.get(terminal);
-  const isTerminal = ending !== undefined && Number(ending[length - 1]) !== 0;
+  const place = { file: entry.path, episode: entry.index };
+  const terminalColumn = terminal === undefined ? undefined : columns.get(terminal);
+  const isTerminal = terminalColumn !== undefined && Number(terminalColumn[length - 1]) !== 0;
   if (!keepsTerminal) columns.set("is_terminal", last(length, Number(isTerminal)));
   const terminals = columns.get("is_terminal");
   if (!keepsDiscount)
@@ -37,7 +37,7 @@ export function framesOf<S>(table: StepColumns<unknown>, listed: ListedEpisode, 
       Float32Array.from({ length }, (_, i) => (terminals?.[i] === 1 ? 0 : 1)),
     );
   const times = columns.get("timestamp");
-  for (const [name, { path, from }] of listed.videos) {
+  for (const [name, { path, from }] of entry.videos) {
     const video = keysOf(name).join("/");
     columns.set(`${video}/path`, new Array<string>(length).fill(path));
     columns.set(

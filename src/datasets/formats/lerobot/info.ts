@@ -1,8 +1,8 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
-import { inside } from "../sources/source.ts";
+import { checkInside } from "../sources/source.ts";
 
 export interface Feature {
   readonly dtype: string;
@@ -25,10 +25,10 @@ export interface LeRobotInfo {
 export const INFO = "meta/info.json";
 
 /** @throws RldsError CORRUPT, UNSUPPORTED for another version */
-export function leRobotInfo(found: unknown): LeRobotInfo {
+export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
-  if (typeof found !== "object" || found === null) throw corruptFile(where, "the file is no object");
-  const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = found as { [key: string]: unknown };
+  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is no object");
+  const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = json as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
     throw new RldsError(
@@ -62,13 +62,13 @@ export function leRobotInfo(found: unknown): LeRobotInfo {
 }
 
 /** `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` filled in, as Python's format does it. @throws RldsError CORRUPT for a path outside the folder, or another template */
-export function filled(template: string, values: { readonly [name: string]: number | string }): string {
+export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
     if (!Object.hasOwn(values, name))
       throw new RldsError("CORRUPT", `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`, { file: INFO });
     return String(values[name]).padStart(Math.min(Number(digits ?? 0), 20), "0");
   });
-  return inside(path, INFO);
+  return checkInside(path, INFO);
 }
 
 /** The whole of a text file. @throws RldsError NOT_FOUND, CORRUPT */
@@ -93,8 +93,8 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     offset += line.length + 1;
     if (line.trim() === "") return [];
     try {
-      const found = parsedJson(line);
-      if (typeof found === "object" && found !== null) return [found as { readonly [key: string]: unknown }];
+      const json = parseJson(line);
+      if (typeof json === "object" && json !== null) return [json as { readonly [key: string]: unknown }];
     } catch {
       // Told below, as what is no object is.
     }

@@ -5,7 +5,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { columnSchema, EPISODE, type SchemaElement } from "../parquet/schema.ts";
 import { encodingOf, type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
 import type { StagedFile } from "../sinks/staging.ts";
-import { placeOf } from "./places.ts";
+import { splitFileNumber } from "./file-paths.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
@@ -15,7 +15,7 @@ const I64 = { dtype: "i64", shape: [] } as const;
 const F64 = { dtype: "f64", shape: [] } as const;
 
 /** A feature that has statistics; those of pictures are one value a channel, of shape [channels, 1, 1]. */
-export interface CountedFeature {
+export interface FeatureWithStatistics {
   readonly name: string;
   readonly isPicture: boolean;
 }
@@ -48,7 +48,7 @@ export class EpisodeTable {
 
   constructor(
     file: StagedFile,
-    features: readonly CountedFeature[],
+    features: readonly FeatureWithStatistics[],
     videos: readonly string[],
     metadataSpec: { readonly [name: string]: StepSpec },
     packages: ParquetPackage,
@@ -74,49 +74,51 @@ export class EpisodeTable {
   }
 }
 
-function columnsOf(features: readonly CountedFeature[], videos: readonly string[], metadataSpec: { readonly [name: string]: StepSpec }): TableColumn[] {
-  const one = (name: string, leaf: StepLeaf, of: (row: EpisodeRow) => unknown): TableColumn => ({
+function columnsOf(features: readonly FeatureWithStatistics[], videos: readonly string[], metadataSpec: { readonly [name: string]: StepSpec }): TableColumn[] {
+  const singleColumn = (name: string, leaf: StepLeaf, of: (row: EpisodeRow) => unknown): TableColumn => ({
     name,
     schema: columnSchema(name, leaf),
     ...encodingOf(leaf),
     of,
   });
-  const number = (name: string, of: (row: EpisodeRow) => number | bigint) => one(name, I64, (row) => BigInt(of(row)));
+  const number = (name: string, of: (row: EpisodeRow) => number | bigint) => singleColumn(name, I64, (row) => BigInt(of(row)));
   return [
     number("episode_index", ({ index }) => index),
-    one("tasks", { dtype: "string", shape: [-1] }, ({ tasks }) => tasks),
+    singleColumn("tasks", { dtype: "string", shape: [-1] }, ({ tasks }) => tasks),
     number("length", ({ length }) => length),
-    number("data/chunk_index", ({ file }) => placeOf(file)[0]),
-    number("data/file_index", ({ file }) => placeOf(file)[1]),
+    number("data/chunk_index", ({ file }) => splitFileNumber(file)[0]),
+    number("data/file_index", ({ file }) => splitFileNumber(file)[1]),
     number("dataset_from_index", ({ from }) => from),
     number("dataset_to_index", ({ from, length }) => from + length),
     ...videos.flatMap((video) => {
       const span = (row: EpisodeRow) => row.videos.get(video) as VideoSpan;
       return [
-        number(`videos/${video}/chunk_index`, (row) => placeOf(span(row).file)[0]),
-        number(`videos/${video}/file_index`, (row) => placeOf(span(row).file)[1]),
-        one(`videos/${video}/from_timestamp`, F64, (row) => span(row).from),
-        one(`videos/${video}/to_timestamp`, F64, (row) => span(row).to),
+        number(`videos/${video}/chunk_index`, (row) => splitFileNumber(span(row).file)[0]),
+        number(`videos/${video}/file_index`, (row) => splitFileNumber(span(row).file)[1]),
+        singleColumn(`videos/${video}/from_timestamp`, F64, (row) => span(row).from),
+        singleColumn(`videos/${video}/to_timestamp`, F64, (row) => span(row).to),
       ];
     }),
     ...features.flatMap(({ name, isPicture }) => [
       ...STATISTICS.map((statistic, s) =>
-        one(`stats/${name}/${statistic}`, { dtype: "f64", shape: isPicture ? [-1, 1, 1] : [-1] }, ({ statistics }) =>
-          shaped(statistics.get(name) as FeatureStatistics, s, isPicture),
+        singleColumn(`stats/${name}/${statistic}`, { dtype: "f64", shape: isPicture ? [-1, 1, 1] : [-1] }, ({ statistics }) =>
+          shapeStatistic(statistics.get(name) as FeatureStatistics, s, isPicture),
         ),
       ),
-      one(`stats/${name}/count`, { dtype: "i64", shape: [1] }, ({ statistics }) => [BigInt(statistics.get(name)?.count ?? 0)]),
+      singleColumn(`stats/${name}/count`, { dtype: "i64", shape: [1] }, ({ statistics }) => [BigInt(statistics.get(name)?.count ?? 0)]),
     ]),
     number("meta/episodes/chunk_index", () => 0),
     number("meta/episodes/file_index", () => 0),
-    ...leavesOf(metadataSpec as StepSpec).map(({ path, leaf }, k) => one(EPISODE + path, leaf, ({ metadata }) => rowOf(leaf, metadata[k] as ColumnData, 0))),
+    ...leavesOf(metadataSpec as StepSpec).map(({ path, leaf }, k) =>
+      singleColumn(EPISODE + path, leaf, ({ metadata }) => rowOf(leaf, metadata[k] as ColumnData, 0)),
+    ),
   ];
 }
 
 /** A statistic as LeRobot shapes it. */
-function shaped({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
-  const own = [...(values[s] as Float64Array)];
-  return isPicture ? own.map((value) => [[value]]) : own;
+function shapeStatistic({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
+  const channelValues = [...(values[s] as Float64Array)];
+  return isPicture ? channelValues.map((value) => [[value]]) : channelValues;
 }
 
 /** meta/tasks.parquet: a table of pandas whose index is the task. */

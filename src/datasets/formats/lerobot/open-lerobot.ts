@@ -5,15 +5,15 @@ import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
+import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
+import { readGenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
-import { plainEpisodes } from "../parquet/plain-episodes.ts";
-import { plainForm } from "../parquet/plain-form.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
-import { type ListedEpisode, listedEpisodes, tasksOf } from "./episode-list.ts";
-import { frameMapping, frameSpec, imageLeaves } from "./frame-form.ts";
+import { type EpisodeEntry, listEpisodes, tasksOf } from "./episode-list.ts";
+import { frameMapping, frameSpec, imageLeaves } from "./frame-schema.ts";
 import { type FramesOptions, framesOf } from "./frames.ts";
 import { INFO, leRobotInfo, readText } from "./info.ts";
 
@@ -38,8 +38,8 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
-  const { images: wanted = "decode", terminal, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
-  if (!["decode", "bytes"].includes(wanted)) throw mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
+  const { images: imageMode = "decode", terminal, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  if (!["decode", "bytes"].includes(imageMode)) throw mustBe(RangeError, "images", '"decode" or "bytes"', imageMode);
   if (terminal !== undefined && !["success", "done", "never"].includes(terminal))
     throw mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
   integer("maxBytes", maxBytes, 1);
@@ -50,25 +50,25 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   }
   const info = leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes)));
   const videos = [...info.features].filter(([, { dtype }]) => dtype === "video").map(([name]) => name);
-  const { episodes: listed, metadataSpec } = await listedEpisodes(folder, info, videos, maxBytes);
-  if (listed.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
+  const { episodes: entries, metadataSpec } = await listEpisodes(folder, info, videos, maxBytes);
+  if (entries.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
   const tasks = info.features.has("task_index") ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
-  const decode = wanted === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
+  const decode = imageMode === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
   const images = decode === undefined ? [] : imageLeaves(info);
-  const paths = [...new Set(listed.map(({ path }) => path))];
-  const form = await opened(folder, paths[0] as string, maxBytes, (first) => plainForm(first, frameMapping(first, info)));
-  const isOwn = terminal === undefined && form.mapping.terminal !== undefined;
-  const stepSpec = frameSpec(form, info, images);
-  const column = terminal === "never" || isOwn ? undefined : `next/${terminal ?? "success"}`;
-  const hasDiscount = form.leaves.some(({ keys }) => keys.join("/") === "discount");
-  const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, keepsTerminal: isOwn, keepsDiscount: hasDiscount, maxBytes };
+  const paths = [...new Set(entries.map(({ path }) => path))];
+  const schema = await withParquetFile(folder, paths[0] as string, maxBytes, (first) => readGenericSchema(first, frameMapping(first, info)));
+  const hasTerminal = terminal === undefined && schema.mapping.terminal !== undefined;
+  const stepSpec = frameSpec(schema, info, images);
+  const column = terminal === "never" || hasTerminal ? undefined : `next/${terminal ?? "success"}`;
+  const hasDiscount = schema.leaves.some(({ keys }) => keys.join("/") === "discount");
+  const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, keepsTerminal: hasTerminal, keepsDiscount: hasDiscount, maxBytes };
   const startingAt = (episode: number) => {
-    const { path } = listed[episode] ?? {};
+    const { path } = entries[episode] ?? {};
     const first = path === undefined ? paths.length : paths.indexOf(path);
     // Those before it in its file.
-    const row = listed.slice(0, episode).reduce((sum, one) => sum + (one.path === path ? one.length : 0), 0);
-    const rows = plainEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), form, { maxBytes, signal, row });
-    return episodes<S>(listed, episode, rows, frames);
+    const row = entries.slice(0, episode).reduce((sum, entry) => sum + (entry.path === path ? entry.length : 0), 0);
+    const rows = readGenericEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), schema, { maxBytes, signal, row });
+    return episodes<S>(entries, episode, rows, frames);
   };
   return {
     ...{
@@ -82,14 +82,14 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     },
     [Symbol.asyncIterator]: () => startingAt(0),
     startingAt: (episode) => startingAt(integer("episode", episode, 0)),
-    lengths: async () => listed.map(({ length }) => length),
+    lengths: async () => entries.map(({ length }) => length),
     async close() {},
   };
 }
 
 function jsonOf(text: string): unknown {
   try {
-    return parsedJson(text);
+    return parseJson(text);
   } catch (cause) {
     throw new RldsError("CORRUPT", "the file is no JSON", { file: INFO }, { cause });
   }
@@ -97,14 +97,14 @@ function jsonOf(text: string): unknown {
 
 /** The tables' episodes beside what is said of them. */
 async function* episodes<S>(
-  listed: readonly ListedEpisode[],
+  entries: readonly EpisodeEntry[],
   first: number,
   tables: AsyncIterable<ReadEpisode<unknown>>,
   frames: FramesOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   let next = first;
   for await (const { steps } of tables) {
-    const about = listed[next];
+    const about = entries[next];
     if (about?.length !== steps.length)
       throw new RldsError("CORRUPT", `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`, {
         file: about?.path,
@@ -113,8 +113,8 @@ async function* episodes<S>(
     yield { ...about.metadata, episode_index: BigInt(next), steps: framesOf<S>(steps, about, frames) };
     next++;
   }
-  if (next < listed.length)
-    throw new RldsError("CORRUPT", `the data ends with episode ${next - 1}, of ${listed.length}`, { file: listed[next]?.path, episode: next });
+  if (next < entries.length)
+    throw new RldsError("CORRUPT", `the data ends with episode ${next - 1}, of ${entries.length}`, { file: entries[next]?.path, episode: next });
 }
 
 async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
@@ -128,7 +128,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-async function opened<T>(folder: SourceFolder, path: string, maxBytes: number, use: (file: ParquetFile) => Promise<T>): Promise<T> {
+async function withParquetFile<T>(folder: SourceFolder, path: string, maxBytes: number, use: (file: ParquetFile) => Promise<T>): Promise<T> {
   const file = await folder.open(path);
   try {
     return await use(await parquetFile(file, maxBytes));

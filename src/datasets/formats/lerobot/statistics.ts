@@ -33,8 +33,8 @@ function ofSorted(sorted: Float64Array): readonly number[] {
   return [sorted[0] as number, sorted[n - 1] as number, mean, Math.sqrt(squares / n), ...QUANTILES.map((q) => (n < 2 ? mean : quantile(q)))];
 }
 
-function put(values: readonly Float64Array[], k: number, told: readonly number[]): void {
-  told.forEach((value, s) => {
+function put(values: readonly Float64Array[], k: number, statistics: readonly number[]): void {
+  statistics.forEach((value, s) => {
     (values[s] as Float64Array)[k] = value;
   });
 }
@@ -78,15 +78,15 @@ function ofCounts(counts: Float64Array): readonly number[] {
   const mean = counts.reduce((sum, count, level) => sum + count * level, 0) / n;
   const squares = counts.reduce((sum, count, level) => sum + count * (level - mean) ** 2, 0);
   const quantile = (q: number) => {
-    let seen = 0;
+    let cumulative = 0;
     return counts.findIndex((count) => {
-      seen += count;
-      return seen >= Math.max(q * n, 1);
+      cumulative += count;
+      return cumulative >= Math.max(q * n, 1);
     });
   };
-  const most = counts.reduce((last, count, level) => (count > 0 ? level : last), 0);
-  const told = [counts.findIndex((count) => count > 0), most, mean, Math.sqrt(squares / n), ...QUANTILES.map(quantile)];
-  return told.map((value) => value / 255);
+  const maxLevel = counts.reduce((last, count, level) => (count > 0 ? level : last), 0);
+  const levels = [counts.findIndex((count) => count > 0), maxLevel, mean, Math.sqrt(squares / n), ...QUANTILES.map(quantile)];
+  return levels.map((value) => value / 255);
 }
 
 /** Of all episodes: quantiles are the means of theirs, weighted by counts, as LeRobot has them. */
@@ -95,24 +95,24 @@ export class TotalStatistics {
   #total: Float64Array[] | undefined;
 
   add({ count, values }: FeatureStatistics): void {
-    const before = this.#count;
-    const all = before + count;
+    const previousCount = this.#count;
+    const all = previousCount + count;
     this.#count = all;
     if (this.#total === undefined) {
-      this.#total = values.map((own) => own.slice());
+      this.#total = values.map((statistic) => statistic.slice());
       return;
     }
     const [min, max, mean, std, ...quantiles] = this.#total as [Float64Array, Float64Array, Float64Array, Float64Array, ...Float64Array[]];
-    const own = (s: number, k: number) => (values[s] as Float64Array)[k] as number;
+    const statisticAt = (s: number, k: number) => (values[s] as Float64Array)[k] as number;
     for (let k = 0; k < mean.length; k++) {
-      min[k] = Math.min(min[k] as number, own(0, k));
-      max[k] = Math.max(max[k] as number, own(1, k));
-      const difference = own(2, k) - (mean[k] as number);
-      const variance = (before * (std[k] as number) ** 2 + count * own(3, k) ** 2) / all + (before * count * difference ** 2) / all ** 2;
+      min[k] = Math.min(min[k] as number, statisticAt(0, k));
+      max[k] = Math.max(max[k] as number, statisticAt(1, k));
+      const difference = statisticAt(2, k) - (mean[k] as number);
+      const variance = (previousCount * (std[k] as number) ** 2 + count * statisticAt(3, k) ** 2) / all + (previousCount * count * difference ** 2) / all ** 2;
       mean[k] = (mean[k] as number) + (difference * count) / all;
       std[k] = Math.sqrt(variance);
       quantiles.forEach((quantile, q) => {
-        quantile[k] = ((quantile[k] as number) * before + own(4 + q, k) * count) / all;
+        quantile[k] = ((quantile[k] as number) * previousCount + statisticAt(4 + q, k) * count) / all;
       });
     }
   }

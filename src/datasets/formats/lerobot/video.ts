@@ -1,6 +1,6 @@
 /** Films of LeRobot datasets: frames of one camera, one episode behind the other, in files that an encoder of the caller's makes. */
 import type { StagedFile } from "../sinks/staging.ts";
-import { fileName } from "./places.ts";
+import { fileName } from "./file-paths.ts";
 
 /** What a film is to be. */
 export interface VideoFormat {
@@ -64,7 +64,7 @@ export class VideoWriter {
   }
 
   async add(pixels: Uint8Array): Promise<void> {
-    this.#encoder ??= await this.#begun();
+    this.#encoder ??= await this.#start();
     await this.#encoder.add(pixels, this.#frames++ / this.#plan.format.fps);
   }
 
@@ -91,7 +91,7 @@ export class VideoWriter {
     this.#encoder = undefined;
   }
 
-  async #begun(): Promise<VideoEncoder> {
+  async #start(): Promise<VideoEncoder> {
     const { name, make, format, create } = this.#plan;
     const file = await create(`videos/${name}/${fileName(this.#files++)}.mp4`);
     this.#file = file;

@@ -3,17 +3,17 @@ import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type FinalStep, finalStepOf } from "../final-step.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
 import type { EncodePng } from "./episode-frames.ts";
-import { frameForm } from "./features.ts";
+import { createFrameSchema } from "./features.ts";
+import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { INFO } from "./info.ts";
-import { CHUNK_FILES, chunkOf } from "./places.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
 export interface LeRobotWriteOptions extends WriteOptions {
@@ -49,27 +49,29 @@ const OPTIONS = "fps, task, taskLeaf, robotType, names, images, videos, videoEnc
  * elements, more than five dimensions), without hyparquet-writer · INVALID_DATA for an episode without frames, a u64 of 2^63 or more · EMPTY for no episodes · IO where it cannot be written, or is there already
  */
 export async function writeLeRobot(rlds: RldsDataset<unknown>, to: Sink, options: LeRobotWriteOptions): Promise<WriteReport> {
-  const all = settled(options);
+  const all = parseOptions(options);
   await hyparquetWriter();
   const { folder } = await sinkOf(to);
-  return Staging.within(folder, "", undefined, (staging) => written(staging, rlds, folder, all));
+  return Staging.run(folder, "", undefined, (staging) => writeDataset(staging, rlds, folder, all));
 }
 
-async function written(staging: Staging, rlds: RldsDataset<unknown>, folder: SinkFolder, all: LeRobotSettings): Promise<WriteReport> {
+async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder: SinkFolder, all: LeRobotSettings): Promise<WriteReport> {
   const { overwrite, signal, images, videos, taskLeaf } = all;
-  const there = await filesThere(staging, folder);
-  if (there.length > 0 && !overwrite)
-    throw new RldsError("IO", "the folder has a dataset of LeRobot already: overwrite: true replaces it", { file: `${folder.name}/${there[0]}` });
-  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  const existing = await listExistingFiles(staging, folder);
+  if (existing.length > 0 && !overwrite)
+    throw new RldsError("IO", "the folder has a dataset of LeRobot already: overwrite: true replaces it", { file: `${folder.name}/${existing[0]}` });
+  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   let writer: DatasetWriter | undefined;
   try {
     // The number of an episode is told anyway.
     const { episode_index: _, ...about } = metadataSpec;
-    const form = frameForm(stepSpec, about, { images, videos, taskLeaf });
-    const encodePng: EncodePng = form.features.some(({ kind }) => kind === "image") ? (await import("../images/encode-png.ts")).encodePng : unused;
-    writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, form, encodePng });
+    const schema = createFrameSchema(stepSpec, about, { images, videos, taskLeaf });
+    const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
+      ? (await import("../images/encode-png.ts")).encodePng
+      : throwUnexpectedImage;
+    writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, schema, encodePng });
     for await (const episode of episodes) await writer.add(episode);
-    return await writer.finish(there);
+    return await writer.finish(existing);
   } catch (error) {
     await writer?.cancel();
     throw error;
@@ -78,13 +80,13 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, folder: Sin
   }
 }
 
-function unused(): never {
+function throwUnexpectedImage(): never {
   throw new Error("no image was to be stored");
 }
 
 /** Files of a dataset that is there: what a new one replaces. */
-async function filesThere(staging: Staging, folder: SinkFolder): Promise<string[]> {
-  const [meta, data, episodes] = [await staging.found("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
+async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<string[]> {
+  const [meta, data, episodes] = [await staging.list("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
   const films: string[] = [];
   for (const name of meta.includes(INFO) ? await filmsOf(folder) : []) films.push(...(await chunksIn(staging, `videos/${name}`)));
   return [...films, ...data, ...episodes, ...meta];
@@ -94,7 +96,7 @@ async function filesThere(staging: Staging, folder: SinkFolder): Promise<string[
 async function filmsOf(folder: SinkFolder): Promise<string[]> {
   if (folder.read === undefined) return [];
   try {
-    const { features } = parsedJson(new TextDecoder().decode(await folder.read(INFO))) as {
+    const { features } = parseJson(new TextDecoder().decode(await folder.read(INFO))) as {
       readonly features: { readonly [name: string]: { readonly dtype?: unknown } };
     };
     return Object.keys(features).filter((name) => features[name]?.dtype === "video" && !/[\\/]|^\.*$/.test(name));
@@ -104,16 +106,16 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
 }
 
 async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {
-    const chunk = await staging.found(`${folder}/${chunkOf(file)}`);
-    if (chunk.length === 0) return found;
-    found.push(...chunk);
+    const chunk = await staging.list(`${folder}/${chunkOf(file)}`);
+    if (chunk.length === 0) return paths;
+    paths.push(...chunk);
   }
 }
 
 /** The options, checked. */
-function settled(options: LeRobotWriteOptions): LeRobotSettings {
+function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const {
     fps,
     task = "",
@@ -137,7 +139,7 @@ function settled(options: LeRobotWriteOptions): LeRobotSettings {
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))
     if (!isTexts(paths)) throw mustBe(TypeError, subject, "an array of paths", paths);
   if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object of arrays of names", names);
-  for (const [path, own] of Object.entries(names)) if (!isTexts(own)) throw mustBe(TypeError, `names: ${path}`, "an array of names", own);
+  for (const [path, leafNames] of Object.entries(names)) if (!isTexts(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
   if (videos.length > 0 && typeof videoEncoder !== "function")
     throw mustBe(TypeError, "videoEncoder", "a function that makes films, as videos are wanted", videoEncoder);
   if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);

@@ -2,25 +2,25 @@
 import type { Attribute } from "./episode-store.ts";
 
 /** Minari's own are integers; of others JSON does not tell. */
-const WHOLE = new Set(["id", "total_steps", "seed"]);
-const WORDS = new Set(["NaN", "Infinity", "-Infinity"]);
+const INTEGERS = new Set(["id", "total_steps", "seed"]);
+const NUMBER_LITERALS = new Set(["NaN", "Infinity", "-Infinity"]);
 
 /** By paths, `options/gravity`. What is neither text, number, flag nor a list of numbers is left out. */
 export function attributesOf(about: { readonly [key: string]: unknown }): Map<string, Attribute> {
-  const found = new Map<string, Attribute>();
+  const attributes = new Map<string, Attribute>();
   const visit = (value: unknown, path: string): void => {
     const attribute = attributeOf(value, path);
-    if (attribute !== undefined) found.set(path, attribute);
+    if (attribute !== undefined) attributes.set(path, attribute);
     else if (typeof value === "object" && value !== null && !Array.isArray(value))
       for (const [name, part] of Object.entries(value)) visit(part, `${path}/${name}`);
   };
   for (const [name, value] of Object.entries(about)) visit(value, name);
-  return found;
+  return attributes;
 }
 
 function attributeOf(value: unknown, path: string): Attribute | undefined {
-  const isNumber = (one: unknown) => typeof one === "number" || (typeof one === "string" && WORDS.has(one));
-  if (WHOLE.has(path) && Number.isSafeInteger(value)) return { leaf: { dtype: "i64", shape: [] }, data: BigInt64Array.of(BigInt(value as number)) };
+  const isNumber = (element: unknown) => typeof element === "number" || (typeof element === "string" && NUMBER_LITERALS.has(element));
+  if (INTEGERS.has(path) && Number.isSafeInteger(value)) return { leaf: { dtype: "i64", shape: [] }, data: BigInt64Array.of(BigInt(value as number)) };
   if (isNumber(value)) return { leaf: { dtype: "f64", shape: [] }, data: Float64Array.of(Number(value)) };
   if (typeof value === "string") return { leaf: { dtype: "string", shape: [] }, data: [value] };
   if (typeof value === "boolean") return { leaf: { dtype: "bool", shape: [] }, data: Uint8Array.of(Number(value)) };

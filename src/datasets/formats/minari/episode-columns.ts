@@ -5,13 +5,13 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
-import { rowOf, type WrittenRows } from "../parquet/table-writer.ts";
+import { type ColumnRows, rowOf } from "../parquet/table-writer.ts";
 import { isEncodable, isImage } from "./spaces.ts";
 
 export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 /** Observations, actions or infos on their way into a column. */
-export class Part {
+export class ColumnGroup {
   readonly #name: string;
   readonly #spec: StepSpec;
   readonly #leaves: readonly StoredLeaf[];
@@ -35,7 +35,7 @@ export class Part {
   }
 
   /** One value a step. @param data a column a leaf @param at of each row the step that it shows */
-  rows(data: readonly ColumnData[], at: readonly number[]): WrittenRows {
+  rows(data: readonly ColumnData[], at: readonly number[]): ColumnRows {
     const columns = this.#leaves.map(({ value }, k) => at.map((i) => value(data[k] as ColumnData, i)));
     // A tuple is a struct as well.
     const row = fold<StepLeaf, (i: number) => unknown>(

@@ -3,7 +3,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 
 /** A space of Gymnasium, as Minari writes it. */
 export interface Space {
@@ -17,7 +17,7 @@ export interface Space {
 export function spaceOf(text: unknown, file: string): Space | undefined {
   if (typeof text !== "string") return undefined;
   try {
-    return (parsedJson(text) ?? undefined) as Space | undefined;
+    return (parseJson(text) ?? undefined) as Space | undefined;
   } catch (cause) {
     throw new RldsError("CORRUPT", `the metadata has a space that is not JSON: ${(cause as Error).message}`, { file }, { cause });
   }

@@ -1,7 +1,7 @@
 /** What Minari says of a dataset, or of an episode, in metadata.json. */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
 /** @throws RldsError CORRUPT; an absent file is none */
@@ -14,16 +14,16 @@ export async function metadataOf(folder: SourceFolder, name: string): Promise<{ 
   try {
     if (file.size > MAX_METADATA_BYTES)
       throw new RldsError("CORRUPT", `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`, { file: name });
-    return parsed(new TextDecoder().decode(await file.read(0, file.size)), name);
+    return parseObject(new TextDecoder().decode(await file.read(0, file.size)), name);
   } finally {
     await file.close();
   }
 }
 
-function parsed(text: string, file: string): { readonly [key: string]: unknown } {
+function parseObject(text: string, file: string): { readonly [key: string]: unknown } {
   let about: unknown;
   try {
-    about = parsedJson(text);
+    about = parseJson(text);
   } catch (cause) {
     throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file }, { cause });
   }

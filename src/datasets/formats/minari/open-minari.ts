@@ -3,17 +3,17 @@ import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import { type FoundHdf5, type Hdf5Options, openHdf5 } from "../hdf5/open-file.ts";
+import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { sourceOf } from "../sources/open-source.ts";
-import { openedIfThere, type SourceFolder } from "../sources/source.ts";
+import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import { type Space, spaceOf, withPixels } from "./images.ts";
 import { metadataOf } from "./metadata.ts";
@@ -25,12 +25,12 @@ export interface MinariOptions extends Hdf5Options {
 }
 
 /** The options, and the spaces of the metadata. */
-interface Reading extends MinariOptions {
+interface EpisodeReadOptions extends MinariOptions {
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
 }
 
 /** One episode before it is read. */
-interface Found {
+interface EpisodeSource {
   readonly transition: TransitionSpec;
   readonly columns: readonly Column[];
   readonly terminations: Column;
@@ -44,14 +44,14 @@ interface Found {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
-  checked(options);
+  checkOptions(options);
   const reader = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options).then(
-    (found) => minariOf(found, options),
+    (source) => minariOf(source, options),
     async (error) => {
       if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
-      const found = await minariOfParquet(from, options);
-      if (found === undefined) throw error;
-      return found;
+      const reader = await minariOfParquet(from, options);
+      if (reader === undefined) throw error;
+      return reader;
     },
   );
   return reader as RldsReader<unknown> as RldsReader<S>;
@@ -66,49 +66,51 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
   if (folder === undefined) return undefined;
   const base = await baseOf(folder);
   const about = await metadataOf(folder, `${base}${METADATA}`);
-  const { data_format: form, total_episodes: episodes } = about;
-  if (form === undefined) return undefined;
-  if (form !== "parquet") throw otherForm(form, `${base}${METADATA}`);
+  const { data_format: dataFormat, total_episodes: episodes } = about;
+  if (dataFormat === undefined) return undefined;
+  if (dataFormat !== "parquet") throw dataFormatError(dataFormat, `${base}${METADATA}`);
   const spaces = spacesOf(about, `${base}${METADATA}`);
-  const known = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
-  return MinariReader.of(await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: known }), about, { ...options, spaces });
+  const episodeCount = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
+  return MinariReader.of(await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: episodeCount }), about, { ...options, spaces });
 }
 
 /** Where in a folder the metadata are. */
 async function baseOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined) {
-    const file = await openedIfThere(folder, `data/${METADATA}`);
+    const file = await openIfExists(folder, `data/${METADATA}`);
     await file?.close();
     return file === undefined ? "" : "data/";
   }
   if (paths.includes(METADATA)) return "";
-  const found = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
-  if (found.length > 1)
-    throw new RldsError("UNSUPPORTED", `the folder has ${found.length} datasets (${found.slice(0, 4).join(", ")}): open one of them`, { file: folder.name });
-  return found[0]?.slice(0, -METADATA.length) ?? "";
+  const metadataPaths = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
+  if (metadataPaths.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder has ${metadataPaths.length} datasets (${metadataPaths.slice(0, 4).join(", ")}): open one of them`, {
+      file: folder.name,
+    });
+  return metadataPaths[0]?.slice(0, -METADATA.length) ?? "";
 }
 
-function otherForm(form: unknown, file: string): RldsError {
-  return new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(form)}: only Minari's hdf5 and parquet are read`, { file });
+function dataFormatError(dataFormat: unknown, file: string): RldsError {
+  return new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(dataFormat)}: only Minari's hdf5 and parquet are read`, { file });
 }
 
-function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): Reading["spaces"] {
+function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): EpisodeReadOptions["spaces"] {
   return { observation: spaceOf(observation_space, file), action: spaceOf(action_space, file) };
 }
 
-function checked(options: MinariOptions): void {
+function checkOptions(options: MinariOptions): void {
   onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
 }
 
 /** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
-export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
+export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: MinariOptions): Promise<RldsReader> {
   try {
-    checked(options);
+    checkOptions(options);
     const file = `${path?.slice(0, path.lastIndexOf("/") + 1)}${METADATA}`;
     const about = folder === undefined ? {} : await metadataOf(folder, file);
-    const { data_format: form = "hdf5" } = about;
-    if (form !== "hdf5") throw otherForm(form, file);
+    const { data_format: dataFormat = "hdf5" } = about;
+    if (dataFormat !== "hdf5") throw dataFormatError(dataFormat, file);
     return await MinariReader.of(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name) });
   } catch (error) {
     await hdf5.close();
@@ -130,22 +132,22 @@ class MinariReader implements RldsReader {
   /** The groups' names, in order. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
-  readonly #options: Reading;
+  readonly #options: EpisodeReadOptions;
 
   private constructor(
     store: EpisodeStore,
     groups: readonly string[],
-    first: Found,
+    first: EpisodeSource,
     attributes: ReadonlyMap<string, Attribute>,
     about: { readonly [key: string]: unknown },
-    options: Reading,
+    options: EpisodeReadOptions,
   ) {
     this.#store = store;
     this.#groups = groups;
     this.#transition = first.transition;
     this.#options = options;
     this.stepSpec = stepSpecOf(first.transition);
-    this.metadataSpec = nested(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    this.metadataSpec = nestAttributes(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
     this.episodes = groups.length;
     if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
     this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
@@ -153,11 +155,11 @@ class MinariReader implements RldsReader {
     if (!(store instanceof ParquetStore)) this.lengths = () => this.#lengths();
   }
 
-  static async of(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: Reading): Promise<MinariReader> {
+  static async of(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: EpisodeReadOptions): Promise<MinariReader> {
     const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
-    const first = await found(store, group, 0, options);
+    const first = await findColumns(store, group, 0, options);
     return new MinariReader(store, groups, first, await store.attributes(`/${group}`), about, options);
   }
 
@@ -183,7 +185,7 @@ class MinariReader implements RldsReader {
       const group = this.#groups[episode] as string;
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
-      const metadata = nested(await this.#store.attributes(`/${group}`), plain);
+      const metadata = nestAttributes(await this.#store.attributes(`/${group}`), readAttribute);
       yield { ...metadata, steps };
     }
   }
@@ -193,7 +195,7 @@ class MinariReader implements RldsReader {
   }
 
   async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
-    const { transition, columns, terminations, length } = await found(this.#store, group, episode, this.#options);
+    const { transition, columns, terminations, length } = await findColumns(this.#store, group, episode, this.#options);
     const difference = specDifference(this.#transition, transition);
     if (difference !== undefined)
       throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#store.name, episode });
@@ -207,7 +209,7 @@ class MinariReader implements RldsReader {
 const numberOf = (group: string) => Number(group.slice("episode_".length));
 
 /** The columns of an episode, whose rows must fit each other. */
-async function found(store: EpisodeStore, group: string, episode: number, { infos, spaces }: Reading): Promise<Found> {
+async function findColumns(store: EpisodeStore, group: string, episode: number, { infos, spaces }: EpisodeReadOptions): Promise<EpisodeSource> {
   const file = store.name;
   const [observation, action, reward] = [
     withPixels(await store.tree(`/${group}/observations`), spaces.observation, file, store.maxBytes),
@@ -221,7 +223,7 @@ async function found(store: EpisodeStore, group: string, episode: number, { info
   const columns = columnsOf(tree);
   const length = reward.rows ?? 0;
   const transition = rowSpec(tree) as unknown as TransitionSpec;
-  leavesOf(transition).forEach(({ path, keys }: FoundLeaf, i) => {
+  leavesOf(transition).forEach(({ path, keys }: LeafEntry, i) => {
     const { rows } = columns[i] as Column;
     const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
     if (rows !== max && !(keys[0] === "infos" && rows === length))
@@ -238,7 +240,7 @@ async function found(store: EpisodeStore, group: string, episode: number, { info
 }
 
 /** Attributes as they were before Minari made `options/gravity` of nested ones. `steps` is not a name that an episode has for anything else. */
-function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attribute) => unknown): { [name: string]: unknown } {
+function nestAttributes(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attribute) => unknown): { [name: string]: unknown } {
   const top = Object.create(null) as { [name: string]: unknown };
   for (const [name, attribute] of attributes) {
     const keys = name.split("/");
@@ -255,7 +257,7 @@ function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attr
 }
 
 /** A value of an episode's metadata: as StepColumns gives a step's. */
-function plain({ leaf, data }: Attribute): unknown {
+function readAttribute({ leaf, data }: Attribute): unknown {
   if (leaf.shape.length > 0) return data;
   return leaf.dtype === "bool" ? data[0] === 1 : data[0];
 }

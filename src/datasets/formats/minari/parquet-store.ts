@@ -6,17 +6,17 @@ import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
-import { once } from "../once.ts";
+import { lazy } from "../lazy.ts";
 import { parquetFile } from "../parquet/parquet-file.ts";
 import { bytesOf, columnOf, joined, leafOfColumn, slice } from "../parquet/table.ts";
-import { inOrder, type SourceFolder } from "../sources/source.ts";
+import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { attributesOf } from "./attributes.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import type { Space } from "./images.ts";
 import { metadataOf } from "./metadata.ts";
 
 /** A column of the table that is in memory. */
-interface Loaded {
+interface MemoryColumn {
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;
   readonly data: ColumnData;
@@ -24,7 +24,7 @@ interface Loaded {
 
 interface Table {
   readonly rows: number;
-  readonly columns: readonly Loaded[];
+  readonly columns: readonly MemoryColumn[];
 }
 
 /** Of an episode its table, and its folder with a slash. */
@@ -63,7 +63,7 @@ export class ParquetStore implements EpisodeStore {
       if (paths.has(group)) throw new RldsError("UNSUPPORTED", `episode ${number} has several tables: Minari writes one`, { file: table });
       paths.set(group, { table, folder: `${base}${number}/` });
     };
-    for (const path of all === undefined ? [] : inOrder(all)) {
+    for (const path of all === undefined ? [] : sortPaths(all)) {
       const [number = "", name = "", ...more] = path.startsWith(base) ? path.slice(base.length).split("/") : [];
       if (more.length === 0 && /^\d{1,9}$/.test(number) && name.endsWith(".parquet") && !/^[._]/.test(name)) add(number, path);
     }
@@ -92,15 +92,15 @@ export class ParquetStore implements EpisodeStore {
     const { columns, field, rows } = await this.#field(path);
     const { observation, action } = this.#options.spaces;
     const space = field === "observations" ? observation : field === "actions" ? action : undefined;
-    const whole = columns.filter(({ keys }) => keys[0] === field);
-    return nested(whole, 1, space, (column, own) => columnOfRows(column, own, PADDED.has(field) ? rows - 1 : rows));
+    const fieldColumns = columns.filter(({ keys }) => keys[0] === field);
+    return nestColumns(fieldColumns, 1, space, (column, shape) => columnOfRows(column, shape, PADDED.has(field) ? rows - 1 : rows));
   }
 
   async column(path: string): Promise<Column> {
     const { columns, field, rows, group } = await this.#field(path);
-    const found = columns.find(({ keys }) => keys.length === 1 && keys[0] === field);
-    if (found === undefined) throw new RldsError("CORRUPT", `the table has no column ${field}`, { file: this.#at(group).table });
-    return columnOfRows(found, undefined, rows - 1);
+    const column = columns.find(({ keys }) => keys.length === 1 && keys[0] === field);
+    if (column === undefined) throw new RldsError("CORRUPT", `the table has no column ${field}`, { file: this.#at(group).table });
+    return columnOfRows(column, undefined, rows - 1);
   }
 
   async attributes(path: string): Promise<ReadonlyMap<string, Attribute>> {
@@ -118,43 +118,48 @@ export class ParquetStore implements EpisodeStore {
   /** `/episode_0/observations`: the table of the one, and the other's name. */
   async #field(path: string): Promise<Table & { readonly group: string; readonly field: string }> {
     const [, group = "", field = ""] = path.split("/");
-    if (this.#current?.group !== group) this.#current = { group, table: once(() => this.#table(this.#at(group).table)) };
+    if (this.#current?.group !== group) this.#current = { group, table: lazy(() => this.#table(this.#at(group).table)) };
     return { ...(await this.#current.table()), group, field };
   }
 
   async #table(path: string): Promise<Table> {
     const { maxBytes, signal, infos } = this.#options;
-    const opened = await this.#folder.open(path);
+    const tableFile = await this.#folder.open(path);
     try {
-      const file = await parquetFile(opened, maxBytes);
+      const file = await parquetFile(tableFile, maxBytes);
       const { rows, groups } = file;
       if (rows === 0) throw new RldsError("CORRUPT", "the table has no rows, and an episode has one at least", { file: path });
-      const columns: Loaded[] = [];
+      const columns: MemoryColumn[] = [];
       let bytes = 0;
       for (const column of file.columns.filter(({ keys }) => keys[0] === "observations" || PADDED.has(keys[0] as string) || (infos && keys[0] === "infos"))) {
-        const pieces: ColumnData[] = [];
+        const chunks: ColumnData[] = [];
         let leaf: StepLeaf | undefined;
-        for (const [group, own] of groups.entries()) {
+        for (const [group, groupRows] of groups.entries()) {
           signal?.throwIfAborted();
-          const [found] = await file.read(group, [column]);
-          leaf ??= leafOfColumn(column, found) as StepLeaf;
+          const [chunk] = await file.read(group, [column]);
+          leaf ??= leafOfColumn(column, chunk) as StepLeaf;
           // In place of an action there may be nothing in the last row.
-          const isPad = PADDED.has(column.keys[0] as string) && group === groups.length - 1 && found?.missing === own - 1;
-          pieces.push(columnOf({ ...(found as NonNullable<typeof found>), ...(isPad ? { missing: -1 } : {}) }, leaf, own, { file: path, column }));
+          const isPad = PADDED.has(column.keys[0] as string) && group === groups.length - 1 && chunk?.missing === groupRows - 1;
+          chunks.push(columnOf({ ...(chunk as NonNullable<typeof chunk>), ...(isPad ? { missing: -1 } : {}) }, leaf, groupRows, { file: path, column }));
         }
-        bytes += bytesOf(pieces);
+        bytes += bytesOf(chunks);
         if (bytes > maxBytes) throw new RldsError("CORRUPT", `the episode has more than the ${maxBytes} bytes that maxBytes allows`, { file: path });
-        columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, pieces) });
+        columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, chunks) });
       }
       return { rows, columns };
     } finally {
-      await opened.close();
+      await tableFile.close();
     }
   }
 }
 
 /** Columns by their names; a struct of a Tuple is an array. */
-function nested(columns: readonly Loaded[], depth: number, space: Space | undefined, of: (column: Loaded, space: Space | undefined) => Column): ColumnTree {
+function nestColumns(
+  columns: readonly MemoryColumn[],
+  depth: number,
+  space: Space | undefined,
+  of: (column: MemoryColumn, space: Space | undefined) => Column,
+): ColumnTree {
   const [first] = columns;
   if (first !== undefined && columns.length === 1 && first.keys.length === depth) return of(first, space);
   const names = [...new Set(columns.map(({ keys }) => keys[depth] as string))];
@@ -162,7 +167,7 @@ function nested(columns: readonly Loaded[], depth: number, space: Space | undefi
   const node = {};
   for (const name of names) {
     const below = columns.filter(({ keys }) => keys[depth] === name);
-    setPart(node, name, nested(below, depth + 1, Object.hasOwn(subspaces, name) ? subspaces[name] : undefined, of));
+    setPart(node, name, nestColumns(below, depth + 1, Object.hasOwn(subspaces, name) ? subspaces[name] : undefined, of));
   }
   return space?.type === "Tuple" && names.every((name, i) => name === String(i))
     ? (Object.values(node) as ColumnTree[])
@@ -170,7 +175,7 @@ function nested(columns: readonly Loaded[], depth: number, space: Space | undefi
 }
 
 /** The first rows of a column, in the shape that its space has. */
-function columnOfRows({ keys, leaf, data }: Loaded, space: Space | undefined, rows: number): Column {
+function columnOfRows({ keys, leaf, data }: MemoryColumn, space: Space | undefined, rows: number): Column {
   const size = sizeOf(leaf.shape);
   const shape = leaf.shape.length > 0 && space?.type === "Box" && isShape(space.shape) && sizeOf(space.shape) === size ? space.shape : leaf.shape;
   return new Column({

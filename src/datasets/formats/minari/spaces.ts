@@ -31,25 +31,25 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have a leaf`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
-    const refused = (why: string) =>
+    const unsupported = (reason: string) =>
       new RldsError(
         "UNSUPPORTED",
-        `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], and ${why}: leave it out by mapSteps, or give it another form`,
+        `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], and ${reason}: leave it out by mapSteps, or give it another form`,
       );
-    if (leaf.dtype === "bytes") throw refused("Minari has no bytes");
-    if (leaf.dtype === "string" && leaf.shape.length > 0) throw refused("Minari has texts alone only");
-    if (size === 0) throw refused("Minari has no value without elements");
+    if (leaf.dtype === "bytes") throw unsupported("Minari has no bytes");
+    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("Minari has texts alone only");
+    if (size === 0) throw unsupported("Minari has no value without elements");
   }
 }
 
 /** What one leaf's values were: for the spaces of choices and texts. */
-export class Seen {
+export class ValueSummary {
   readonly #isChoice: boolean;
   readonly #isText: boolean;
   readonly #letters = new Set<string>();
   #longest = 1;
-  #least: bigint | undefined;
-  #most: bigint | undefined;
+  #min: bigint | undefined;
+  #max: bigint | undefined;
 
   /** @param isAction whether a single integer is a choice */
   constructor(leaf: StepLeaf, isAction: boolean) {
@@ -69,17 +69,17 @@ export class Seen {
       }
     if (!this.#isChoice) return;
     for (const value of data as ArrayLike<number | bigint> & Iterable<number | bigint>) {
-      const whole = BigInt(value);
-      if (this.#least === undefined || whole < this.#least) this.#least = whole;
-      if (this.#most === undefined || whole > this.#most) this.#most = whole;
+      const integer = BigInt(value);
+      if (this.#min === undefined || integer < this.#min) this.#min = integer;
+      if (this.#max === undefined || integer > this.#max) this.#max = integer;
     }
   }
 
   /** The values of a Discrete; undefined where it is none. */
   get choices(): { readonly start: bigint; readonly n: bigint } | undefined {
-    if (this.#least === undefined || this.#most === undefined) return undefined;
-    const start = this.#least < 0n ? this.#least : 0n;
-    const n = this.#most - start + 1n;
+    if (this.#min === undefined || this.#max === undefined) return undefined;
+    const start = this.#min < 0n ? this.#min : 0n;
+    const n = this.#max - start + 1n;
     return n <= MAX_CHOICES ? { start, n } : undefined;
   }
 
@@ -88,11 +88,11 @@ export class Seen {
   }
 }
 
-/** The text of a space as Minari's serialize_space writes it. @param seen a leaf's, in the order of the spec's leaves */
-export function spaceText(spec: StepSpec, seen: readonly Seen[]): string {
+/** The text of a space as Minari's serialize_space writes it. @param summaries one per leaf, in the order of the spec's leaves */
+export function spaceText(spec: StepSpec, summaries: readonly ValueSummary[]): string {
   return fold<StepLeaf, string>(
     spec,
-    (index, _, leaf) => leafText(leaf, seen[index] as Seen),
+    (index, _, leaf) => leafText(leaf, summaries[index] as ValueSummary),
     (names, parts, _, list) =>
       list
         ? `{"type": "Tuple", "subspaces": [${parts.join(", ")}]}`
@@ -100,17 +100,17 @@ export function spaceText(spec: StepSpec, seen: readonly Seen[]): string {
   );
 }
 
-function leafText(leaf: StepLeaf, seen: Seen): string {
-  if (isText(leaf)) return JSON.stringify({ type: "Text", ...seen.text });
-  const { choices } = seen;
+function leafText(leaf: StepLeaf, summary: ValueSummary): string {
+  if (isText(leaf)) return JSON.stringify({ type: "Text", ...summary.text });
+  const { choices } = summary;
   if (choices !== undefined) return `{"type": "Discrete", "dtype": "int64", "start": ${choices.start}, "n": ${choices.n}}`;
   const { dtype, shape } = leaf;
   const { min, max, float } = DTYPES[dtype];
   const [low, high] = float ? ["-Infinity", "Infinity"] : dtype === "bool" ? ["false", "true"] : [String(min), String(max)];
-  return `{"type": "Box", "dtype": "${FORMAT_NAMES[dtype].numpy}", "shape": [${shape.join(", ")}], "low": ${filled(shape, low)}, "high": ${filled(shape, high)}}`;
+  return `{"type": "Box", "dtype": "${FORMAT_NAMES[dtype].numpy}", "shape": [${shape.join(", ")}], "low": ${repeatText(shape, low)}, "high": ${repeatText(shape, high)}}`;
 }
 
 /** Lists of a shape whose elements are all one word. */
-function filled(shape: readonly number[], word: string): string {
+function repeatText(shape: readonly number[], word: string): string {
   return shape.reduceRight((inner, length) => `[${new Array<string>(length).fill(inner).join(", ")}]`, word);
 }

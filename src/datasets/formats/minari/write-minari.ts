@@ -1,10 +1,10 @@
 /** An RLDS dataset as one of Minari's, in its Parquet form. */
 import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
+import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { columnsOf } from "../../model/pieces.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type FinalStep, finalStepIn, finalStepOf, withFinalStep } from "../final-step.ts";
@@ -14,8 +14,8 @@ import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
-import { MinariForm } from "./form.ts";
+import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
+import { MinariSchema } from "./minari-schema.ts";
 
 export interface MinariWriteOptions extends WriteOptions {
   /** Of the dataset: `namespace/name-v0`, the namespace if there is one. */
@@ -36,7 +36,7 @@ const MAX_ROWS = 131_072;
 const VERSION = "0.5.4";
 const METADATA = "metadata.json";
 /** Parts of an id, of which the last one has a version; Minari's own rule, without its way back. */
-const WORD = /^[-\w]+$/;
+const NAME_PART = /^[-\w]+$/;
 const VERSIONED = /.-v\d+$/;
 
 /**
@@ -49,35 +49,35 @@ const VERSIONED = /.-v\d+$/;
  * · IO where it cannot be written, or is there already
  */
 export async function writeMinari(rlds: RldsDataset<unknown>, to: Sink, options: MinariWriteOptions): Promise<WriteReport> {
-  const all = settled(options);
+  const all = parseOptions(options);
   const packages = await hyparquetWriter();
   const { folder } = await sinkOf(to);
   const path = `${all.id}/data`;
-  return Staging.within(folder, path, undefined, (staging) => written(staging, rlds, { ...all, packages, folder, path }));
+  return Staging.run(folder, path, undefined, (staging) => writeDataset(staging, rlds, { ...all, packages, folder, path }));
 }
 
-interface Settled extends MinariWriteOptions {
+interface ParsedOptions extends MinariWriteOptions {
   readonly packages: ParquetPackage;
   readonly folder: SinkFolder;
   readonly path: string;
 }
 
-async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Settled): Promise<WriteReport> {
+async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: ParsedOptions): Promise<WriteReport> {
   const { signal, onProgress, overwrite, folder, path } = all;
-  const there = await filesThere(staging, folder, path);
-  if (there.length > 0 && !overwrite)
+  const existing = await listExistingFiles(staging, folder, path);
+  if (existing.length > 0 && !overwrite)
     throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
-  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
-    const form = new MinariForm(stepSpec, (await import("../images/encode-png.ts")).encodePng);
-    const episodeForm = { stepSpec, metadataSpec: metadataSpec as StepSpec, finalStep: all.finalStep, signal };
+    const schema = new MinariSchema(stepSpec, (await import("../images/encode-png.ts")).encodePng);
+    const episodeSchema = { stepSpec, metadataSpec: metadataSpec as StepSpec, finalStep: all.finalStep, signal };
     const names: string[] = [];
     let [count, steps, rows, bytes] = [0, 0, 0, 0];
     for await (const episode of episodes) {
-      const found = await episodeOf(episode, count, episodeForm);
-      const { actions, metadata } = found;
-      const table = new TableWriter(await staging.create(String(count)), form.schema, "SNAPPY", all.packages);
-      await table.write(form.rows(found));
+      const episodeData = await episodeOf(episode, count, episodeSchema);
+      const { actions, metadata } = episodeData;
+      const table = new TableWriter(await staging.create(String(count)), schema.schema, "SNAPPY", all.packages);
+      await table.write(schema.rows(episodeData));
       await table.finish();
       const about = await staging.create(String(count));
       await about.write(new TextEncoder().encode(pythonJson({ ...metadata, id: count, total_steps: actions })));
@@ -85,55 +85,59 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Settle
       names.push(`${count}/part-0.parquet`, `${count}/${METADATA}`);
       count++;
       steps += actions;
-      rows += found.length;
+      rows += episodeData.length;
       bytes += table.file.bytes + about.bytes;
       onProgress?.({ episodes: count, steps: rows, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and Minari cannot open such a dataset");
     const text = await staging.create();
-    await text.write(new TextEncoder().encode(pythonJson(aboutOf(all, form, { count, steps, bytes }))));
+    await text.write(new TextEncoder().encode(pythonJson(createMetadata(all, schema, { count, steps, bytes }))));
     signal?.throwIfAborted();
     bytes += text.bytes;
-    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], there) };
+    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], existing) };
   } finally {
     await close();
   }
 }
 
 /** What a new dataset replaces: this form's files and HDF5's, as far as their numbers follow each other. */
-async function filesThere(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
-  const top = await staging.found();
+async function listExistingFiles(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
+  const top = await staging.list();
   const episodes: string[] = [];
   for (let i = 0; ; i++) {
-    const found = await staging.found(String(i));
-    if (found.length === 0) break;
-    episodes.push(...found);
+    const episodeFiles = await staging.list(String(i));
+    if (episodeFiles.length === 0) break;
+    episodes.push(...episodeFiles);
   }
-  const own = top.filter((file) => file === `${path}/${METADATA}` || file.endsWith(".hdf5"));
-  const foreign = top.find((file) => !own.includes(file));
+  const datasetFiles = top.filter((file) => file === `${path}/${METADATA}` || file.endsWith(".hdf5"));
+  const foreign = top.find((file) => !datasetFiles.includes(file));
   if (foreign !== undefined) throw new RldsError("IO", "the folder has a file that is none of Minari's: use another id", { file: `${folder.name}/${foreign}` });
-  return [...episodes, ...own];
+  return [...episodes, ...datasetFiles];
 }
 
-function aboutOf(all: Settled, form: MinariForm, { count, steps, bytes }: { readonly count: number; readonly steps: number; readonly bytes: number }): object {
+function createMetadata(
+  all: ParsedOptions,
+  schema: MinariSchema,
+  { count, steps, bytes }: { readonly count: number; readonly steps: number; readonly bytes: number },
+): object {
   const { id, description, author, authorEmail, algorithmName, codePermalink } = all;
   return {
-    ...{ total_episodes: count, total_steps: steps, data_format: "parquet", jpeg_encoding: form.encodes },
-    ...{ observation_space: form.observationSpace, action_space: form.actionSpace },
+    ...{ total_episodes: count, total_steps: steps, data_format: "parquet", jpeg_encoding: schema.encodes },
+    ...{ observation_space: schema.observationSpace, action_space: schema.actionSpace },
     ...{ dataset_id: id, minari_version: VERSION, dataset_size: Math.round(bytes / 1e5) / 10 },
     ...{ description, algorithm_name: algorithmName, code_permalink: codePermalink },
     ...{ author: author === undefined ? undefined : [author], author_email: authorEmail === undefined ? undefined : [authorEmail] },
   };
 }
 
-interface EpisodeForm {
+interface EpisodeSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: StepSpec;
   readonly finalStep: FinalStep | undefined;
   readonly signal?: AbortSignal;
 }
 
-async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: number, { stepSpec, metadataSpec, finalStep, signal }: EpisodeForm) {
+async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: number, { stepSpec, metadataSpec, finalStep, signal }: EpisodeSchema) {
   const collector = new Collector(metadataSpec, 1);
   // However an episode ends, Minari has a final observation.
   collector.add(withFinalStep(metadata, "observation"), { episode }, "the episode's metadata");
@@ -155,11 +159,11 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
 }
 
 /** The options, checked. */
-function settled(options: MinariWriteOptions): MinariWriteOptions {
+function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);
   const parts = id.split("/");
-  if (!parts.every((part) => WORD.test(part)) || !VERSIONED.test(parts.at(-1) as string))
+  if (!parts.every((part) => NAME_PART.test(part)) || !VERSIONED.test(parts.at(-1) as string))
     throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);

@@ -14,8 +14,8 @@ export class Elements {
   readonly #walk: ColumnWalk | undefined;
   #done = 0;
   /** The beginning of an element whose rest is in the next piece. */
-  #begun: Uint8Array<ArrayBuffer> | undefined;
-  #begunBytes = 0;
+  #partial: Uint8Array<ArrayBuffer> | undefined;
+  #partialBytes = 0;
 
   /** @param fortran the shape of what comes in Fortran's order, first index fastest; undefined for C's order */
   constructor(type: ElementType, count: number, fortran: readonly number[] | undefined, corrupt: (what: string) => RldsError) {
@@ -27,27 +27,27 @@ export class Elements {
     this.#walk = fortran && new ColumnWalk(fortran);
   }
 
-  add(piece: Uint8Array): void {
+  add(chunk: Uint8Array): void {
     const width = this.#type.bytes;
     let at = 0;
-    if (this.#begun !== undefined) {
-      at = Math.min(width - this.#begunBytes, piece.length);
-      this.#begun.set(piece.subarray(0, at), this.#begunBytes);
-      this.#begunBytes += at;
-      if (this.#begunBytes < width) return;
-      this.#put(this.#begun);
-      this.#begun = undefined;
+    if (this.#partial !== undefined) {
+      at = Math.min(width - this.#partialBytes, chunk.length);
+      this.#partial.set(chunk.subarray(0, at), this.#partialBytes);
+      this.#partialBytes += at;
+      if (this.#partialBytes < width) return;
+      this.#put(this.#partial);
+      this.#partial = undefined;
     }
-    const whole = at + Math.floor((piece.length - at) / width) * width;
-    if (whole > at) this.#put(piece.slice(at, whole) as Uint8Array<ArrayBuffer>);
-    if (whole === piece.length) return;
-    this.#begun = new Uint8Array(width);
-    this.#begun.set(piece.subarray(whole));
-    this.#begunBytes = piece.length - whole;
+    const end = at + Math.floor((chunk.length - at) / width) * width;
+    if (end > at) this.#put(chunk.slice(at, end) as Uint8Array<ArrayBuffer>);
+    if (end === chunk.length) return;
+    this.#partial = new Uint8Array(width);
+    this.#partial.set(chunk.subarray(end));
+    this.#partialBytes = chunk.length - end;
   }
 
   /** All of them. @throws RldsError CORRUPT where some have not come */
-  taken(): ColumnData {
+  finish(): ColumnData {
     if (this.#done !== this.#count) throw this.#corrupt(`breaks off after ${this.#done} of ${this.#count} elements`);
     return this.#column;
   }
@@ -55,12 +55,12 @@ export class Elements {
   #put(bytes: Uint8Array<ArrayBuffer>): void {
     const { unit, big } = this.#type;
     if (big) for (let i = 0; unit > 1 && i < bytes.length; i += unit) bytes.subarray(i, i + unit).reverse();
-    const found = this.#type.decode(bytes, this.#corrupt);
+    const values = this.#type.decode(bytes, this.#corrupt);
     const to = this.#column as unknown[];
-    if (this.#walk !== undefined) for (let i = 0; i < found.length; i++) to[this.#walk.next()] = found[i];
-    else if (Array.isArray(found)) for (let i = 0; i < found.length; i++) to[this.#done + i] = found[i];
-    else (this.#column as Float32Array).set(found as Float32Array, this.#done);
-    this.#done += found.length;
+    if (this.#walk !== undefined) for (let i = 0; i < values.length; i++) to[this.#walk.next()] = values[i];
+    else if (Array.isArray(values)) for (let i = 0; i < values.length; i++) to[this.#done + i] = values[i];
+    else (this.#column as Float32Array).set(values as Float32Array, this.#done);
+    this.#done += values.length;
   }
 }
 
@@ -92,7 +92,7 @@ class ColumnWalk {
   }
 
   next(): number {
-    const found = this.#at;
+    const offset = this.#at;
     for (let d = 0; d < this.#shape.length; d++) {
       const [length, stride] = [this.#shape[d] as number, this.#strides[d] as number];
       const index = (this.#index[d] as number) + 1;
@@ -102,6 +102,6 @@ class ColumnWalk {
       this.#at -= index * stride;
       this.#index[d] = 0;
     }
-    return found;
+    return offset;
   }
 }

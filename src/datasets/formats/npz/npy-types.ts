@@ -14,7 +14,7 @@ export interface ElementType {
   readonly unit: number;
   readonly big: boolean;
   /** Of an element in memory, about. */
-  readonly held: number;
+  readonly memoryBytes: number;
   /** Of bytes that are aligned, little-endian, and nobody else's. */
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
 }
@@ -26,23 +26,23 @@ const STRING = 24;
 export function typeOf(descr: string, file: string, name: string): ElementType {
   const [, order, kind, digits] = /^([<>|=])?([a-zA-Z?])(\d{1,9})?$/.exec(descr) ?? [];
   const n = Number(digits);
-  const base = { bytes: n, unit: n, big: order === ">", held: n };
-  if ((kind === "b" && n === 1) || kind === "?") return { ...base, bytes: 1, unit: 1, held: 1, dtype: "bool", decode: bools };
-  if (kind === "f" && n === 2) return { ...base, held: 4, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  const base = { bytes: n, unit: n, big: order === ">", memoryBytes: n };
+  if ((kind === "b" && n === 1) || kind === "?") return { ...base, bytes: 1, unit: 1, memoryBytes: 1, dtype: "bool", decode: bools };
+  if (kind === "f" && n === 2) return { ...base, memoryBytes: 4, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
   if ((kind === "S" || kind === "a") && n > 0)
-    return { ...base, unit: 1, held: STRING + 2 * n, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
+    return { ...base, unit: 1, memoryBytes: STRING + 2 * n, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
   if (kind === "U" && n > 0)
-    return { bytes: 4 * n, unit: 4, big: order === ">", held: STRING + 4 * n, dtype: "string", decode: (bytes) => texts(bytes, 4 * n, utf32) };
+    return { bytes: 4 * n, unit: 4, big: order === ">", memoryBytes: STRING + 4 * n, dtype: "string", decode: (bytes) => texts(bytes, 4 * n, utf32) };
   const dtype = `${kind}${8 * n}`;
   if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
-  const what = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
-  throw new RldsError("UNSUPPORTED", `${name} holds ${what}`, { file });
+  const content = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
+  throw new RldsError("UNSUPPORTED", `${name} holds ${content}`, { file });
 }
 
 function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {
-  const wrong = bytes.find((byte) => byte > 1);
-  if (wrong !== undefined) throw corrupt(`is of booleans, and has a ${wrong}`);
+  const invalid = bytes.find((byte) => byte > 1);
+  if (invalid !== undefined) throw corrupt(`is of booleans, and has a ${invalid}`);
   return bytes;
 }
 

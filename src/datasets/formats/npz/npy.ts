@@ -4,7 +4,7 @@ import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile, type Fault, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import type { Room } from "../room.ts";
+import type { MemoryBudget } from "../memory-budget.ts";
 import { Elements } from "./elements.ts";
 import { type ElementType, typeOf } from "./npy-types.ts";
 
@@ -21,7 +21,7 @@ export interface NpyFile {
   readonly name: string;
   /** All of its bytes. */
   readonly size: number;
-  readonly room: Room;
+  readonly budget: MemoryBudget;
 }
 
 /** What is said before the elements, and where they begin. */
@@ -44,24 +44,24 @@ const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
 const LENGTH = /^\s*(\d{1,15})L?\s*$/;
 
 /** The elements are put in their places as they come. @throws RldsError CORRUPT, UNSUPPORTED for objects, structures, complex numbers, dates */
-export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
-  let held = new Uint8Array(0);
+export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
+  let headBytes = new Uint8Array(0);
   let header: Header | undefined;
   let elements: Elements | undefined;
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (elements !== undefined) {
-      elements.add(piece);
+      elements.add(chunk);
       continue;
     }
-    held = concat([held, piece]);
-    header = headerOf(held, array);
+    headBytes = concat([headBytes, chunk]);
+    header = headerOf(headBytes, array);
     if (header === undefined) continue;
     elements = elementsOf(header, array);
-    elements.add(held.subarray(header.begin));
-    held = held.subarray(0, 0);
+    elements.add(headBytes.subarray(header.begin));
+    headBytes = headBytes.subarray(0, 0);
   }
-  if (elements === undefined || header === undefined) throw corruptFile(inArray(array), `breaks off in its header, after ${held.length} bytes`);
-  return { dtype: header.type.dtype, shape: header.shape, data: elements.taken() };
+  if (elements === undefined || header === undefined) throw corruptFile(inArray(array), `breaks off in its header, after ${headBytes.length} bytes`);
+  return { dtype: header.type.dtype, shape: header.shape, data: elements.finish() };
 }
 
 /** Undefined where more bytes have to come. @throws RldsError CORRUPT, UNSUPPORTED */
@@ -78,14 +78,14 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   if (length > MAX_HEADER || begin > size) throw corruptFile(inArray(array), `has a header of ${length} bytes, which cannot be`);
   if (begin > bytes.length) return undefined;
   const text = latin1(bytes.subarray(from, begin));
-  const described = DESCR.exec(text);
+  const descrMatch = DESCR.exec(text);
   const fortran = FORTRAN.exec(text)?.[1];
   const shape = shapeOf(SHAPE.exec(text)?.[1]);
-  if (described === null || fortran === undefined || shape === undefined)
+  if (descrMatch === null || fortran === undefined || shape === undefined)
     throw corruptFile(inArray(array), `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
-  if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
+  if (descrMatch[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
   if (shape.length > MAX_DIMENSIONS) throw corruptFile(inArray(array), `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
-  return { type: typeOf(described[1] ?? described[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
+  return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
 /** `3, 4`; a comma may end it. Undefined for what is no shape. */
@@ -101,16 +101,16 @@ function shapeOf(text: string | undefined): number[] | undefined {
 export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
   const { size } = array;
   const count = sizeOf(shape);
-  const wanted = count * type.bytes;
-  if (size - begin !== wanted)
-    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${wanted} would fit its shape (${shape.join(", ")})`);
+  const elementBytes = count * type.bytes;
+  if (size - begin !== elementBytes)
+    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would fit its shape (${shape.join(", ")})`);
   return count;
 }
 
 function elementsOf(header: Header, array: NpyFile): Elements {
   const { type, shape, fortran } = header;
   const count = countOf(header, array);
-  array.room.take(count * type.held, array.name);
+  array.budget.reserve(count * type.memoryBytes, array.name);
   return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corruptFile(inArray(array), what));
 }
 

@@ -12,10 +12,10 @@ import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
-import { later, none, once } from "../once.ts";
+import { MemoryBudget } from "../memory-budget.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { Room } from "../room.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
@@ -53,12 +53,12 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
-  let isKept = false;
+  let isFileKept = false;
   try {
-    const room = new Room(file.name, maxBytes);
-    const arrays = await arraysOf(file, room, { maxBytes, signal });
-    const { fields, metadata } = fieldsOf(arrays.found, file.name);
-    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, room });
+    const budget = new MemoryBudget(file.name, maxBytes);
+    const arrays = await arraysOf(file, budget, { maxBytes, signal });
+    const { fields, metadata } = fieldsOf(arrays.columns, file.name);
+    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       for await (const steps of plan.run(episode)) {
@@ -66,45 +66,45 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
         yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
       }
     };
-    isKept = arrays.areAsked;
+    isFileKept = arrays.areNamed;
     return {
       ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
-      lengths: once(() => plan.lengths()),
+      lengths: lazy(() => plan.lengths()),
       async close() {
-        if (isKept) await file.close();
+        if (isFileKept) await file.close();
       },
     };
   } finally {
-    if (!isKept) await file.close();
+    if (!isFileKept) await file.close();
   }
 }
 
 /** Arrays of so many bytes together are read at once, and their checksums with them. */
-const WHOLE = 2 ** 24;
+const MAX_LOADED_BYTES = 2 ** 24;
 
 /** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
 async function arraysOf(
   file: SourceFile,
-  room: Room,
+  budget: MemoryBudget,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
-): Promise<{ readonly found: Map<string, Column>; readonly areAsked: boolean }> {
+): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean }> {
   const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
   checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
-  const areAsked = bytesOf(entries) > WHOLE;
-  const bytes = bytesOf(entries.filter((entry) => !(areAsked && isStored(entry))));
+  const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
+  const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
   if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
-  const found = new Map<string, Column>();
+  const columns = new Map<string, Column>();
   for (const entry of entries) {
     signal?.throwIfAborted();
     const path = entry.name.slice(0, -".npy".length);
-    if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
-    const array = { file: file.name, name: entry.name, size: entry.size, room };
-    const stored = areAsked && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
+    if (columns.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
+    const array = { file: file.name, name: entry.name, size: entry.size, budget };
+    const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
     if (stored !== undefined) {
-      found.set(path, stored);
+      columns.set(path, stored);
       continue;
     }
     const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
@@ -113,34 +113,34 @@ async function arraysOf(
     const rows = shape[0];
     if (!(size <= maxBytes)) throw new RldsError("CORRUPT", `a row of ${entry.name} has ${size} elements, more than maxBytes allows`, { file: file.name });
     const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
-    found.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
+    columns.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
   }
-  return { found, areAsked };
+  return { columns, areNamed };
 }
 
 /** Names with slashes nest; the first part says what it is. */
 function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
-  const tops = new Map<string, ColumnTree>();
-  const clash = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
+  const groups = new Map<string, ColumnTree>();
+  const nameError = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
   for (const [path, column] of arrays) {
     const keys = path.split("/");
     if (keys.length > MAX_GROUP_DEPTH) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {
-        if (at !== undefined) throw clash(path);
+        if (at !== undefined) throw nameError(path);
         return column;
       }
-      if (at instanceof Column) throw clash(path);
+      if (at instanceof Column) throw nameError(path);
       const nodes = new Map(Object.entries(at ?? {}) as [string, ColumnTree][]);
       return Object.fromEntries([...nodes, [key, node(nodes.get(key), deeper)]]);
     };
     const [top = "", ...rest] = keys;
-    tops.set(top, node(tops.get(top), rest));
+    groups.set(top, node(groups.get(top), rest));
   }
   const fields: Fields = {};
   const metadata: [string, ColumnTree][] = [];
-  for (const [name, tree] of tops) {
+  for (const [name, tree] of groups) {
     const field = fieldOf(name);
     if (field === undefined) metadata.push([name, tree]);
     else if (fields[field] !== undefined) throw new RldsError("CORRUPT", `the archive has two arrays for ${field}: one is called ${name}`, { file });
@@ -153,66 +153,68 @@ async function planOf(
   fields: Fields,
   metadata: { readonly [name: string]: ColumnTree },
   file: string,
-  { room, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; room: Room },
+  { budget, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; budget: MemoryBudget },
 ): Promise<Plan> {
   const { observation, action, reward } = fields;
   const flags = (column: Column) => {
-    room.take(column.rows ?? 0, column.path);
+    budget.reserve(column.rows ?? 0, column.path);
     return flagsOf(column, file, options.signal);
   };
   if (observation === undefined || action === undefined || reward === undefined)
     throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
   const single = (field: Field) => {
-    const found = fields[field];
-    if (found !== undefined && !(found instanceof Column)) throw new RldsError("CORRUPT", `${field} must be one array`, { file });
-    return found;
+    const column = fields[field];
+    if (column !== undefined && !(column instanceof Column)) throw new RldsError("CORRUPT", `${field} must be one array`, { file });
+    return column;
   };
-  const [first, last, terminal, over, cut, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(single);
-  const ended = over ?? single("done");
+  const [first, last, terminal, terminated, truncated, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(
+    single,
+  );
+  const terminations = terminated ?? single("done");
   const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
-  if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
+  if (lengths === undefined && first === undefined && last === undefined && terminations !== undefined) {
     const transition = main;
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
     if (different !== undefined) throw new RldsError("CORRUPT", `the next observations do not have the form of observations: ${different}`, { file });
     if (options.finalObservation === "next" && fields.next_observation === undefined)
       throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation needs", { file });
-    const rows = rowsOf([...columnsOf(transition), ended], file);
+    const rows = rowsOf([...columnsOf(transition), terminations], file);
     const memory = (bytes: Uint8Array, path: string) =>
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
-    const terminals = memory(await flags(ended), ended.path);
-    const timeouts = cut && memory(await flags(cut), cut.path);
+    const terminals = memory(await flags(terminations), terminations.path);
+    const timeouts = truncated && memory(await flags(truncated), truncated.path);
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
     if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
-    const index = once(() => flatIndex(table, options));
+    const index = lazy(() => flatIndex(table, options));
     return {
       stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
       lengths: async () => (await index()).lengths,
       run(episode) {
         if (episode === 0) return flatEpisodes(table, options);
-        return later(async () => {
+        return lazyIterable(async () => {
           const row = (await index()).rows[episode];
-          return row === undefined ? none() : flatEpisodes(table, options, row);
+          return row === undefined ? emptyIterable() : flatEpisodes(table, options, row);
         });
       },
     };
   }
-  const isTerminal = terminal ?? ended;
+  const isTerminal = terminal ?? terminations;
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
     throw new RldsError(
       "UNSUPPORTED",
       "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
       { file },
     );
-  const given = [first, last, isTerminal].filter((column) => column !== undefined);
-  const rows = rowsOf([...columnsOf(main), ...given], file);
+  const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
+  const rows = rowsOf([...columnsOf(main), ...flagColumns], file);
   const table: StepTable = {
     tree: main,
     isFirst: first && (await flags(first)),
     isLast: last && (await flags(last)),
     isTerminal: await flags(isTerminal),
   };
-  const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, room);
+  const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, budget);
   const stepSpec = stepTableSpec(table);
   const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);
   return {
@@ -221,9 +223,9 @@ async function planOf(
     steps: rows,
     lengths: async () => Array.from(ranges, ({ from, to }) => to - from),
     async *run(episode) {
-      let before = episode;
+      let remaining = episode;
       for (const range of ranges) {
-        if (before-- > 0) continue;
+        if (remaining-- > 0) continue;
         const bytes = (range.to - range.from) * rowBytes;
         if (bytes > options.maxBytes)
           throw new RldsError("CORRUPT", `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`, { file });
@@ -238,10 +240,10 @@ async function rangesByLengths(
   { leaf, rows = 0, read, path }: Column,
   steps: number,
   file: string,
-  room: Room,
+  budget: MemoryBudget,
 ): Promise<Iterable<Range> & { readonly length: number }> {
   const isNumber = leaf.shape.length === 0 && !isText(leaf);
-  if (isNumber) room.take(16 * rows, path);
+  if (isNumber) budget.reserve(16 * rows, path);
   const lengths = Float64Array.from(isNumber ? ((await read(0, rows)) as Float64Array) : [Number.NaN], Number);
   const sum = lengths.reduce((all, length) => all + (Number.isInteger(length) && length >= 0 ? length : Number.NaN), 0);
   if (sum !== steps) throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`, { file });

@@ -7,7 +7,7 @@ import { Column } from "../columns/column.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { Elements } from "./elements.ts";
 import { countOf, type Header, headerOf, inArray, type NpyFile } from "./npy.ts";
-import { beginOf, crc32, type ZipEntry } from "./zip.ts";
+import { crc32, findEntryStart, type ZipEntry } from "./zip.ts";
 
 /** Of an array's header; most are shorter. */
 const HEAD = 512;
@@ -24,7 +24,7 @@ export interface StoredOptions {
  * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {
-  const at = await beginOf(file, entry);
+  const at = await findEntryStart(file, entry);
   let head = new Uint8Array(0);
   let header: Header | undefined;
   for (let length = HEAD; header === undefined; length *= 2) {
@@ -44,11 +44,13 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
     path,
     leaf,
     rows,
-    rowBytes: isText(leaf) ? 16 * size : size * type.held,
+    rowBytes: isText(leaf) ? 16 * size : size * type.memoryBytes,
     async read(from: number, to: number): Promise<ColumnData> {
-      const held = (to - from) * size * type.held;
-      if (held > maxBytes)
-        throw new RldsError("CORRUPT", `${array.name} has rows of ${held} bytes at once, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
+      const neededBytes = (to - from) * size * type.memoryBytes;
+      if (neededBytes > maxBytes)
+        throw new RldsError("CORRUPT", `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows`, {
+          file: file.name,
+        });
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];
       if (from === next) {
@@ -58,7 +60,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
       }
       const elements = new Elements(type, (to - from) * size, undefined, (what) => corruptFile(inArray(array), what));
       elements.add(bytes);
-      return elements.taken();
+      return elements.finish();
     },
   });
 }

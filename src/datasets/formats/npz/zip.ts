@@ -1,7 +1,7 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
 import { dataView } from "../../../base/bytes.ts";
-import { turn } from "../../model/pass.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { yieldToEventLoop } from "../../model/traversal.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
@@ -30,10 +30,10 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   if (size > maxBytes || at + size > file.size)
     throw corruptFile({ file: file.name, offset: at }, `the archive's directory has ${size} bytes, the file ${file.size}`);
   const view = dataView(await file.read(at, size));
-  const found: ZipEntry[] = [];
-  for (let p = 0; found.length < entries; ) {
+  const zipped: ZipEntry[] = [];
+  for (let p = 0; zipped.length < entries; ) {
     if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
-      throw corruptFile({ file: file.name, offset: at + p }, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
+      throw corruptFile({ file: file.name, offset: at + p }, `the archive's directory breaks off after ${zipped.length} of ${entries} entries`);
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((k) => view.getUint16(p + k, true)) as [number, number, number];
     const end = p + 46 + nameLength + extraLength;
     if (end > size) throw corruptFile({ file: file.name, offset: at + p }, "an entry of the archive is longer than its directory");
@@ -43,7 +43,7 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
       extra,
       [24, 20, 42].map((k) => view.getUint32(p + k, true)),
     );
-    found.push({
+    zipped.push({
       name,
       method: view.getUint16(p + 8, true) & 1 ? -1 : view.getUint16(p + 10, true),
       crc: view.getUint32(p + 16, true),
@@ -53,39 +53,39 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
     });
     p = end + commentLength;
   }
-  return found;
+  return zipped;
 }
 
 /** So much is asked for at once, and so much of it inflated at once: no more than 16 MiB come of that. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
 /** After so many bytes others have their turn. */
-const STRETCH = 1 << 23;
+const BYTES_PER_PAUSE = 1 << 23;
 
 /** An entry's bytes, piece by piece: no more than it says, and checked by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
-  const begin = await beginOf(file, entry);
+  const begin = await findEntryStart(file, entry);
   const inflate = method === DEFLATED ? await inflater(() => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated`)) : undefined;
-  const wrong = (found: number) => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated: ${found} bytes of ${size}`);
-  let [done, sum, stretch] = [0, 0, 0];
+  const sizeError = (actualSize: number) => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated: ${actualSize} bytes of ${size}`);
+  let [done, sum, sincePause] = [0, 0, 0];
   for (let at = 0; at < compressed; at += BLOCK) {
     const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
     for (let from = 0; from < block.length; from += SLICE) {
       const slice = block.subarray(from, from + SLICE);
-      const piece = inflate === undefined ? slice : inflate(slice, at + from + slice.length === compressed);
-      done += piece.length;
-      stretch += piece.length + SLICE;
-      if (done > size) throw wrong(done);
-      sum = crc32(piece, sum);
-      yield piece;
-      if (stretch > STRETCH) {
-        stretch = 0;
-        await turn(signal);
+      const chunk = inflate === undefined ? slice : inflate(slice, at + from + slice.length === compressed);
+      done += chunk.length;
+      sincePause += chunk.length + SLICE;
+      if (done > size) throw sizeError(done);
+      sum = crc32(chunk, sum);
+      yield chunk;
+      if (sincePause > BYTES_PER_PAUSE) {
+        sincePause = 0;
+        await yieldToEventLoop(signal);
       }
     }
   }
-  if (done !== size) throw wrong(done);
+  if (done !== size) throw sizeError(done);
   if (sum !== crc) throw corruptFile({ file: file.name, offset: begin }, `the checksum of ${name} is not that of its bytes`);
 }
 
@@ -95,7 +95,7 @@ export function isStored({ method }: ZipEntry): boolean {
 }
 
 /** Where an entry's bytes are, once all that is said of them can be true. @throws RldsError CORRUPT, UNSUPPORTED */
-export async function beginOf(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
+export async function findEntryStart(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
     throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
       file: file.name,
@@ -113,19 +113,19 @@ export async function beginOf(file: SourceFile, { name, method, compressed, size
 }
 
 /** What comes of one slice after the other. */
-async function inflater(wrong: () => RldsError): Promise<(slice: Uint8Array, last: boolean) => Uint8Array> {
+async function inflater(sizeError: () => RldsError): Promise<(slice: Uint8Array, last: boolean) => Uint8Array> {
   const { Inflate } = await import("fflate");
-  let found = new Uint8Array(0);
-  const stream = new Inflate((piece) => {
-    found = piece as Uint8Array<ArrayBuffer>;
+  let output = new Uint8Array(0);
+  const stream = new Inflate((chunk) => {
+    output = chunk as Uint8Array<ArrayBuffer>;
   });
   return (slice, last) => {
     try {
       stream.push(slice, last);
     } catch {
-      throw wrong();
+      throw sizeError();
     }
-    return found;
+    return output;
   };
 }
 
@@ -136,8 +136,8 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   let p = length - 22;
   while (p >= 0 && tail.getUint32(p, true) !== END) p--;
   if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is no zip archive, or its end is missing");
-  const short = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
-  if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return short;
+  const endRecord = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
+  if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return endRecord;
   const at64 = number(tail, p - 12);
   if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the archive's end of 64 bits is behind the file's end");
   const end = dataView(await file.read(at64, 56));
@@ -166,9 +166,9 @@ const TABLE = Int32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** Zip's checksum. @param before of the bytes before these */
-export function crc32(bytes: Uint8Array, before = 0): number {
-  let crc = ~before;
+/** Zip's checksum. @param previousCrc of the bytes before these */
+export function crc32(bytes: Uint8Array, previousCrc = 0): number {
+  let crc = ~previousCrc;
   for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] as number)) & 255] as number) ^ (crc >>> 8);
   return ~crc >>> 0;
 }

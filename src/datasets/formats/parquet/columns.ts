@@ -24,7 +24,7 @@ export interface FileColumn {
   /** Names without those of list nodes: `["observation", "state"]`. */
   readonly keys: readonly string[];
   /** As the file names it, `observation.state.list.element`. */
-  readonly place: string;
+  readonly path: string;
   readonly physical: string;
   readonly typeLength: number;
   /** Undefined for types that nothing here can be. */
@@ -34,7 +34,7 @@ export interface FileColumn {
   /** What the file calls its type. */
   readonly type: string;
   /** Lists around a value. */
-  readonly lists: number;
+  readonly listDepth: number;
   readonly maxDefinition: number;
   /** Whether a value may be missing by itself. */
   readonly optional: boolean;
@@ -47,31 +47,31 @@ const PLAIN = dtypesBy(({ parquet }) => (parquet.integer === undefined ? parquet
 /** Leaves in the order of the column chunks. */
 export function fileColumns(root: SchemaNode): FileColumn[] {
   const columns: FileColumn[] = [];
-  const visit = (node: SchemaNode, keys: readonly string[], lists: number, definition: number, inList: boolean): void => {
+  const visit = (node: SchemaNode, keys: readonly string[], listDepth: number, definition: number, inList: boolean): void => {
     const { element, children } = node;
     const repeated = element.repetition_type === "REPEATED";
     const isList = element.converted_type === "LIST" || element.logical_type?.type === "LIST";
     if (typeof element.name !== "string") throw new RangeError("a column has no name");
-    const here = inList ? keys : [...keys, element.name];
-    const nowLists = lists + (repeated ? 1 : 0);
-    const nowDefinition = definition + (element.repetition_type === "REQUIRED" || element.repetition_type === undefined ? 0 : 1);
+    const columnKeys = inList ? keys : [...keys, element.name];
+    const nextListDepth = listDepth + (repeated ? 1 : 0);
+    const nextDefinition = definition + (element.repetition_type === "REQUIRED" || element.repetition_type === undefined ? 0 : 1);
     if (children.length === 0) {
-      columns.push(leafOf(node, here, nowLists, nowDefinition));
+      columns.push(leafOf(node, columnKeys, nextListDepth, nextDefinition));
       return;
     }
     // A list is a group, in it a repeated group, in it the element: their names say nothing. Where the repeated node is the element itself, its names do.
     const isElement = isList || (inList && repeated && children.length === 1);
-    for (const child of children) visit(child, here, nowLists, nowDefinition, isElement);
+    for (const child of children) visit(child, columnKeys, nextListDepth, nextDefinition, isElement);
   };
   for (const child of root.children) visit(child, [], 0, 0, false);
   return columns;
 }
 
-function leafOf({ element, path }: SchemaNode, keys: readonly string[], lists: number, maxDefinition: number): FileColumn {
+function leafOf({ element, path }: SchemaNode, keys: readonly string[], listDepth: number, maxDefinition: number): FileColumn {
   const { type: physical = "", type_length = 0, converted_type, logical_type } = element;
   const half = physical === "FIXED_LEN_BYTE_ARRAY" && logical_type?.type === "FLOAT16";
   return {
-    ...{ keys, place: path.join("."), physical, typeLength: type_length, half, lists, maxDefinition, optional: element.repetition_type === "OPTIONAL" },
+    ...{ keys, path: path.join("."), physical, typeLength: type_length, half, listDepth, maxDefinition, optional: element.repetition_type === "OPTIONAL" },
     dtype: half ? "f32" : dtypeOf(physical, converted_type, logical_type),
     type: logical_type?.type ?? converted_type ?? physical,
   };
@@ -81,9 +81,9 @@ function dtypeOf(physical: string, converted: string | undefined, logical: Schem
   if (converted === "DECIMAL" || logical?.type === "DECIMAL") return undefined;
   if (Object.hasOwn(PLAIN, physical)) return PLAIN[physical];
   if (physical === "INT32" || physical === "INT64") {
-    const named = logical?.type === "INTEGER" ? `${logical.isSigned ? "INT" : "UINT"}_${logical.bitWidth}` : converted;
+    const typeName = logical?.type === "INTEGER" ? `${logical.isSigned ? "INT" : "UINT"}_${logical.bitWidth}` : converted;
     const wide = physical === "INT64";
-    const dtype = INTEGERS[named ?? ""] ?? (wide ? "i64" : "i32");
+    const dtype = INTEGERS[typeName ?? ""] ?? (wide ? "i64" : "i32");
     return FORMAT_NAMES[dtype].parquet.type === physical ? dtype : undefined;
   }
   const text = ["UTF8", "JSON", "ENUM"].includes(converted ?? "") || ["STRING", "JSON", "ENUM"].includes(logical?.type ?? "");

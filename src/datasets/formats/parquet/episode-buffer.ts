@@ -1,15 +1,15 @@
 /** The rows of an episode that has begun, until it is whole. */
 import type { StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
 export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
-  readonly #leaves: readonly FoundLeaf[];
+  readonly #leaves: readonly LeafEntry[];
   readonly #maxBytes: number;
-  #pieces: (readonly ColumnData[])[] = [];
+  #chunks: (readonly ColumnData[])[] = [];
   #bytes = 0;
   length = 0;
 
@@ -21,24 +21,24 @@ export class EpisodeBuffer<S> {
 
   /** Rows from … to - 1 of columns in the order of the spec's leaves. @throws RldsError CORRUPT where an episode has no end */
   push(data: readonly ColumnData[], from: number, to: number, file: string): void {
-    const piece = data.map((column, k) => slice(column, (this.#leaves[k] as FoundLeaf).size, from, to));
-    this.#pieces.push(piece);
+    const chunk = data.map((column, k) => slice(column, (this.#leaves[k] as LeafEntry).size, from, to));
+    this.#chunks.push(chunk);
     this.length += to - from;
-    this.#bytes += bytesOf(piece);
+    this.#bytes += bytesOf(chunk);
     if (this.#bytes > this.#maxBytes) throw new RldsError("CORRUPT", `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`, { file });
   }
 
   /** The steps; it begins anew. */
   take(): StepColumns<S> {
-    const pieces = this.#pieces;
+    const chunks = this.#chunks;
     const data = this.#leaves.map(({ leaf }, k) =>
       joined(
         leaf,
-        pieces.map((piece) => piece[k] as ColumnData),
+        chunks.map((chunk) => chunk[k] as ColumnData),
       ),
     );
     const steps = new StepColumns<S>(this.#spec, data, this.length);
-    this.#pieces = [];
+    this.#chunks = [];
     this.#bytes = 0;
     this.length = 0;
     return steps;

@@ -4,18 +4,18 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { later, none, once } from "../once.ts";
+import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
-import { type FoundSource, inOrder, type SourceFile } from "../sources/source.ts";
+import { type SourceFile, type SourceTarget, sortPaths } from "../sources/source.ts";
 import type { ColumnNames } from "./columns.ts";
+import { readGenericEpisodes } from "./generic-episodes.ts";
+import { readGenericIndex } from "./generic-index.ts";
+import { readGenericSchema } from "./generic-schema.ts";
 import { mappingOf } from "./mapping.ts";
-import { ownEpisodes, ownLengths } from "./own-episodes.ts";
-import { ownColumns, ownForm } from "./own-form.ts";
 import { type ParquetFile, parquetFile } from "./parquet-file.ts";
-import { plainEpisodes } from "./plain-episodes.ts";
-import { plainForm } from "./plain-form.ts";
-import { plainIndex } from "./plain-index.ts";
+import { readRepriseEpisodes, readRepriseLengths } from "./reprise-episodes.ts";
+import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
 import { ABOUT } from "./schema.ts";
 
 export interface ParquetOptions extends ReadOptions {
@@ -49,65 +49,65 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
   }
 }
 
-interface Asked {
+interface OpenOptions {
   readonly columns: ColumnNames;
   readonly signal?: AbortSignal;
   readonly maxBytes: number;
 }
 
-async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: Asked): Promise<RldsReader<S>> {
+async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: OpenOptions): Promise<RldsReader<S>> {
   const paths = await pathsOf(source);
   const name = source.folder?.name ?? (source.file as SourceFile).name;
   const files = (from = 0) => filesOf(source, paths.slice(from), maxBytes);
-  const first = await one(source, paths[0] as string, maxBytes);
+  const first = await openFile(source, paths[0] as string, maxBytes);
   try {
-    const own = ownForm(first.parquet);
+    const repriseSchema = readRepriseSchema(first.parquet);
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
-    if (own !== undefined) {
-      ownColumns(first.parquet, own);
-      const end = own.last ? own : await lastForm(source, paths.at(-1) as string, maxBytes);
+    if (repriseSchema !== undefined) {
+      findRepriseColumns(first.parquet, repriseSchema);
+      const end = repriseSchema.last ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
       // How many episodes there are up to the end of each file.
-      const ends = once(async () => {
+      const episodeEnds = lazy(async () => {
         const counts: number[] = [];
-        for await (const file of files()) counts.push(ownForm(file)?.episodes ?? 0);
+        for await (const file of files()) counts.push(readRepriseSchema(file)?.episodes ?? 0);
         return counts;
       });
       return {
         ...{
           format: "parquet" as const,
           name,
-          stepSpec: own.stepSpec,
-          metadataSpec: own.metadataSpec,
+          stepSpec: repriseSchema.stepSpec,
+          metadataSpec: repriseSchema.metadataSpec,
           episodes: end?.episodes,
           steps: end?.steps,
           about,
           close,
         },
-        [Symbol.asyncIterator]: () => ownEpisodes<S>(files(), own, { maxBytes, signal }),
+        [Symbol.asyncIterator]: () => readRepriseEpisodes<S>(files(), repriseSchema, { maxBytes, signal }),
         startingAt(episode) {
           integer("episode", episode, 0);
-          return later(async () => {
-            const part = (await ends()).findIndex((end) => episode < end);
-            return part < 0 ? none() : ownEpisodes<S>(files(part), own, { maxBytes, signal, start: { part, episode } });
+          return lazyIterable(async () => {
+            const part = (await episodeEnds()).findIndex((end) => episode < end);
+            return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { maxBytes, signal, start: { part, episode } });
           });
         },
-        lengths: once(() => ownLengths(files(), own, { signal })),
+        lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })),
       };
     }
-    const form = await plainForm(first.parquet, mappingOf(first.parquet, columns));
-    const index = once(() => plainIndex(files(), form, { signal }));
+    const schema = await readGenericSchema(first.parquet, mappingOf(first.parquet, columns));
+    const index = lazy(() => readGenericIndex(files(), schema, { signal }));
     return {
-      ...{ format: "parquet" as const, name, stepSpec: form.stepSpec, metadataSpec: {}, close },
+      ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: {}, close },
       steps: paths.length === 1 ? first.parquet.rows : undefined,
-      about: form.mapping.unread.length === 0 ? about : { ...about, unread: form.mapping.unread },
-      [Symbol.asyncIterator]: () => plainEpisodes<S>(files(), form, { maxBytes, signal }),
+      about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
+      [Symbol.asyncIterator]: () => readGenericEpisodes<S>(files(), schema, { maxBytes, signal }),
       startingAt(episode) {
         integer("episode", episode, 0);
-        return later(async () => {
+        return lazyIterable(async () => {
           const { files: numbers, rows } = await index();
           const [file, row] = [numbers[episode], rows[episode]];
-          return file === undefined ? none() : plainEpisodes<S>(files(file), form, { maxBytes, signal, row: row as number });
+          return file === undefined ? emptyIterable() : readGenericEpisodes<S>(files(file), schema, { maxBytes, signal, row: row as number });
         });
       },
       lengths: async () => (await index()).lengths,
@@ -117,31 +117,31 @@ async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: A
   }
 }
 
-async function pathsOf({ folder, file }: FoundSource): Promise<string[]> {
+async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   if (file !== undefined) return [file.name];
   const all = await folder.list();
   if (all === undefined)
     throw new RldsError("UNSUPPORTED", "a folder that cannot be listed has no known files: give the URL of a .parquet file", { file: folder.name });
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
   if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
-  return inOrder(paths);
+  return sortPaths(paths);
 }
 
 /** One file; it is closed only where it was opened here. */
-async function one({ folder, file }: FoundSource, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
+async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
   if (file !== undefined) return { parquet: await parquetFile(file, maxBytes), close: async () => {} };
-  const opened = await folder.open(path);
+  const parquetSource = await folder.open(path);
   try {
-    return { parquet: await parquetFile(opened, maxBytes), close: () => opened.close() };
+    return { parquet: await parquetFile(parquetSource, maxBytes), close: () => parquetSource.close() };
   } catch (error) {
-    await opened.close();
+    await parquetSource.close();
     throw error;
   }
 }
 
-async function* filesOf(source: FoundSource, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
+async function* filesOf(source: SourceTarget, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
   for (const path of paths) {
-    const { parquet, close } = await one(source, path, maxBytes);
+    const { parquet, close } = await openFile(source, path, maxBytes);
     try {
       yield parquet;
     } finally {
@@ -150,11 +150,11 @@ async function* filesOf(source: FoundSource, paths: readonly string[], maxBytes:
   }
 }
 
-async function lastForm(source: FoundSource, path: string, maxBytes: number) {
-  const { parquet, close } = await one(source, path, maxBytes);
+async function readLastSchema(source: SourceTarget, path: string, maxBytes: number) {
+  const { parquet, close } = await openFile(source, path, maxBytes);
   try {
-    const form = ownForm(parquet);
-    return form?.last ? form : undefined;
+    const schema = readRepriseSchema(parquet);
+    return schema?.last ? schema : undefined;
   } finally {
     await close();
   }

@@ -36,6 +36,6 @@ export async function hyparquetWriter() {
   }
 }
 
-function missing(name: string, what: string, cause: unknown): RldsError {
-  return new RldsError("UNSUPPORTED", `${name} is needed to ${what}: npm install ${name}`, {}, { cause });
+function missing(name: string, purpose: string, cause: unknown): RldsError {
+  return new RldsError("UNSUPPORTED", `${name} is needed to ${purpose}: npm install ${name}`, {}, { cause });
 }

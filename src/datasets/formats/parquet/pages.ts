@@ -21,7 +21,7 @@ export interface ChunkValues {
   readonly missing: number;
 }
 
-export interface ChunkForm {
+export interface ChunkSchema {
   readonly column: FileColumn;
   readonly decompress: Decompress;
   readonly rows: number;
@@ -36,7 +36,7 @@ const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, RLE_DICTIONARY, SPLIT]
 const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
 
 /** Decoded, but as the file has it: numbers, booleans, bigints, bytes. */
-type Decoded = ArrayLike<number | bigint | boolean | Uint8Array>;
+type PageValues = ArrayLike<number | bigint | boolean | Uint8Array>;
 
 interface Page {
   readonly entries: number;
@@ -50,23 +50,23 @@ interface Page {
 const NO_TEXT = new Uint8Array(0);
 
 /** @throws RangeError and whatever hyparquet throws, for a chunk that is not what it should be · Unreadable for what is right, and not read here */
-export function decodeChunk(bytes: Uint8Array, form: ChunkForm, packages: Hyparquet): ChunkValues {
-  const { column, rows, entries, maxBytes } = form;
+export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
+  const { column, rows, entries, maxBytes } = schema;
   // Runs make a lot of values of few bytes: what they take is known before they are made.
   if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
     throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows`);
-  const gathered = new Gathered(column, rows, entries);
-  let dictionary: Decoded | undefined;
-  for (const { head, type, body } of pagesOf(bytes, form)) {
+  const columnBuffer = new ColumnBuffer(column, rows, entries);
+  let dictionary: PageValues | undefined;
+  for (const { head, type, body } of pagesOf(bytes, schema)) {
     if (type === DICTIONARY) {
-      const about = fieldsOf(head, 7);
-      dictionary = plain(body, numberAt(about, 1), column, packages);
+      const header = fieldsOf(head, 7);
+      dictionary = decodePlain(body, numberAt(header, 1), column, packages);
     } else if (type === DATA || type === DATA_V2) {
-      const page = type === DATA ? pageOf(body, fieldsOf(head, 5), column, packages) : pageV2Of(head, body, form, packages);
-      gathered.add(page, decoded(page, dictionary, column, packages));
+      const page = type === DATA ? pageOf(body, fieldsOf(head, 5), column, packages) : pageV2Of(head, body, schema, packages);
+      columnBuffer.add(page, decodePage(page, dictionary, column, packages));
     }
   }
-  return gathered.finish();
+  return columnBuffer.finish();
 }
 
 /** Right, and not read here. */
@@ -74,7 +74,7 @@ export class Unreadable extends Error {}
 
 function* pagesOf(
   bytes: Uint8Array,
-  { decompress, maxBytes }: ChunkForm,
+  { decompress, maxBytes }: ChunkSchema,
 ): Generator<{ readonly head: ThriftStruct; readonly type: number; readonly body: Uint8Array }, void> {
   let total = 0;
   for (let at = 0; at < bytes.length; ) {
@@ -94,8 +94,8 @@ function* pagesOf(
   }
 }
 
-function pageOf(body: Uint8Array, about: ThriftStruct, { lists, maxDefinition }: FileColumn, packages: Hyparquet): Page {
-  const entries = numberAt(about, 1);
+function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefinition }: FileColumn, packages: Hyparquet): Page {
+  const entries = numberAt(header, 1);
   const view = dataView(body);
   let at = 0;
   const levels = (max: number, encoding: number): Uint8Array | undefined => {
@@ -103,29 +103,29 @@ function pageOf(body: Uint8Array, about: ThriftStruct, { lists, maxDefinition }:
     if (encoding !== RLE) throw new Unreadable("its levels have the encoding of Parquet 1 before 2014");
     const length = view.getUint32(at, true);
     at += 4;
-    const found = levelsOf(body, at, at + length, max, entries, packages);
+    const levels = levelsOf(body, at, at + length, max, entries, packages);
     at += length;
-    return found;
+    return levels;
   };
-  const repetitions = levels(lists, numberAt(about, 4));
-  const definitions = levels(maxDefinition, numberAt(about, 3));
-  return { entries, encoding: numberAt(about, 2), definitions, repetitions, bytes: body.subarray(at) };
+  const repetitions = levels(listDepth, numberAt(header, 4));
+  const definitions = levels(maxDefinition, numberAt(header, 3));
+  return { entries, encoding: numberAt(header, 2), definitions, repetitions, bytes: body.subarray(at) };
 }
 
-function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: ChunkForm, packages: Hyparquet): Page {
-  const about = fieldsOf(head, 8);
-  const entries = numberAt(about, 1);
-  const [definitionBytes, repetitionBytes] = [numberAt(about, 5), numberAt(about, 6)];
+function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: ChunkSchema, packages: Hyparquet): Page {
+  const header = fieldsOf(head, 8);
+  const entries = numberAt(header, 1);
+  const [definitionBytes, repetitionBytes] = [numberAt(header, 5), numberAt(header, 6)];
   const start = repetitionBytes + definitionBytes;
   const size = numberAt(head, 2) - start;
   if (start > body.length || size < 0) throw new RangeError("its levels are longer than their page");
-  const repetitions = column.lists === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.lists, entries, packages);
+  const repetitions = column.listDepth === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.listDepth, entries, packages);
   const definitions = column.maxDefinition === 0 ? undefined : levelsOf(body, repetitionBytes, start, column.maxDefinition, entries, packages);
   const rest = body.subarray(start);
   // A page without values has nothing to decompress.
-  const bytes = about[7] === false || size === 0 ? rest : decompress(rest, size);
+  const bytes = header[7] === false || size === 0 ? rest : decompress(rest, size);
   if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes, not the ${size} of its head`);
-  return { entries, encoding: numberAt(about, 4), definitions, repetitions, bytes };
+  return { entries, encoding: numberAt(header, 4), definitions, repetitions, bytes };
 }
 
 function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number, packages: Hyparquet): Uint8Array {
@@ -155,12 +155,12 @@ function runs<A extends Uint8Array | Uint32Array>(
 }
 
 /** The values that are there. */
-function decoded({ entries, encoding, definitions, bytes }: Page, dictionary: Decoded | undefined, column: FileColumn, packages: Hyparquet): Decoded {
+function decodePage({ entries, encoding, definitions, bytes }: Page, dictionary: PageValues | undefined, column: FileColumn, packages: Hyparquet): PageValues {
   let count = entries;
   if (definitions !== undefined) for (let i = 0; i < entries; i++) if (definitions[i] !== column.maxDefinition) count--;
   const { physical, typeLength } = column;
   if (count === 0) return [];
-  if (encoding === PLAIN) return plain(bytes, count, column, packages);
+  if (encoding === PLAIN) return decodePlain(bytes, count, column, packages);
   if (encoding === PLAIN_DICTIONARY || encoding === RLE_DICTIONARY) {
     if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its values are of a dictionary that is not there");
     const indices = runs(bytes.subarray(1), bytes[0] as number, count, new Uint32Array(count), dictionary.length - 1, packages);
@@ -170,7 +170,7 @@ function decoded({ entries, encoding, definitions, bytes }: Page, dictionary: De
   if (encoding === RLE && physical === "BOOLEAN") return runs(bytes.subarray(4, 4 + view.getUint32(0, true)), 1, count, new Uint8Array(count), 1, packages);
   if (encoding === SPLIT) {
     if (count * (WIDTHS[physical] ?? typeLength) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
-    return packages.byteStreamSplit({ view, offset: 0 }, count, physical as "FLOAT", typeLength) as Decoded;
+    return packages.byteStreamSplit({ view, offset: 0 }, count, physical as "FLOAT", typeLength) as PageValues;
   }
   if (encoding === DELTA && (physical === "INT32" || physical === "INT64")) {
     checkDelta(bytes, count);
@@ -205,12 +205,12 @@ function checkDelta(bytes: Uint8Array, count: number): void {
     throw new RangeError("its blocks of differences make no sense");
 }
 
-function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): Decoded {
+function decodePlain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): PageValues {
   const width = physical === "BOOLEAN" ? 1 / 8 : physical === "BYTE_ARRAY" ? 4 : physical === "FIXED_LEN_BYTE_ARRAY" ? typeLength : (WIDTHS[physical] ?? 0);
   if (width === 0) throw new Unreadable(`it is of ${physical}`);
   if (Math.ceil(count * width) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
   const view = dataView(bytes);
-  if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as Decoded;
+  if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as PageValues;
   const values: Uint8Array[] = [];
   for (let i = 0, at = 0; i < count; i++) {
     const length = view.getUint32(at, true);
@@ -222,7 +222,7 @@ function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileC
 }
 
 /** The pages' values one behind the other. */
-class Gathered {
+class ColumnBuffer {
   readonly #column: FileColumn;
   readonly #rows: number;
   readonly #entries: number;
@@ -231,7 +231,7 @@ class Gathered {
   readonly #levels: Uint8Array | undefined;
   readonly #texts = new Map<Uint8Array, string>();
   #size = 0;
-  #seen = 0;
+  #entry = 0;
   #row = -1;
   #missing = -1;
 
@@ -239,34 +239,34 @@ class Gathered {
     this.#column = column;
     this.#rows = rows;
     this.#entries = entries;
-    const { dtype, lists } = column;
+    const { dtype, listDepth } = column;
     if (dtype === undefined) throw new Unreadable(`it is of type ${column.type}`);
     this.#values = dtype === "string" || dtype === "bytes" ? [] : (zeros(dtype as Dtype, entries) as AnyArray);
-    if (lists > 0) this.#counts = new Uint32Array(rows);
-    if (lists > 1) this.#levels = new Uint8Array(entries);
+    if (listDepth > 0) this.#counts = new Uint32Array(rows);
+    if (listDepth > 1) this.#levels = new Uint8Array(entries);
   }
 
-  add({ entries, definitions, repetitions }: Page, found: Decoded): void {
+  add({ entries, definitions, repetitions }: Page, pageValues: PageValues): void {
     const { maxDefinition, optional } = this.#column;
-    if (this.#seen + entries > this.#entries) throw new RangeError(`its pages have more than its ${this.#entries} values`);
-    this.#seen += entries;
+    if (this.#entry + entries > this.#entries) throw new RangeError(`its pages have more than its ${this.#entries} values`);
+    this.#entry += entries;
     for (let i = 0, next = 0; i < entries; i++) {
       const level = repetitions?.[i] ?? 0;
       if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`it has more than ${this.#rows} rows`);
       if (this.#row < 0) throw new RangeError("its first row begins in the middle");
       const definition = definitions?.[i] ?? maxDefinition;
-      const isThere = definition === maxDefinition;
+      const isPresent = definition === maxDefinition;
       // A list that is empty, or not there, has an entry, and no element.
-      if (!isThere && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
+      if (!isPresent && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
       if (this.#levels !== undefined) this.#levels[this.#size] = level;
-      this.#put(isThere ? found[next++] : undefined);
+      this.#put(isPresent ? pageValues[next++] : undefined);
       if (this.#counts !== undefined) this.#counts[this.#row] = (this.#counts[this.#row] as number) + 1;
     }
   }
 
   finish(): ChunkValues {
-    if (this.#seen !== this.#entries || this.#row !== this.#rows - 1)
-      throw new RangeError(`it has ${this.#seen} values in ${this.#row + 1} rows, not ${this.#entries} in ${this.#rows}`);
+    if (this.#entry !== this.#entries || this.#row !== this.#rows - 1)
+      throw new RangeError(`it has ${this.#entry} values in ${this.#row + 1} rows, not ${this.#entries} in ${this.#rows}`);
     const size = this.#size;
     const values = Array.isArray(this.#values) ? this.#values : (this.#values as Float32Array).subarray(0, size);
     return { values, counts: this.#counts, levels: this.#levels?.subarray(0, size), missing: this.#missing };
@@ -296,8 +296,8 @@ class Gathered {
 
   /** Texts of a dictionary are decoded once. */
   #text(bytes: Uint8Array): string {
-    const known = this.#texts.get(bytes);
-    if (known !== undefined) return known;
+    const cachedText = this.#texts.get(bytes);
+    if (cachedText !== undefined) return cachedText;
     const text = decoder.decode(bytes);
     this.#texts.set(bytes, text);
     return text;
@@ -307,13 +307,13 @@ class Gathered {
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function fieldsOf(head: ThriftStruct, field: number): ThriftStruct {
-  const found = head[field];
-  if (typeof found !== "object" || Array.isArray(found) || found instanceof Uint8Array) throw new RangeError("the head of a page lacks a part");
-  return found as ThriftStruct;
+  const part = head[field];
+  if (typeof part !== "object" || Array.isArray(part) || part instanceof Uint8Array) throw new RangeError("the head of a page lacks a part");
+  return part as ThriftStruct;
 }
 
 function numberAt(fields: ThriftStruct, field: number): number {
-  const found = fields[field];
-  if (typeof found !== "number" || found < 0) throw new RangeError("the head of a page has no such number");
-  return found;
+  const count = fields[field];
+  if (typeof count !== "number" || count < 0) throw new RangeError("the head of a page has no such number");
+  return count;
 }

@@ -58,32 +58,32 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     new Thrift(footer.subarray(0, length)).struct();
     const metadata = packages.parquetMetadata(footer.slice(), { geoparquet: false });
     const columns = fileColumns(packages.parquetSchema(metadata) as unknown as SchemaNode);
-    const names = new Set(columns.map(({ place }) => place));
+    const names = new Set(columns.map(({ path }) => path));
     if (names.size !== columns.length) throw new RangeError("two columns have one name");
-    const groups = metadata.row_groups.map(({ columns: found, num_rows }) => {
-      if (found.length !== columns.length) throw new RangeError(`a row group has ${found.length} columns, the file ${columns.length}`);
-      const rows = whole(num_rows);
-      return { rows, chunks: found.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
+    const groups = metadata.row_groups.map(({ columns: chunkColumns, num_rows }) => {
+      if (chunkColumns.length !== columns.length) throw new RangeError(`a row group has ${chunkColumns.length} columns, the file ${columns.length}`);
+      const rows = parseCount(num_rows);
+      return { rows, chunks: chunkColumns.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
-    if (rows !== whole(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, the footer says ${metadata.num_rows}`);
+    if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, the footer says ${metadata.num_rows}`);
     return {
       ...{ name: file.name, columns, rows, groups: groups.map((group) => group.rows) },
       about: new Map((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""])),
       range: (group, column) => groups[group]?.chunks[columns.indexOf(column)]?.range,
-      async read(group, wanted) {
+      async read(group, selected) {
         const { rows, chunks } = groups[group] as (typeof groups)[number];
         const results: ChunkValues[] = [];
-        for (const column of wanted) {
+        for (const column of selected) {
           const { start, length, entries, codec } = chunks[columns.indexOf(column)] as Chunk;
-          if (length > maxBytes) throw corruptFile(at(start), `column ${column.place} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
+          if (length > maxBytes) throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
           const decompress = await decompressOf(codec, packages, file.name);
           const bytes = await file.read(start, length);
           try {
             results.push(decodeChunk(bytes, { column, decompress, rows, entries, maxBytes }, packages));
           } catch (cause) {
             if (cause instanceof RldsError) throw cause;
-            const message = `column ${column.place} cannot be read: ${reasonOf(cause)}`;
+            const message = `column ${column.path} cannot be read: ${reasonOf(cause)}`;
             if (cause instanceof Unreadable) throw new RldsError("UNSUPPORTED", message, { file: file.name, offset: start }, { cause });
             throw corruptFile(at(start), message, cause);
           }
@@ -103,7 +103,7 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function whole(value: unknown): number {
+function parseCount(value: unknown): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 0) throw new RangeError(`a number of rows, values or bytes is ${value}`);
   return number;
@@ -113,13 +113,13 @@ function whole(value: unknown): number {
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
-  const data = whole(data_page_offset);
+  const data = parseCount(data_page_offset);
   // Some writers say 0 where there is none.
-  const dictionary = dictionary_page_offset === undefined ? 0 : whole(dictionary_page_offset);
+  const dictionary = dictionary_page_offset === undefined ? 0 : parseCount(dictionary_page_offset);
   const start = dictionary > 0 ? Math.min(data, dictionary) : data;
-  const length = whole(total_compressed_size);
+  const length = parseCount(total_compressed_size);
   if (start < 4 || start + length > end) throw new RangeError(`a column is at byte ${start} with ${length} bytes, of which the file has ${end}`);
-  return { start, length, entries: whole(num_values), codec: String(codec), range: rangeOf(statistics) };
+  return { start, length, entries: parseCount(num_values), codec: String(codec), range: rangeOf(statistics) };
 }
 
 function rangeOf(statistics: unknown): ChunkRange | undefined {

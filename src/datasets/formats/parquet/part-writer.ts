@@ -3,7 +3,7 @@
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { StagedFile } from "../sinks/staging.ts";
-import { ABOUT, EPISODE_INDEX, type FileForm, type SchemaElement, STEP_INDEX, type WrittenColumn } from "./schema.ts";
+import { ABOUT, EPISODE_INDEX, type FileSchema, type OutputColumn, type SchemaElement, STEP_INDEX } from "./schema.ts";
 import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from "./table-writer.ts";
 
 /** So many elements are a row group, whatever its rows are. */
@@ -22,7 +22,7 @@ export interface Rows {
 
 export class PartWriter {
   readonly file: StagedFile;
-  readonly #columns: readonly WrittenColumn[];
+  readonly #columns: readonly OutputColumn[];
   readonly #groupRows: number;
   readonly #table: TableWriter;
   #indices: [bigint[], bigint[]] = [[], []];
@@ -30,14 +30,7 @@ export class PartWriter {
   /** Of texts and bytes in the rows. */
   #textBytes = 0;
 
-  constructor(
-    file: StagedFile,
-    schema: readonly SchemaElement[],
-    columns: readonly WrittenColumn[],
-    groupRows: number,
-    codec: Codec,
-    packages: ParquetPackage,
-  ) {
+  constructor(file: StagedFile, schema: readonly SchemaElement[], columns: readonly OutputColumn[], groupRows: number, codec: Codec, packages: ParquetPackage) {
     this.file = file;
     this.#columns = columns;
     const rowElements = columns.reduce((sum, { size }) => sum + size, 2);
@@ -60,9 +53,9 @@ export class PartWriter {
     }
   }
 
-  async finish(form: FileForm): Promise<void> {
+  async finish(schema: FileSchema): Promise<void> {
     await this.#group();
-    await this.#table.finish({ [ABOUT]: JSON.stringify(form) });
+    await this.#table.finish({ [ABOUT]: JSON.stringify(schema) });
   }
 
   async #group(): Promise<void> {

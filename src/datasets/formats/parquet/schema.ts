@@ -2,18 +2,18 @@
 
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** The key of what our files say of themselves: JSON of a FileForm. */
+/** The metadata key of Reprise files: JSON of a FileSchema. */
 export const ABOUT = "reprise.rlds";
 /** Names in front of the columns of episodes. */
 export const EPISODE = "episode/";
 export const EPISODE_INDEX = "episode_index";
 export const STEP_INDEX = "step_index";
 
-export interface FileForm {
+export interface FileSchema {
   readonly version: 1;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -36,27 +36,27 @@ export interface SchemaElement {
   readonly num_children?: number;
 }
 
-export interface WrittenColumn extends FoundLeaf {
+export interface OutputColumn extends LeafEntry {
   readonly name: string;
   readonly of: "step" | "episode";
 }
 
 /** @throws RldsError UNSUPPORTED for a name that two columns would have */
-export function writtenColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): WrittenColumn[] {
-  const columns: WrittenColumn[] = [
-    ...leavesOf(stepSpec).map((found) => ({ ...found, name: found.path, of: "step" as const })),
-    ...leavesOf(metadataSpec as StepSpec).map((found) => ({ ...found, name: EPISODE + found.path, of: "episode" as const })),
+export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): OutputColumn[] {
+  const columns: OutputColumn[] = [
+    ...leavesOf(stepSpec).map((leaf) => ({ ...leaf, name: leaf.path, of: "step" as const })),
+    ...leavesOf(metadataSpec as StepSpec).map((leaf) => ({ ...leaf, name: EPISODE + leaf.path, of: "episode" as const })),
   ];
-  const seen = new Set([EPISODE_INDEX, STEP_INDEX]);
+  const names = new Set([EPISODE_INDEX, STEP_INDEX]);
   for (const { name } of columns) {
-    if (name === "" || seen.has(name)) throw new RldsError("UNSUPPORTED", `${name || "a leaf"} must be a name of its own among the columns: rename it`);
-    seen.add(name);
+    if (name === "" || names.has(name)) throw new RldsError("UNSUPPORTED", `${name || "a leaf"} must be a name of its own among the columns: rename it`);
+    names.add(name);
   }
   return columns;
 }
 
 /** A value with dimensions is a list, of lists where there are several. */
-export function schemaOf(columns: readonly WrittenColumn[]): SchemaElement[] {
+export function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
   const required = "REQUIRED" as const;
   const index = (name: string): SchemaElement => ({ name, type: "INT64", repetition_type: required });
   return [
@@ -70,11 +70,11 @@ export function schemaOf(columns: readonly WrittenColumn[]): SchemaElement[] {
 /** The elements of one column. */
 export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
   const required = "REQUIRED" as const;
-  const lists = leaf.shape.flatMap((_, depth): SchemaElement[] => [
+  const listSchema = leaf.shape.flatMap((_, depth): SchemaElement[] => [
     { name: depth === 0 ? name : "element", repetition_type: required, converted_type: "LIST", num_children: 1 },
     { name: "list", repetition_type: "REPEATED", num_children: 1 },
   ]);
-  return [...lists, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
+  return [...listSchema, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
 }
 
 function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {

@@ -11,7 +11,7 @@ export type ParquetPackage = Awaited<ReturnType<typeof hyparquetWriter>>;
 export type Codec = "SNAPPY" | "UNCOMPRESSED";
 
 /** Rows of a column. */
-export interface WrittenRows {
+export interface ColumnRows {
   readonly name: string;
   readonly data: readonly unknown[];
   /** Else what the package chooses. */
@@ -30,7 +30,7 @@ export class TableWriter {
   }
 
   /** A row group: the same number of rows of every column. */
-  async write(columnData: readonly WrittenRows[]): Promise<void> {
+  async write(columnData: readonly ColumnRows[]): Promise<void> {
     await this.#parquet.write({ columnData: columnData as never, rowGroupSize: Math.max(columnData[0]?.data.length ?? 0, 1) });
     await this.#drain();
   }
@@ -51,7 +51,7 @@ export class TableWriter {
 }
 
 /** A dictionary takes -0 for 0, and images are all different. */
-export function encodingOf({ dtype }: StepLeaf): Pick<WrittenRows, "encoding"> {
+export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return dtype.startsWith("f") || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }
 

@@ -11,38 +11,38 @@ import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
 /** Where a message says the values are from. */
-export interface TablePlace {
+export interface ColumnLocation {
   readonly file: string;
   readonly column: FileColumn;
 }
 
 /** What the values of a column are; a list has the shape that it has in the first row. Undefined for a type that is not read. */
-export function leafOfColumn({ dtype, lists }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
+export function leafOfColumn({ dtype, listDepth }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
   if (dtype === undefined) return undefined;
-  return { dtype, shape: lists === 0 ? [] : shapeOf(lists, first) } as StepLeaf;
+  return { dtype, shape: listDepth === 0 ? [] : shapeOf(listDepth, first) } as StepLeaf;
 }
 
 /** The lists of the first row: how many elements there are from one beginning to the next. */
-function shapeOf(lists: number, first: ChunkValues | undefined): number[] {
+function shapeOf(listDepth: number, first: ChunkValues | undefined): number[] {
   const count = first?.counts?.[0] ?? 0;
-  if (lists === 1 || count === 0) return [count, ...new Array<number>(lists - 1).fill(0)];
+  if (listDepth === 1 || count === 0) return [count, ...new Array<number>(listDepth - 1).fill(0)];
   const levels = (first as ChunkValues & { readonly levels: Uint8Array }).levels.subarray(0, count);
   // Lists that begin at a level or above it.
-  const begun = Array.from({ length: lists }, (_, level) => levels.filter((one) => one <= level).length);
-  const sizes = [...begun, count];
-  return Array.from({ length: lists }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
+  const listSizes = Array.from({ length: listDepth }, (_, level) => levels.filter((entry) => entry <= level).length);
+  const sizes = [...listSizes, count];
+  return Array.from({ length: listDepth }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
 }
 
 /** All rows of a row group, checked. @throws RldsError INVALID_DATA for values that are missing · UNSUPPORTED for lists of several lengths */
-export function columnOf(found: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: TablePlace): ColumnData {
-  const { values, counts, levels, missing } = found;
+export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: ColumnLocation): ColumnData {
+  const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;
   if (missing >= 0) throw new RldsError("INVALID_DATA", `${subject} must have a value in every row, got none in row ${missing} of a row group`, { file });
   const size = sizeOf(leaf.shape);
-  const odd = counts?.findIndex((count) => count !== size) ?? -1;
-  if (odd >= 0) throw ragged(subject, leaf, `${counts?.[odd]} elements in row ${odd} of a row group`, file);
-  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => ragged(subject, leaf, "lists of other lengths", file));
-  if (values.length !== rows * size) throw ragged(subject, leaf, `${values.length} elements in ${rows} rows`, file);
+  const mismatch = counts?.findIndex((count) => count !== size) ?? -1;
+  if (mismatch >= 0) throw raggedError(subject, leaf, `${counts?.[mismatch]} elements in row ${mismatch} of a row group`, file);
+  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => raggedError(subject, leaf, "lists of other lengths", file));
+  if (values.length !== rows * size) throw raggedError(subject, leaf, `${values.length} elements in ${rows} rows`, file);
   return values as ColumnData;
 }
 
@@ -54,8 +54,8 @@ function checkLevels(levels: Uint8Array, shape: readonly number[], error: () => 
   for (let i = 0, k = 0; i < levels.length; i++, k = k + 1 === size ? 0 : k + 1) if (levels[i] !== pattern[k]) throw error();
 }
 
-function ragged(subject: string, { shape }: StepLeaf, got: string, file: string): RldsError {
-  return new RldsError("UNSUPPORTED", `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${got}`, { file });
+function raggedError(subject: string, { shape }: StepLeaf, actual: string, file: string): RldsError {
+  return new RldsError("UNSUPPORTED", `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${actual}`, { file });
 }
 
 /** Rows from … to - 1, without a copy where they are numbers. */
@@ -64,9 +64,9 @@ export function slice(data: ColumnData, size: number, from: number, to: number):
 }
 
 /** Pieces one behind the other, in an array of their own. */
-export function joined(leaf: StepLeaf, pieces: readonly ColumnData[]): ColumnData {
-  if (isText(leaf)) return pieces.flat() as ColumnData;
-  return setAll(zeros(leaf.dtype as Dtype, totalLength(pieces)) as AnyArray, pieces);
+export function joined(leaf: StepLeaf, chunks: readonly ColumnData[]): ColumnData {
+  if (isText(leaf)) return chunks.flat() as ColumnData;
+  return setAll(zeros(leaf.dtype as Dtype, totalLength(chunks)) as AnyArray, chunks);
 }
 
 /** Bytes that rows take, about. */
@@ -78,6 +78,6 @@ export function bytesOf(data: readonly ColumnData[]): number {
 }
 
 /** The column of a name, with dots or slashes. */
-export function columnNamed(file: ParquetFile, name: string): FileColumn | undefined {
+export function findColumn(file: ParquetFile, name: string): FileColumn | undefined {
   return file.columns.find(({ keys }) => keys.join("/") === name || keys.join(".") === name);
 }

@@ -38,10 +38,10 @@ export class Thrift {
     if (type === 3) return this.#byte();
     if (type === 4 || type === 5) return Number(BigInt.asIntN(32, zigzag(this.#varint())));
     if (type === 6) return BigInt.asIntN(64, zigzag(this.#varint()));
-    if (type === 7) return this.#view.getFloat64(this.#take(8), true);
+    if (type === 7) return this.#view.getFloat64(this.#skipBytes(8), true);
     if (type === 8) {
       const length = Number(this.#varint());
-      const at = this.#take(length);
+      const at = this.#skipBytes(length);
       return this.#bytes.subarray(at, at + length);
     }
     if (type === 9) return this.#list(depth);
@@ -62,11 +62,11 @@ export class Thrift {
   }
 
   #byte(): number {
-    return this.#bytes[this.#take(1)] as number;
+    return this.#bytes[this.#skipBytes(1)] as number;
   }
 
   /** Where so many bytes stand. */
-  #take(length: number): number {
+  #skipBytes(length: number): number {
     const at = this.at;
     if (length > this.#bytes.length - at) throw new RangeError("it ends too early");
     this.at += length;

@@ -1,17 +1,17 @@
 /** An RLDS dataset as Parquet: a row a step. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
-import { piecesOf } from "../../model/pieces.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { jsonRow } from "../jsonl/json-values.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { hyparquetWriter } from "./packages.ts";
 import { PartWriter } from "./part-writer.ts";
-import { type FileForm, schemaOf, writtenColumns } from "./schema.ts";
+import { type FileSchema, listOutputColumns, schemaOf } from "./schema.ts";
 
 export interface ParquetWriteOptions extends WriteOptions {
   /** A path that ends with .parquet is one file, whatever its size; in a folder a new file begins with the next episode once one has so many bytes. Default: 256 MiB */
@@ -24,8 +24,8 @@ export interface ParquetWriteOptions extends WriteOptions {
 
 const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite";
 /** Steps that are columns at a time. */
-const PIECE = 1024;
-const PART = /^part-\d+\.parquet$/;
+const CHUNK_STEPS = 1024;
+const PART_NAME = /^part-\d+\.parquet$/;
 
 /**
  * Writes one row a step: `episode_index`, `step_index`, a column a leaf (`observation/state`; a value with dimensions is a list, of lists where there are several), and
@@ -42,32 +42,32 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
   if (compression !== "snappy" && compression !== "none") throw mustBe(RangeError, "compression", '"snappy" or "none"', compression);
   const packages = await hyparquetWriter();
   const { folder, file: single } = await sinkOf(to, [".parquet"]);
-  const settled = { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single };
-  return Staging.within(folder, "", single, (staging) => written(staging, rlds, settled));
+  const parsedOptions = { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single };
+  return Staging.run(folder, "", single, (staging) => writeDataset(staging, rlds, parsedOptions));
 }
 
-interface Settled extends Required<Pick<ParquetWriteOptions, "fileBytes" | "groupRows" | "compression">>, WriteOptions {
+interface ParsedOptions extends Required<Pick<ParquetWriteOptions, "fileBytes" | "groupRows" | "compression">>, WriteOptions {
   readonly packages: Awaited<ReturnType<typeof hyparquetWriter>>;
   readonly folder: SinkFolder;
   readonly single: string | undefined;
 }
 
-async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Settled): Promise<WriteReport> {
-  const { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single } = settled;
-  const there = (await staging.found()).filter((path) => single === undefined || path === single);
-  const foreign = single === undefined ? there.find((path) => path.endsWith(".parquet") && !PART.test(path)) : undefined;
+async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsedOptions: ParsedOptions): Promise<WriteReport> {
+  const { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single } = parsedOptions;
+  const existing = (await staging.list()).filter((path) => single === undefined || path === single);
+  const foreign = single === undefined ? existing.find((path) => path.endsWith(".parquet") && !PART_NAME.test(path)) : undefined;
   if (foreign !== undefined)
     throw new RldsError("IO", "the folder contains another .parquet file, which would be read as a part of the dataset: use another folder", {
       file: `${folder.name}/${foreign}`,
     });
-  if (there.length > 0 && !overwrite) {
-    const what =
+  if (existing.length > 0 && !overwrite) {
+    const problem =
       single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file exists already: overwrite: true replaces it";
-    throw new RldsError("IO", what, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
+    throw new RldsError("IO", problem, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
   }
-  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
-    const columns = writtenColumns(stepSpec, metadataSpec);
+    const columns = listOutputColumns(stepSpec, metadataSpec);
     const schema = schemaOf(columns);
     const parts: PartWriter[] = [];
     let empty: [number, unknown][] = [];
@@ -80,14 +80,14 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Se
     };
     // A part knows whether it is the last one only when the next begins, or nothing does.
     const finish = async (last: boolean) => {
-      const form: FileForm = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty };
+      const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty };
       const part = parts.at(-1) as PartWriter;
-      await part.finish(form);
+      await part.finish(schema);
       finished += part.file.bytes;
       empty = [];
     };
     let part = await begin();
-    for await (const { steps: given, ...metadata } of episodes) {
+    for await (const { steps: episodeSteps, ...metadata } of episodes) {
       if (single === undefined && part.file.bytes >= fileBytes) {
         await finish(false);
         part = await begin();
@@ -96,9 +96,9 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Se
       collector.add(metadata, { episode: count }, "the episode's metadata");
       const { data } = collector.take();
       let length = 0;
-      for await (const piece of piecesOf(given, stepSpec, { episode: count, max: PIECE, signal })) {
-        await part.add({ episode: count, from: piece.from, length: piece.length, steps: piece.data, metadata: data });
-        length += piece.length;
+      for await (const chunk of readChunks(episodeSteps, stepSpec, { episode: count, max: CHUNK_STEPS, signal })) {
+        await part.add({ episode: count, from: chunk.from, length: chunk.length, steps: chunk.data, metadata: data });
+        length += chunk.length;
       }
       if (length === 0) empty.push([count, jsonRow(metadataSpec as StepSpec, data, 0)]);
       count++;
@@ -108,7 +108,7 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Se
     await finish(true);
     signal?.throwIfAborted();
     const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
-    const replaced = there.filter((path) => path === single || PART.test(path));
+    const replaced = existing.filter((path) => path === single || PART_NAME.test(path));
     const files = await staging.commit(names, replaced);
     return { episodes: count, steps, bytes: finished, files };
   } finally {

@@ -4,20 +4,20 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { ready } from "../../../files/builtins.ts";
 import type { Directory } from "../../../files/directory.ts";
-import { readingOneMoment } from "../../../storage/log/moment.ts";
+import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
-import { RowForm } from "../../model/recording/row-form.ts";
+import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { episodesOf } from "./episodes.ts";
-import { type Listing, listed } from "./listed.ts";
+import { type Listing, listRecording } from "./listing.ts";
 import { PendingFrames } from "./read-frames.ts";
 import { DirectoryFolder, type RecordingFolder } from "./recording-folder.ts";
 import { SourceDirectory } from "./source-directory.ts";
-import { readSpec } from "./step-form.ts";
+import { readSpec } from "./step-schema.ts";
 
 export interface RecordingOptions extends ReadOptions {
   /** Instead of the runtime's own, for URLs. */
@@ -59,31 +59,31 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   const read = async () => {
     const folder = await folderOf(from, { maxBytes, signal, fetch });
     try {
-      return await reader<S>(folder, await listed(folder, signal), maxBytes, signal);
+      return await reader<S>(folder, await listRecording(folder, signal), maxBytes, signal);
     } finally {
-      await folder.letGo();
+      await folder.release();
     }
   };
-  return rlds("the recording", () => readingOneMoment("the recording", read, signal));
+  return rlds("the recording", () => readConsistently("the recording", read, signal));
 }
 
 async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {
   const { about, episodes } = listing;
-  const form = new RowForm(about.spec);
+  const layout = new RowLayout(about.spec);
   const stepSpec = readSpec(about.spec);
-  const decode = about.images === "png" && form.frames.length > 0 ? await imageDecoder() : undefined;
+  const decode = about.images === "png" && layout.frames.length > 0 ? await imageDecoder() : undefined;
   const from = (first: number): AsyncIterable<ReadEpisode<S>> => ({
     async *[Symbol.asyncIterator]() {
-      const frames = new PendingFrames(form, about, decode, maxBytes);
-      const each = episodesOf<S>(folder.fork(), first, { listing, form, stepSpec, frames, maxBytes, signal });
+      const frames = new PendingFrames(layout, about, decode, maxBytes);
+      const reading = episodesOf<S>(folder.fork(), first, { listing, layout, stepSpec, frames, maxBytes, signal });
       try {
         for (;;) {
-          const { done, value } = await rlds(folder.directory.name, () => each.next());
+          const { done, value } = await rlds(folder.directory.name, () => reading.next());
           if (done === true) return;
           yield value;
         }
       } finally {
-        await each.return(undefined);
+        await reading.return(undefined);
       }
     },
   });
@@ -98,7 +98,7 @@ async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: nu
     [Symbol.asyncIterator]: () => from(0)[Symbol.asyncIterator](),
     startingAt: (episode: number) => from(integer("episode", episode, 0)),
     lengths: async () => episodes.map(({ steps }) => steps),
-    close: () => folder.letGo(),
+    close: () => folder.release(),
   };
 }
 

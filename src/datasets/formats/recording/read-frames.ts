@@ -3,7 +3,7 @@ import { dataView } from "../../../base/bytes.ts";
 import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
 import { FrameNames } from "../../model/recording/frame-files.ts";
-import type { FrameLeaf, RowForm } from "../../model/recording/row-form.ts";
+import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
@@ -16,45 +16,45 @@ export class PendingFrames {
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
   /** What stood in the section of each camera. */
-  #came: (Uint8Array | undefined)[];
+  #sections: (Uint8Array | undefined)[];
 
   /** @param decode of PNG; none for raw pixels */
-  constructor({ frames }: RowForm, { images, imagesIn }: RecordingAbout, decode: ImageDecoder | undefined, maxBytes: number) {
+  constructor({ frames }: RowLayout, { images, imagesIn }: RecordingAbout, decode: ImageDecoder | undefined, maxBytes: number) {
     this.#leaves = frames;
     this.#decode = decode;
     this.#maxBytes = maxBytes;
     if (imagesIn === "files") this.#names = new FrameNames(frames, images);
-    this.#came = frames.map(() => undefined);
+    this.#sections = frames.map(() => undefined);
   }
 
   /** Whether the frames must be waited for. */
-  get areBeside(): boolean {
+  get areSeparate(): boolean {
     return this.#names !== undefined;
   }
 
   /** Takes a section's payload: a copy. @throws Error for a camera that there is not */
-  came(camera: number, payload: Uint8Array): void {
+  addSection(camera: number, payload: Uint8Array): void {
     if (camera >= this.#leaves.length) throw new Error(`a frame is of camera ${camera}, and there are ${this.#leaves.length}`);
-    this.#came[camera] = payload.slice();
+    this.#sections[camera] = payload.slice();
   }
 
   forget(): void {
-    this.#came.fill(undefined);
+    this.#sections.fill(undefined);
   }
 
   /** The pixels of each camera; what came is forgotten. @throws Error for one that is damaged, or missing */
   pixels(): Uint8Array[] {
-    return this.#taken().map((bytes, i) => this.#decoded(bytes, this.#leaves[i] as FrameLeaf));
+    return this.#takeSections().map((bytes, i) => this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
   }
 
   /** The same of files. @throws RldsError CORRUPT for a file that is another one, or missing */
   async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<Uint8Array[]> {
     const pixels: Uint8Array[] = [];
-    for (const [camera, said] of this.#taken().entries()) {
+    for (const [camera, sectionBytes] of this.#takeSections().entries()) {
       const leaf = this.#leaves[camera] as FrameLeaf;
       const name = (this.#names as FrameNames).of(episode, step, camera);
-      if (said.length !== 8) throw new Error(`of the file ${name} ${said.length} bytes are told instead of 8`);
-      const view = dataView(said);
+      if (sectionBytes.length !== 8) throw new Error(`of the file ${name} ${sectionBytes.length} bytes are told instead of 8`);
+      const view = dataView(sectionBytes);
       const size = view.getUint32(0, true);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
@@ -62,21 +62,21 @@ export class PendingFrames {
       });
       if (bytes.length !== size || crc32c(bytes) !== view.getUint32(4, true))
         throw new RldsError("CORRUPT", "a frame's file is cut or altered", { file: name });
-      pixels.push(this.#decoded(bytes, leaf));
+      pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;
   }
 
-  #taken(): Uint8Array[] {
-    const taken = this.#came.map((bytes, i) => {
+  #takeSections(): Uint8Array[] {
+    const sections = this.#sections.map((bytes, i) => {
       if (bytes === undefined) throw new Error(`a step has no frame of ${this.#leaves[i]?.path}`);
       return bytes;
     });
     this.forget();
-    return taken;
+    return sections;
   }
 
-  #decoded(bytes: Uint8Array, { path, leaf: { shape }, size }: FrameLeaf): Uint8Array {
+  #decodeFrame(bytes: Uint8Array, { path, leaf: { shape }, size }: FrameLeaf): Uint8Array {
     const [height, width, channels] = shape as readonly [number, number, number];
     let pixels = bytes;
     if (this.#decode !== undefined) {

@@ -1,21 +1,21 @@
 /** Where a recording is read from: a directory whose reads may have to be fetched first. */
 
-import { attempt } from "../../../files/attempt.ts";
 import type { Directory, StorageFile } from "../../../files/directory.ts";
+import { withIoErrors } from "../../../files/io-errors.ts";
+import { flushLogs } from "../../../storage/log/open-logs.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
-import { flushWriters } from "../../../storage/log/writers.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface RecordingFolder {
   readonly directory: Directory;
   /** What a function gives that reads: it is called again whenever something had to be fetched, and may not change anything. */
-  reading<T>(read: () => T): Promise<T>;
+  retryRead<T>(read: () => T): Promise<T>;
   /** Has all of a segment ready to be read. */
   ready(segment: number): Promise<void>;
-  /** Another file. @throws RldsError NOT_FOUND, CORRUPT for one of more bytes than `most` */
-  bytes(name: string, most: number): Promise<Uint8Array>;
+  /** Another file. @throws RldsError NOT_FOUND, CORRUPT for one of more than `maxBytes` */
+  bytes(name: string, maxBytes: number): Promise<Uint8Array>;
   /** Lets go of what is open. */
-  letGo(): Promise<void>;
+  release(): Promise<void>;
   /** Another reader's: what one has ready, and lets go, is its own. */
   fork(): RecordingFolder;
 }
@@ -28,28 +28,28 @@ export class DirectoryFolder implements RecordingFolder {
 
   /** @throws ReplayError LOCKED where its owner writes all the time · IO */
   constructor(directory: Directory) {
-    flushWriters(directory);
+    flushLogs(directory);
     this.#below = directory;
     // A recorder removes no segment.
-    this.directory = new ReadOnlyDirectory(directory, { lazily: true });
+    this.directory = new ReadOnlyDirectory(directory, { isLazy: true });
   }
 
-  async reading<T>(read: () => T): Promise<T> {
+  async retryRead<T>(read: () => T): Promise<T> {
     return read();
   }
 
   async ready(): Promise<void> {}
 
-  async bytes(name: string, most: number): Promise<Uint8Array> {
+  async bytes(name: string, maxBytes: number): Promise<Uint8Array> {
     const file = this.#open(name);
     try {
       const { size } = file;
-      if (size > most) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${most} can be`, { file: name });
+      if (size > maxBytes) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${maxBytes} can be`, { file: name });
       const bytes = new Uint8Array(size);
       for (let done = 0; done < size; ) {
-        const got = attempt("reading", this.#below, name, () => file.read(bytes.subarray(done), done));
-        if (!(got > 0)) throw new RldsError("CORRUPT", `the file ends ${size - done} bytes too early`, { file: name, offset: done });
-        done += got;
+        const readBytes = withIoErrors("reading", this.#below, name, () => file.read(bytes.subarray(done), done));
+        if (!(readBytes > 0)) throw new RldsError("CORRUPT", `the file ends ${size - done} bytes too early`, { file: name, offset: done });
+        done += readBytes;
       }
       return bytes;
     } finally {
@@ -57,7 +57,7 @@ export class DirectoryFolder implements RecordingFolder {
     }
   }
 
-  async letGo(): Promise<void> {}
+  async release(): Promise<void> {}
 
   fork(): DirectoryFolder {
     return this;
@@ -65,7 +65,7 @@ export class DirectoryFolder implements RecordingFolder {
 
   #open(name: string): StorageFile {
     try {
-      return attempt("opening", this.#below, name, () => this.#below.open(name, false));
+      return withIoErrors("opening", this.#below, name, () => this.#below.open(name, false));
     } catch (error) {
       // A listing may be long: it is looked at where something is wrong alone.
       if (this.#below.list().includes(name)) throw error;

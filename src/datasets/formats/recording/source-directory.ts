@@ -1,7 +1,7 @@
 /** A folder of any source as the log's readers want a directory: what can be read at once is, what must be waited for is fetched first. */
 
 import { closable, type Directory, type StorageFile } from "../../../files/directory.ts";
-import { momentOf, type SegmentSizes } from "../../../storage/log/moment.ts";
+import { readSizes, type SegmentSizes } from "../../../storage/log/file-sizes.ts";
 import { fileOf } from "../../../storage/log/segment-head.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
@@ -23,7 +23,7 @@ class Missing extends Error {
 }
 
 /** Bytes of a file that were fetched. */
-interface Fetched {
+interface FetchedBlock {
   readonly at: number;
   readonly bytes: Uint8Array;
 }
@@ -37,12 +37,12 @@ export class SourceDirectory implements Directory, RecordingFolder {
   /** As they were at one moment: somebody may still write. */
   readonly #sizes: SegmentSizes;
   readonly #open = new Map<string, SourceFile>();
-  readonly #fetched = new Map<string, Fetched>();
+  readonly #fetched = new Map<string, FetchedBlock>();
 
   /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders · ReplayError LOCKED where its owner writes all the time */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const { files, prefix } = await SourceFiles.of(folder);
-    return new SourceDirectory(folder, prefix, maxBytes, await momentOf(files, signal));
+    return new SourceDirectory(folder, prefix, maxBytes, await readSizes(files, signal));
   }
 
   private constructor(folder: SourceFolder, prefix: string, maxBytes: number, sizes: SegmentSizes) {
@@ -88,7 +88,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     return () => {};
   }
 
-  async reading<T>(read: () => T): Promise<T> {
+  async retryRead<T>(read: () => T): Promise<T> {
     for (;;) {
       try {
         return read();
@@ -105,17 +105,17 @@ export class SourceDirectory implements Directory, RecordingFolder {
     await this.#fetch(name, 0, this.#sizes.get(name) ?? 0);
   }
 
-  async bytes(name: string, most: number): Promise<Uint8Array> {
+  async bytes(name: string, maxBytes: number): Promise<Uint8Array> {
     const file = await this.#folder.open(this.#prefix + name);
     try {
-      if (file.size > most) throw new RldsError("CORRUPT", `the file has ${file.size} bytes where at most ${most} can be`, { file: name });
+      if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes where at most ${maxBytes} can be`, { file: name });
       return await file.read(0, file.size);
     } finally {
       await file.close();
     }
   }
 
-  async letGo(): Promise<void> {
+  async release(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
     this.#fetched.clear();
@@ -130,10 +130,10 @@ export class SourceDirectory implements Directory, RecordingFolder {
       into.set(file.readNow(at, length));
       return length;
     }
-    const there = this.#fetched.get(name);
-    const from = at - (there?.at ?? 0);
-    if (there === undefined || from < 0 || from + length > there.bytes.length) throw new Missing(name, at, length);
-    into.set(there.bytes.subarray(from, from + length));
+    const fetched = this.#fetched.get(name);
+    const from = at - (fetched?.at ?? 0);
+    if (fetched === undefined || from < 0 || from + length > fetched.bytes.length) throw new Missing(name, at, length);
+    into.set(fetched.bytes.subarray(from, from + length));
     return length;
   }
 
@@ -145,10 +145,10 @@ export class SourceDirectory implements Directory, RecordingFolder {
       this.#open.set(name, file);
     }
     if (file.readNow !== undefined) return;
-    const before = this.#fetched.get(name);
+    const previous = this.#fetched.get(name);
     // A walk begins anew with what it had.
-    const from = Math.min(at, before?.at ?? at);
-    const to = Math.max(at + length, before === undefined ? 0 : before.at + before.bytes.length);
+    const from = Math.min(at, previous?.at ?? at);
+    const to = Math.max(at + length, previous === undefined ? 0 : previous.at + previous.bytes.length);
     if (to - from > this.#maxBytes)
       throw new RldsError("CORRUPT", `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`, { file: name });
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });

@@ -1,12 +1,12 @@
 /** The segments in a folder of any source, each looked at when it is asked for. */
 
-import type { LogFiles } from "../../../storage/log/moment.ts";
+import type { LogFiles } from "../../../storage/log/file-sizes.ts";
 import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { openedIfThere, type SourceFile, type SourceFolder } from "../sources/source.ts";
+import { openIfExists, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
 /** How many numbers are tried where a folder cannot be listed. */
-const MOST_SEGMENTS = 1_000_000;
+const MAX_SEGMENTS = 1_000_000;
 
 export class SourceFiles implements LogFiles {
   readonly #folder: SourceFolder;
@@ -14,7 +14,7 @@ export class SourceFiles implements LogFiles {
   readonly #prefix: string;
   readonly #isListed: boolean;
   /** Sizes that were seen as the numbers were tried: those of older segments are not asked for twice. */
-  readonly #tried = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
 
   /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders */
   static async of(folder: SourceFolder): Promise<{ readonly files: SourceFiles; readonly prefix: string }> {
@@ -22,7 +22,7 @@ export class SourceFiles implements LogFiles {
     if (paths === undefined) return { files: new SourceFiles(folder, "", false), prefix: "" };
     const segments = paths.filter((path) => segmentOf(path.slice(path.lastIndexOf("/") + 1)) > 0);
     const [prefix, ...more] = new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)));
-    if (prefix === undefined) throw none(folder.name);
+    if (prefix === undefined) throw noSegmentsError(folder.name);
     if (more.length > 0)
       throw new RldsError("UNSUPPORTED", `there are ${more.length + 1} recordings: give one of ${[prefix, ...more].slice(0, 4).join(", ")}`, {
         file: folder.name,
@@ -42,10 +42,10 @@ export class SourceFiles implements LogFiles {
     return paths.filter((path) => path.startsWith(this.#prefix)).map((path) => path.slice(this.#prefix.length));
   }
 
-  async look(name: string): Promise<number | undefined> {
-    const known = this.#tried.get(name);
-    if (known !== undefined && this.#tried.has(fileOf(segmentOf(name) + 2))) return known;
-    return this.#sized(name);
+  async size(name: string): Promise<number | undefined> {
+    const size = this.#sizes.get(name);
+    if (size !== undefined && this.#sizes.has(fileOf(segmentOf(name) + 2))) return size;
+    return this.#fetchSize(name);
   }
 
   async read(name: string, at: number, length: number): Promise<Uint8Array> {
@@ -60,29 +60,29 @@ export class SourceFiles implements LogFiles {
 
   /** Nobody can list the folder: segments have numbers. */
   async #try(): Promise<readonly string[]> {
-    this.#tried.clear();
-    for (let segment = 1; segment <= MOST_SEGMENTS; segment++) {
-      const size = await this.#sized(fileOf(segment));
+    this.#sizes.clear();
+    for (let segment = 1; segment <= MAX_SEGMENTS; segment++) {
+      const size = await this.#fetchSize(fileOf(segment));
       if (size === undefined) {
-        if (segment === 1) throw none(this.#folder.name);
-        return [...this.#tried.keys()];
+        if (segment === 1) throw noSegmentsError(this.#folder.name);
+        return [...this.#sizes.keys()];
       }
-      this.#tried.set(fileOf(segment), size);
+      this.#sizes.set(fileOf(segment), size);
     }
-    throw new RldsError("UNSUPPORTED", `there are more than ${MOST_SEGMENTS} segments`, { file: this.#folder.name });
+    throw new RldsError("UNSUPPORTED", `there are more than ${MAX_SEGMENTS} segments`, { file: this.#folder.name });
   }
 
-  async #sized(name: string): Promise<number | undefined> {
+  async #fetchSize(name: string): Promise<number | undefined> {
     const file = await this.#open(name);
     await file?.close();
     return file?.size;
   }
 
   #open(name: string): Promise<SourceFile | undefined> {
-    return openedIfThere(this.#folder, this.#prefix + name, { grows: true });
+    return openIfExists(this.#folder, this.#prefix + name, { grows: true });
   }
 }
 
-function none(file: string): RldsError {
+function noSegmentsError(file: string): RldsError {
   return new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file });
 }

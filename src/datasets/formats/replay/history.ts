@@ -1,26 +1,26 @@
 /**
- * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/record/row.ts), and how its episode goes on.
+ * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/persistence/row.ts), and how its episode goes on.
  * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
 import { LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
-import { attempt } from "../../../files/attempt.ts";
 import type { Directory, StorageFile } from "../../../files/directory.ts";
+import { withIoErrors } from "../../../files/io-errors.ts";
 import type { Engine } from "../../../memory/engine.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
-import { engineOf, type Replay, savedOf } from "../../../replay/replay.ts";
+import { engineOf, type Replay, stateOf } from "../../../replay/replay.ts";
 import { HEAD_BYTES, type PlacedLeaf, SHARED, WIDE } from "../../../schema/layout.ts";
 import { blank, isText } from "../../../schema/leaf.ts";
 import { readTexts, textBytes } from "../../../schema/text.ts";
 import { SECTION_BYTES } from "../../../storage/format/section.ts";
 import type { Retain } from "../../../storage/log/durability.ts";
-import { type Recovered, recover } from "../../../storage/log/scan.ts";
-import { sectionsOf } from "../../../storage/log/sections.ts";
+import { recover, type ScanResult } from "../../../storage/log/read-directory.ts";
+import { readSections } from "../../../storage/log/sections.ts";
 import { fileOf } from "../../../storage/log/segment-head.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { Words } from "./words.ts";
+import { Uint32List } from "./uint32-list.ts";
 
 const COUNT_BYTES = 4;
 const LINK_BYTES = 8;
@@ -40,9 +40,9 @@ interface Fresh {
 /** Where in the files the records of a pool are, oldest first. */
 class Records {
   readonly bytes: number;
-  readonly segments = new Words();
+  readonly segments = new Uint32List();
   /** Offsets in a file of at most 2 GiB and a group. */
-  readonly offsets = new Words();
+  readonly offsets = new Uint32List();
   /** The newest record of each row, by its number; from 1 on. */
   readonly newest = new Map<number, number>();
 
@@ -68,9 +68,9 @@ export class JournalHistory {
   readonly #steps: Records;
   readonly #pools: readonly Records[];
   /** Of each step: its episode, how that ends with it, the versions of its frames. */
-  readonly #episodes = new Words();
-  readonly #ends = new Words();
-  readonly #frames = new Words();
+  readonly #episodes = new Uint32List();
+  readonly #endFlags = new Uint32List();
+  readonly #frames = new Uint32List();
   readonly #links = new Map<number, number>();
   readonly #streams = new Map<number, string>();
 
@@ -83,7 +83,7 @@ export class JournalHistory {
     const engine = engineOf(replay);
     const history = new JournalHistory(directory, engine);
     await history.#read(recovered, memory, signal);
-    (history as { pieces: readonly Piece[] }).pieces = history.#grouped(openEpisodes(engine, savedOf(replay)));
+    (history as { pieces: readonly Piece[] }).pieces = history.#groupPieces(openEpisodes(engine, stateOf(replay)));
     return history;
   }
 
@@ -138,15 +138,15 @@ export class JournalHistory {
     return columns as ColumnData[];
   }
 
-  async #read(recovered: Recovered, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
+  async #read(recovered: ScanResult, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
     let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
-    const ends = () => {
+    const findEnds = () => {
       // Records come newest first. What was salvaged is written once more as it is, and is nothing new.
       if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
       group = undefined;
     };
-    for (const _ of sectionsOf(this.#directory, recovered, memory, loggerOf(null), (kind, id, payload, segment, at) => {
-      if (group?.of !== at.group) ends();
+    for (const _ of readSections(this.#directory, recovered, memory, loggerOf(null), (kind, id, payload, segment, at) => {
+      if (group?.of !== at.group) findEnds();
       group ??= { of: at.group, rows: [], isNew: false };
       if (kind === STREAMS) {
         const bytes = String.fromCharCode(...payload);
@@ -166,15 +166,15 @@ export class JournalHistory {
       }
       for (let k = COUNT_BYTES; k < payload.length; k += this.#steps.bytes) {
         const [number, link, episode] = [view.getUint32(k, true), view.getUint32(k + 4, true), view.getUint32(k + 8, true)];
-        const known = this.#steps.newest.get(number);
-        if (known === undefined || this.#links.get(number) !== link || this.#episodes.at(known) !== episode) group.isNew = true;
+        const newest = this.#steps.newest.get(number);
+        if (newest === undefined || this.#links.get(number) !== link || this.#episodes.at(newest) !== episode) group.isNew = true;
         group.rows.push({ number, link, episode, at: from + k, segment, frames: this.#framesIn(view, k) });
       }
     })) {
       signal?.throwIfAborted();
       await undefined;
     }
-    ends();
+    findEnds();
   }
 
   /** Of a row of the open group, which is not added yet, the record says it already. */
@@ -182,14 +182,14 @@ export class JournalHistory {
     const index = this.#steps.newest.get(number);
     if (index === undefined || open.some((row) => row.number === number)) return;
     this.#links.set(number, link);
-    this.#ends.set(index, link >>> END_SHIFT);
+    this.#endFlags.set(index, link >>> END_SHIFT);
   }
 
   #add({ number, link, episode, at, segment, frames }: Fresh & { readonly segment: number }): void {
     this.#steps.add(number, segment, at);
     this.#links.set(number, link);
     this.#episodes.push(episode);
-    this.#ends.push(link >>> END_SHIFT);
+    this.#endFlags.push(link >>> END_SHIFT);
     for (const version of frames) this.#frames.push(version);
   }
 
@@ -209,23 +209,23 @@ export class JournalHistory {
   }
 
   #poolOf({ leaf }: PlacedLeaf): Records {
-    const names = [...new Set(this.#leaves.flatMap((one) => (one.leaf.shared === undefined ? [] : [one.leaf.shared])))];
+    const names = [...new Set(this.#leaves.flatMap((placedLeaf) => (placedLeaf.leaf.shared === undefined ? [] : [placedLeaf.leaf.shared])))];
     return this.#pools[names.indexOf(leaf.shared as string)] as Records;
   }
 
   /** The steps of each episode, in the order in which the episodes began. */
-  #grouped(open: OpenEpisodes): Piece[] {
-    const steps = new Map<number, Words>();
+  #groupPieces(open: OpenEpisodes): Piece[] {
+    const steps = new Map<number, Uint32List>();
     for (let i = 0; i < this.steps; i++) {
       const episode = this.#episodes.at(i);
-      const own = steps.get(episode) ?? new Words();
-      if (own.push(i) === 0) steps.set(episode, own);
+      const rowList = steps.get(episode) ?? new Uint32List();
+      if (rowList.push(i) === 0) steps.set(episode, rowList);
     }
     return [...steps]
       .sort(([a], [b]) => a - b)
-      .map(([episode, own]) => {
-        const rows = own.taken();
-        const end = this.#ends.at(rows.at(-1) as number);
+      .map(([episode, rowList]) => {
+        const rows = rowList.toArray();
+        const end = this.#endFlags.at(rows.at(-1) as number);
         return { episode, rows, end, openSteps: end === 0 ? (open.get(episode) ?? 0) : 0 };
       });
   }
@@ -235,12 +235,12 @@ export class JournalHistory {
     const name = fileOf(segment);
     let file = files.get(segment);
     if (file === undefined) {
-      file = attempt("opening", this.#directory, name, () => this.#directory.open(name, false));
+      file = withIoErrors("opening", this.#directory, name, () => this.#directory.open(name, false));
       files.set(segment, file);
     }
     const offset = records.offsets.at(index);
     for (let done = 0; done < records.bytes; ) {
-      const read = attempt("reading", this.#directory, name, () => (file as StorageFile).read(into.subarray(done, records.bytes), offset + done));
+      const read = withIoErrors("reading", this.#directory, name, () => (file as StorageFile).read(into.subarray(done, records.bytes), offset + done));
       if (!(read > 0)) break;
       done += read;
     }

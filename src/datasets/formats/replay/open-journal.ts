@@ -1,7 +1,7 @@
 /** A journal in memory, as it was at one moment, while its owner may go on. */
 import { type OpenReplay, Replay } from "../../../replay/replay.ts";
 import { type Directory, ready } from "../../../storage/index.ts";
-import { readingOneMoment } from "../../../storage/log/moment.ts";
+import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
 
 export interface JournalReading {
@@ -24,14 +24,14 @@ export async function openJournal(of: string | Directory, options: JournalReadin
   let directory: ReadOnlyDirectory | undefined;
   const { name } = typeof of === "string" ? { name: of } : of;
   try {
-    return await readingOneMoment(
+    return await readConsistently(
       name,
       async () => {
-        const moment = new ReadOnlyDirectory(of, { after: directory });
+        const moment = new ReadOnlyDirectory(of, { previous: directory });
         directory = moment;
-        moment.stays = true;
-        const replay = await opened(moment, options);
-        moment.stays = false;
+        moment.keepsOpen = true;
+        const replay = await openDirectory(moment, options);
+        moment.keepsOpen = false;
         return { replay, directory: moment };
       },
       options.signal,
@@ -43,6 +43,6 @@ export async function openJournal(of: string | Directory, options: JournalReadin
 }
 
 /** @param dir whose files nobody changes */
-export function opened(dir: Directory, { signal, module }: JournalReading): Promise<OpenReplay> {
+export function openDirectory(dir: Directory, { signal, module }: JournalReading): Promise<OpenReplay> {
   return Replay.open({ dir, durability: "manual", logger: null, ...(signal && { signal }), ...(module && { module }) });
 }

@@ -2,14 +2,14 @@
 
 import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";
-import { engineOf, savedOf } from "../../../replay/replay.ts";
+import { engineOf, stateOf } from "../../../replay/replay.ts";
 import { Roles } from "../../../schema/transition-roles.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
-import { storedForm } from "./stored-form.ts";
 import { type ReplayOpenOptions, storedReplay } from "./stored-replay.ts";
-import { type Beginning, StoredSteps } from "./stored-steps.ts";
+import { createStoredSchema } from "./stored-schema.ts";
+import { type EpisodeStart, StoredSteps } from "./stored-steps.ts";
 
 const TEXT = { dtype: "string", shape: [] } as const;
 const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
@@ -19,21 +19,21 @@ export async function replayReader<S>(from: Source, options: ReplayOpenOptions &
   try {
     const engine = engineOf(replay);
     const roles = options.transition === undefined ? engine.roles : new Roles(engine.layout.leaves, options.transition);
-    const form = storedForm(engine.layout.leaves, roles);
-    const pieces = history?.pieces ?? storedEpisodes(engine, savedOf(replay));
+    const schema = createStoredSchema(engine.layout.leaves, roles);
+    const pieces = history?.pieces ?? storedEpisodes(engine, stateOf(replay));
     const { tables, steps } = replay.stats();
     const hasEvicted = history === undefined && Object.values(tables).some(({ deletes }) => deletes > 0);
-    const reader = new StoredSteps(engine, form, options.maxBytes, history);
+    const reader = new StoredSteps(engine, schema, options.maxBytes, history);
     const startingAt = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       for (let i = episode; i < pieces.length; i++) {
         options.signal?.throwIfAborted();
         const piece = pieces[i] as Piece;
-        const isAlone = pieces[i - 1]?.episode !== piece.episode && pieces[i + 1]?.episode !== piece.episode;
-        yield { episode_id: piece.episode, ...reader.read<S>(piece, beginningOf(piece, isAlone, hasEvicted)) };
+        const isOnlyPart = pieces[i - 1]?.episode !== piece.episode && pieces[i + 1]?.episode !== piece.episode;
+        yield { episode_id: piece.episode, ...reader.read<S>(piece, detectStart(piece, isOnlyPart, hasEvicted)) };
       }
     };
     return {
-      ...{ format, name, stepSpec: form.stepSpec, metadataSpec: METADATA, episodes: pieces.length, steps: history?.steps ?? steps },
+      ...{ format, name, stepSpec: schema.stepSpec, metadataSpec: METADATA, episodes: pieces.length, steps: history?.steps ?? steps },
       about: { tables: replay.options.tables, transition: replay.options.transition, openWriters: replay.writers.length },
       [Symbol.asyncIterator]: () => startingAt(0),
       startingAt: (episode) => startingAt(integer("episode", episode, 0)),
@@ -49,9 +49,9 @@ export async function replayReader<S>(from: Source, options: ReplayOpenOptions &
 }
 
 /** What the store knows without the steps: an episode that a writer goes on with has a count of them. */
-function beginningOf({ openSteps, end, rows }: Piece, isAlone: boolean, hasEvicted: boolean): Beginning {
+function detectStart({ openSteps, end, rows }: Piece, isOnlyPart: boolean, hasEvicted: boolean): EpisodeStart {
   if (openSteps > 0) return openSteps === rows.length ? "there" : "evicted";
   // The others came before it.
-  if (!isAlone && end !== 0) return "evicted";
-  return hasEvicted || !isAlone ? "unknown" : "there";
+  if (!isOnlyPart && end !== 0) return "evicted";
+  return hasEvicted || !isOnlyPart ? "unknown" : "there";
 }

@@ -4,15 +4,15 @@ import type { Fetch } from "../../../base/host.ts";
 import { Replay } from "../../../replay/replay.ts";
 import type { TransitionRoles } from "../../../schema/transition-roles.ts";
 import { ready } from "../../../storage/index.ts";
-import { momentOf, readingOneMoment } from "../../../storage/log/moment.ts";
+import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts";
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
-import { CopiedFiles } from "./copied-files.ts";
+import { FileCopies } from "./file-copies.ts";
 import { JournalHistory } from "./history.ts";
-import { type OpenedJournal, opened, openJournal } from "./open-journal.ts";
+import { type OpenedJournal, openDirectory, openJournal } from "./open-journal.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
   /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
@@ -31,18 +31,18 @@ export interface StoredReplay {
   readonly history?: JournalHistory | undefined;
 }
 
-type Asked = ReplayOpenOptions & { readonly maxBytes: number };
+type OpenOptions = ReplayOpenOptions & { readonly maxBytes: number };
 
 const BLOCK = 1 << 20;
 
 /** @throws RldsError */
-export async function storedReplay(from: Source, asked: Asked): Promise<StoredReplay> {
-  const { signal, fetch, maxBytes } = asked;
+export async function storedReplay(from: Source, options: OpenOptions): Promise<StoredReplay> {
+  const { signal, fetch, maxBytes } = options;
   const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
   const name = file?.name ?? (folder as SourceFolder).name;
   try {
-    if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, asked) };
-    return { format: "journal", name, ...(await ofJournal(from, folder, asked)) };
+    if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, options) };
+    return { format: "journal", name, ...(await ofJournal(from, folder, options)) };
   } catch (error) {
     if (error instanceof ReplayError && !(error instanceof RldsError)) throw new RldsError(error.code, error.message, { file: name }, { cause: error });
     throw error;
@@ -51,7 +51,7 @@ export async function storedReplay(from: Source, asked: Asked): Promise<StoredRe
   }
 }
 
-function ofSnapshot(file: SourceFile, { signal, module }: Asked): Promise<Replay> {
+function ofSnapshot(file: SourceFile, { signal, module }: OpenOptions): Promise<Replay> {
   if (segmentOf(file.name) > 0) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
   return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
 }
@@ -63,12 +63,13 @@ async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): Asy
   }
 }
 
-async function ofJournal(from: Source, folder: SourceFolder, asked: Asked): Promise<Pick<StoredReplay, "replay" | "history">> {
-  const below = await readingOneMoment(folder.name, () => folderOf(folder), asked.signal);
+async function ofJournal(from: Source, folder: SourceFolder, options: OpenOptions): Promise<Pick<StoredReplay, "replay" | "history">> {
+  const below = await readConsistently(folder.name, () => folderOf(folder), options.signal);
   const path = pathOf(from);
-  const { replay, directory } = path === undefined ? await copied(folder, below, asked) : await openJournal(below === "" ? path : `${path}/${below}`, asked);
+  const { replay, directory } =
+    path === undefined ? await openCopy(folder, below, options) : await openJournal(below === "" ? path : `${path}/${below}`, options);
   try {
-    return { replay, history: await JournalHistory.of(directory, replay, asked.signal) };
+    return { replay, history: await JournalHistory.of(directory, replay, options.signal) };
   } catch (error) {
     replay.dispose();
     throw error;
@@ -76,16 +77,16 @@ async function ofJournal(from: Source, folder: SourceFolder, asked: Asked): Prom
 }
 
 /** Of a source that is no folder of the system. */
-async function copied(folder: SourceFolder, below: string, asked: Asked): Promise<OpenedJournal> {
+async function openCopy(folder: SourceFolder, below: string, options: OpenOptions): Promise<OpenedJournal> {
   await ready;
-  const files = new CopiedFiles(folder, below, asked.maxBytes);
-  return readingOneMoment(
+  const files = new FileCopies(folder, below, options.maxBytes);
+  return readConsistently(
     folder.name,
     async () => {
-      const directory = files.at(await momentOf(files, asked.signal));
-      return { replay: await opened(directory, asked), directory };
+      const directory = files.at(await readSizes(files, options.signal));
+      return { replay: await openDirectory(directory, options), directory };
     },
-    asked.signal,
+    options.signal,
   );
 }
 

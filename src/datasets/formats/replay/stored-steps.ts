@@ -14,15 +14,15 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { JournalHistory } from "./history.ts";
-import type { StoredForm } from "./stored-form.ts";
+import type { StoredSchema } from "./stored-schema.ts";
 
 /** How much of its episode is there. */
-export type Beginning = "there" | "evicted" | "unknown";
+export type EpisodeStart = "there" | "evicted" | "unknown";
 export type End = "terminated" | "truncated" | "ended" | "open" | "evicted";
 
 export interface ReadSteps<S> {
   readonly steps: StepColumns<S>;
-  readonly beginning: Beginning;
+  readonly beginning: EpisodeStart;
   readonly end: End;
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
@@ -36,7 +36,7 @@ const STEP_LAST = 2;
 
 export class StoredSteps {
   readonly #engine: Engine;
-  readonly #form: StoredForm;
+  readonly #schema: StoredSchema;
   readonly #maxBytes: number;
   readonly #chunk: number;
   readonly #rowBytes: number;
@@ -44,38 +44,38 @@ export class StoredSteps {
   #buffer: ItemBuffer | undefined;
 
   /** @param history where rows are the steps of a journal that keeps everything, by their places in it */
-  constructor(engine: Engine, form: StoredForm, maxBytes: number, history?: Pick<JournalHistory, "columns">) {
+  constructor(engine: Engine, schema: StoredSchema, maxBytes: number, history?: Pick<JournalHistory, "columns">) {
     this.#history = history;
     this.#engine = engine;
-    this.#form = form;
+    this.#schema = schema;
     this.#maxBytes = maxBytes;
     this.#rowBytes = engine.layout.leaves.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
   /** @param beginning as far as it is known without the steps @throws RldsError CORRUPT */
-  read<S>({ rows, end, openSteps }: Piece, beginning: Beginning): ReadSteps<S> {
-    const { stepSpec, leaves, stepType, terminated, discount } = this.#form;
+  read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
+    const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;
     const bytes = n * this.#rowBytes;
     if (bytes > this.#maxBytes) throw new RldsError("UNSUPPORTED", `an episode takes ${bytes} bytes, more than the ${this.#maxBytes} that maxBytes allows`);
-    const columns = this.#history?.columns(rows) ?? this.#gathered(rows);
+    const columns = this.#history?.columns(rows) ?? this.#gatherColumns(rows);
     const of = (leaf: PlacedLeaf | undefined) => leaf && (columns[leaf.index] as ArrayLike<number | bigint>);
-    const own = (name: string) => of(leaves.get(name)) as Uint8Array | undefined;
+    const flagColumn = (name: string) => of(leaves.get(name)) as Uint8Array | undefined;
     const type = of(stepType);
-    const first = own("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
+    const first = flagColumn("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
     const begins = first === undefined ? beginning : first[0] === 1 ? "there" : "evicted";
-    const last = own("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
+    const last = flagColumn("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
     // Nothing was done at a final step: what came of the last action stands before it.
     const isFinal = end === FINAL_TRUNCATED || end === FINAL_TERMINATED || (type !== undefined && last[n - 1] === 1);
-    const acted = isFinal ? n - 2 : n - 1;
-    const said = acted >= 0 && (Number(of(terminated)?.[acted] ?? 0) !== 0 || Number(of(discount)?.[acted] ?? 1) === 0);
-    const isTerminal = last[n - 1] === 1 && (end === FINAL_TERMINATED || said || own("is_terminal")?.[n - 1] === 1);
+    const lastAction = isFinal ? n - 2 : n - 1;
+    const isStoredTerminal = lastAction >= 0 && (Number(of(terminated)?.[lastAction] ?? 0) !== 0 || Number(of(discount)?.[lastAction] ?? 1) === 0);
+    const isTerminal = last[n - 1] === 1 && (end === FINAL_TERMINATED || isStoredTerminal || flagColumn("is_terminal")?.[n - 1] === 1);
     const computed: { readonly [path: string]: () => ColumnData } = {
       is_first: () => first ?? flags(n, (i) => i === 0 && begins !== "evicted"),
       is_last: () => last,
       is_terminal: () => flags(n, (i) => i === n - 1 && isTerminal),
-      discount: () => Float32Array.from({ length: n }, (_, i) => Number(!((i === acted && isTerminal) || (i === n - 1 && isFinal)))),
+      discount: () => Float32Array.from({ length: n }, (_, i) => Number(!((i === lastAction && isTerminal) || (i === n - 1 && isFinal)))),
       reward: () => zeros("f32", n),
     };
     const data = leavesOf(stepSpec).map(({ path, keys }) => {
@@ -84,26 +84,26 @@ export class StoredSteps {
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";
     // Flags of a dataset's own may mark a last step of either kind.
-    const final = isFinal ? "observation" : own("is_last") === undefined ? "transition" : "unknown";
+    const final = isFinal ? "observation" : flagColumn("is_last") === undefined ? "transition" : "unknown";
     return { steps: new StepColumns<S>(stepSpec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
   }
 
   /** A column a leaf, in the order of the layout. */
-  #gathered(rows: Uint32Array): ColumnData[] {
+  #gatherColumns(rows: Uint32Array): ColumnData[] {
     const { leaves } = this.#engine.layout;
     const columns = leaves.map(({ leaf, size }) => blank(leaf, size * rows.length));
     this.#buffer ??= itemBuffer(this.#engine, { n: this.#chunk, width: 1, selections: leaves.map(everyValue), isWhole: false, holds: 0 });
     const buffer = this.#buffer;
-    const made = buffer.batch.steps as { readonly [index: string]: Column };
+    const columnsByIndex = buffer.batch.steps as { readonly [index: string]: Column };
     for (let from = 0; from < rows.length; from += this.#chunk) {
-      const part = rows.subarray(from, from + this.#chunk);
-      buffer.prepare().nameRows(part);
-      gather(buffer, part.length);
+      const rowRange = rows.subarray(from, from + this.#chunk);
+      buffer.prepare().nameRows(rowRange);
+      gather(buffer, rowRange.length);
       for (const { index, size } of leaves) {
-        const { data } = made[index] as unknown as { readonly data: ArrayLike<never> };
+        const { data } = columnsByIndex[index] as unknown as { readonly data: ArrayLike<never> };
         const column = columns[index] as unknown as never[];
-        if (Array.isArray(data)) for (let i = 0; i < part.length * size; i++) column[from * size + i] = data[i] as never;
-        else (column as unknown as Float32Array).set((data as unknown as Float32Array).subarray(0, part.length * size), from * size);
+        if (Array.isArray(data)) for (let i = 0; i < rowRange.length * size; i++) column[from * size + i] = data[i] as never;
+        else (column as unknown as Float32Array).set((data as unknown as Float32Array).subarray(0, rowRange.length * size), from * size);
       }
     }
     return columns as ColumnData[];

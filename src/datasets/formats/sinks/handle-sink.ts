@@ -19,9 +19,9 @@ export interface DirectoryHandle {
   entries(): AsyncIterable<[string, { readonly kind: string }]>;
 }
 
-const PIECE = 1 << 20;
-const yes = () => true;
-const no = () => false;
+const CHUNK_BYTES = 1 << 20;
+const returnTrue = () => true;
+const returnFalse = () => false;
 
 export function handleSink(root: DirectoryHandle): SinkFolder {
   const folderAt = async (names: readonly string[], create: boolean) => {
@@ -34,19 +34,19 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
     const folder = await folderAt(names.slice(0, -1), create);
     return (await folder.getFileHandle(names.at(-1) as string, { create })) as FileHandle;
   };
-  const ifThere = <T>(work: Promise<T>, otherwise: T) =>
+  const ignoreMissing = <T>(work: Promise<T>, fallback: T) =>
     work.catch((error) => {
-      if (error?.name === "NotFoundError") return otherwise;
+      if (error?.name === "NotFoundError") return fallback;
       throw error;
     });
   const sink: SinkFolder = {
     name: root.name,
     lock: locksOf(root, root.name),
     async list(path) {
-      const folder = await ifThere<DirectoryHandle | undefined>(folderAt(path === "" ? [] : path.split("/"), false), undefined);
-      const found: string[] = [];
-      if (folder !== undefined) for await (const [name, { kind }] of folder.entries()) if (kind === "file") found.push(path === "" ? name : `${path}/${name}`);
-      return found.sort();
+      const folder = await ignoreMissing<DirectoryHandle | undefined>(folderAt(path === "" ? [] : path.split("/"), false), undefined);
+      const paths: string[] = [];
+      if (folder !== undefined) for await (const [name, { kind }] of folder.entries()) if (kind === "file") paths.push(path === "" ? name : `${path}/${name}`);
+      return paths.sort();
     },
     async read(path) {
       return new Uint8Array(await (await (await fileAt(path, false)).getFile()).arrayBuffer());
@@ -60,16 +60,16 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
       if (file.move !== undefined) return file.move(to.split("/").at(-1) as string);
       const bytes = await file.getFile();
       const copy = await sink.create(to);
-      for (let at = 0; at < bytes.size; at += PIECE) await copy.write(new Uint8Array(await bytes.slice(at, at + PIECE).arrayBuffer()));
+      for (let at = 0; at < bytes.size; at += CHUNK_BYTES) await copy.write(new Uint8Array(await bytes.slice(at, at + CHUNK_BYTES).arrayBuffer()));
       await copy.close();
       await sink.remove(from);
     },
     async remove(path) {
       const names = path.split("/");
       const removed = (length: number) => folderAt(names.slice(0, length - 1), false).then((folder) => folder.removeEntry(names[length - 1] as string));
-      await ifThere(removed(names.length), undefined);
+      await ignoreMissing(removed(names.length), undefined);
       // Folders that have nothing more: one that has something cannot be removed.
-      for (let length = names.length - 1; length > 0; length--) if (!(await removed(length).then(yes, no))) break;
+      for (let length = names.length - 1; length > 0; length--) if (!(await removed(length).then(returnTrue, returnFalse))) break;
     },
   };
   return sink;

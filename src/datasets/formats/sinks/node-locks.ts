@@ -3,7 +3,7 @@
 import { nodeModules, ready } from "../../../files/builtins.ts";
 import { fateOf, type Holder, holderOf, selfOf } from "../../../files/node-holder.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { atWork } from "./locks.ts";
+import { busyError } from "./locks.ts";
 
 /** @param file the lock's own path, in a folder that is there @returns what lets go of it @throws RldsError IO */
 export async function lockFile(file: string): Promise<() => void> {
@@ -22,26 +22,27 @@ export async function lockFile(file: string): Promise<() => void> {
   };
   if (!make()) {
     const holder = holderOf(fs, file);
-    if (holder !== undefined && fateOf(holder, self, builtins) !== "gone") throw atWork(file, whoIs(holder, self), file.slice(file.lastIndexOf("/") + 1));
-    if (holder !== undefined) takeAway(holder);
-    if (!make()) throw atWork(file, "another writer");
+    if (holder !== undefined && fateOf(holder, self, builtins) !== "gone")
+      throw busyError(file, describeHolder(holder, self), file.slice(file.lastIndexOf("/") + 1));
+    if (holder !== undefined) removeStale(holder);
+    if (!make()) throw busyError(file, "another writer");
   }
   return () => fs.unlinkSync(file);
 
   /** Only what was looked at: another one may have done the same, and made its own. */
-  function takeAway(gone: Holder): void {
-    const aside = `${file}-of-${self.pid}-${self.thread ?? 0}`;
+  function removeStale(staleHolder: Holder): void {
+    const movedPath = `${file}-of-${self.pid}-${self.thread ?? 0}`;
     try {
-      fs.renameSync(file, aside);
-      if (JSON.stringify(holderOf(fs, aside)) !== JSON.stringify(gone)) fs.linkSync(aside, file);
-      fs.unlinkSync(aside);
+      fs.renameSync(file, movedPath);
+      if (JSON.stringify(holderOf(fs, movedPath)) !== JSON.stringify(staleHolder)) fs.linkSync(movedPath, file);
+      fs.unlinkSync(movedPath);
     } catch {
       // Somebody else was faster: then there is a lock again, or none.
     }
   }
 }
 
-function whoIs({ pid, host, since }: Holder, self: Holder): string {
+function describeHolder({ pid, host, since }: Holder, self: Holder): string {
   const time = since === undefined ? "" : ` since ${since}`;
   return pid === self.pid && host === self.host ? `another writer of this process${time}` : `process ${pid}${host === self.host ? "" : ` of ${host}`}${time}`;
 }

@@ -36,13 +36,13 @@ async function modules(): Promise<Modules> {
 
 /** A folder; or, for a path with such an ending, the folder around it and the file's name. */
 export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
-  const found = await modules();
-  if (!endings.some((ending) => to.endsWith(ending))) return { folder: folderOf(to, found) };
-  return { folder: folderOf(found.paths.dirname(to), found), path: found.paths.basename(to) };
+  const loaded = await modules();
+  if (!endings.some((suffix) => to.endsWith(suffix))) return { folder: folderOf(to, loaded) };
+  return { folder: folderOf(loaded.paths.dirname(to), loaded), path: loaded.paths.basename(to) };
 }
 
-const yes = () => true;
-const no = () => false;
+const returnTrue = () => true;
+const returnFalse = () => false;
 
 function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
   const full = (path: string) => paths.join(root, ...path.split("/"));
@@ -61,12 +61,13 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     },
     async lock(path) {
       const folder = paths.dirname(full(path));
-      const made = await fs.mkdir(folder, { recursive: true });
+      const firstCreated = await fs.mkdir(folder, { recursive: true });
       const release = await lockFile(full(path));
       return async () => {
         release();
         // Folders that were made for nothing.
-        for (let at = folder; made !== undefined && at.startsWith(made); at = paths.dirname(at)) if (!(await fs.rmdir(at).then(yes, no))) break;
+        for (let at = folder; firstCreated !== undefined && at.startsWith(firstCreated); at = paths.dirname(at))
+          if (!(await fs.rmdir(at).then(returnTrue, returnFalse))) break;
       };
     },
     read: (path) => fs.readFile(full(path)),
@@ -88,7 +89,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     async remove(path) {
       await fs.rm(full(path), { force: true });
       // Folders that have nothing more.
-      for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(yes, no))) break;
+      for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(returnTrue, returnFalse))) break;
     },
   };
 }

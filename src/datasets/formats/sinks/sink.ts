@@ -17,13 +17,13 @@ export function memorySink(): Map<string, Uint8Array> {
 }
 
 /** A folder, and the file in it that the sink names, if it names one. */
-export interface FoundSink {
+export interface SinkTarget {
   readonly folder: SinkFolder;
   readonly file?: string;
 }
 
 /** @param endings of paths that name a file, not a folder @throws TypeError · RldsError UNSUPPORTED for a path where there is no file system */
-export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<FoundSink> {
+export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
     if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) throw new RldsError("UNSUPPORTED", "cannot write to a URL: use a path, a directory handle or a Map", { file: to });
     const { path, folder } = await nodeSink(to, endings);

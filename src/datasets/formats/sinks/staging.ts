@@ -7,7 +7,7 @@ import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 const STAGED = ".incomplete-";
 const LOCK = "lock";
 const BUFFER = 1 << 18;
-const NOTHING = new Uint8Array(0);
+const EMPTY = new Uint8Array(0);
 
 /** A file on its way: small writes are gathered. */
 export class StagedFile {
@@ -15,7 +15,7 @@ export class StagedFile {
   bytes = 0;
   readonly path: string;
   readonly #file: SinkFile;
-  #gathered = new Uint8Array(BUFFER);
+  #buffer = new Uint8Array(BUFFER);
   #length = 0;
   #closed = false;
 
@@ -29,7 +29,7 @@ export class StagedFile {
     this.bytes += bytes.length;
     if (this.#length + bytes.length > BUFFER) await this.#flush();
     if (bytes.length > BUFFER) return attempt(this.path, () => this.#file.write(bytes));
-    this.#gathered.set(bytes, this.#length);
+    this.#buffer.set(bytes, this.#length);
     this.#length += bytes.length;
   }
 
@@ -38,7 +38,7 @@ export class StagedFile {
     if (this.#closed) return;
     await this.#flush();
     this.#closed = true;
-    this.#gathered = NOTHING;
+    this.#buffer = EMPTY;
     await attempt(this.path, () => this.#file.close());
   }
 
@@ -51,7 +51,7 @@ export class StagedFile {
   async #flush(): Promise<void> {
     const length = this.#length;
     this.#length = 0;
-    if (length > 0) await attempt(this.path, () => this.#file.write(this.#gathered.subarray(0, length)));
+    if (length > 0) await attempt(this.path, () => this.#file.write(this.#buffer.subarray(0, length)));
   }
 }
 
@@ -68,12 +68,12 @@ export class Staging {
    * @param folder of the sink; "" for the sink itself
    * @param single the one file that is written, where others may be written beside it at the same time
    */
-  static async within<T>(sink: SinkFolder, folder: string, single: string | undefined, work: (staging: Staging) => Promise<T>): Promise<T> {
+  static async run<T>(sink: SinkFolder, folder: string, single: string | undefined, task: (staging: Staging) => Promise<T>): Promise<T> {
     const staging = new Staging(sink, folder, single);
     const release = await staging.#lock();
     try {
       await staging.#clear();
-      return await work(staging);
+      return await task(staging);
     } catch (error) {
       await staging.discard();
       throw error;
@@ -89,7 +89,7 @@ export class Staging {
   }
 
   /** What is in the folder, or in one below it, but for what a broken write left. */
-  async found(below = ""): Promise<readonly string[]> {
+  async list(below = ""): Promise<readonly string[]> {
     const folder = this.#at(below);
     const paths = await attempt(folder, () => this.#sink.list(folder));
     return paths.filter((path) => !path.slice(path.lastIndexOf("/") + 1).startsWith(STAGED));
@@ -144,8 +144,8 @@ export class Staging {
   async #clear(below = ""): Promise<void> {
     const folder = this.#at(below);
     const start = `${folder === "" ? "" : `${folder}/`}${STAGED}${this.#single}`;
-    const left = (await this.#sink.list(folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
-    for (const path of left) await attempt(path, () => this.#sink.remove(path));
+    const staleFolders = (await this.#sink.list(folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
+    for (const path of staleFolders) await attempt(path, () => this.#sink.remove(path));
   }
 
   #at(name: string): string {
@@ -154,13 +154,13 @@ export class Staging {
 }
 
 /** What a sink cannot do is an error that names the file. */
-export async function attempt<T>(file: string, work: () => Promise<T>): Promise<T> {
+export async function attempt<T>(file: string, task: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await task();
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
     const code = (cause as { code?: string } | null)?.code;
-    const why = code === "ENOSPC" ? "the disk is full" : `the file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw new RldsError("IO", why, { file }, { cause });
+    const reason = code === "ENOSPC" ? "the disk is full" : `the file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw new RldsError("IO", reason, { file }, { cause });
   }
 }

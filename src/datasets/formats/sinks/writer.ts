@@ -2,8 +2,8 @@
 import { mustBe } from "../../../base/error.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { isLeaf, isText } from "../../../schema/leaf.ts";
-import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
-import { eachOf } from "../../model/each.ts";
+import type { MaybeAsyncIterable, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { checkIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
@@ -29,7 +29,7 @@ export interface WriteReport extends WriteProgress {
 }
 
 /** A dataset whose form is known. */
-export interface FormedDataset {
+export interface ConformingDataset {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly episodes: AsyncIterable<RldsEpisode<unknown>>;
@@ -42,18 +42,18 @@ export interface FormedDataset {
  * episodes without steps before it wait.
  * @throws RldsError EMPTY where no step tells the form · SPEC_MISMATCH where the first one cannot
  */
-export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): Promise<FormedDataset> {
-  eachOf("rlds", rlds);
+export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSignal): Promise<ConformingDataset> {
+  checkIterable("rlds", rlds);
   const source = episodesOf(rlds, signal);
-  const held: RldsEpisode<unknown>[] = [];
-  const begun: Iterator<unknown>[] = [];
+  const pending: RldsEpisode<unknown>[] = [];
+  const iterators: Iterator<unknown>[] = [];
   let { stepSpec, metadataSpec } = rlds;
   const episodes = async function* (): AsyncGenerator<RldsEpisode<unknown>, void> {
-    while (held.length > 0) yield held.shift() as RldsEpisode<unknown>;
+    while (pending.length > 0) yield pending.shift() as RldsEpisode<unknown>;
     yield* source;
   };
   const close = async () => {
-    for (const iterator of begun) await iterator.return?.();
+    for (const iterator of iterators) await iterator.return?.();
     await source.return();
   };
   try {
@@ -64,12 +64,13 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
       if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec: set its stepSpec");
       const { steps, ...metadata } = next.value;
       // An id may be larger than what f32 holds exactly.
-      metadataSpec ??= stepSpecOf(metadata, { episode: held.length }, "f64") as { readonly [name: string]: StepSpec };
+      metadataSpec ??= stepSpecOf(metadata, { episode: pending.length }, "f64") as { readonly [name: string]: StepSpec };
       if (stepSpec === undefined) {
-        const { first, all } = await peeked(steps, begun);
-        if (first !== undefined) stepSpec = first instanceof Known ? first.spec : (rlds.stepSpec ?? stepSpecOf(first, { episode: held.length, step: 0 }));
-        held.push({ ...metadata, steps: all });
-      } else held.push(next.value);
+        const { first, all } = await peekFirst(steps, iterators);
+        if (first !== undefined)
+          stepSpec = first instanceof SpecHolder ? first.spec : (rlds.stepSpec ?? stepSpecOf(first, { episode: pending.length, step: 0 }));
+        pending.push({ ...metadata, steps: all });
+      } else pending.push(next.value);
     }
   } catch (error) {
     await close();
@@ -82,17 +83,17 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
 const MAX_EMPTY_LISTS = 65_536;
 
 /** What a dataset says of itself may be anything. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
-function checkSpec(spec: StepSpec, what: string, path = ""): void {
-  const subject = `${what}${path || "step"}`;
-  const wrong = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, subject, rule, value).message);
-  if (typeof spec !== "object" || spec === null) throw wrong("a spec", spec);
+function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
+  const subject = `${prefix}${path || "step"}`;
+  const specError = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, subject, rule, value).message);
+  if (typeof spec !== "object" || spec === null) throw specError("a spec", spec);
   if (!isLeaf(spec)) {
-    for (const [name, part] of Object.entries(spec)) checkSpec(part, what, path === "" ? name : `${path}/${name}`);
+    for (const [name, part] of Object.entries(spec)) checkSpec(part, prefix, path === "" ? name : `${path}/${name}`);
     return;
   }
   const { dtype, shape } = spec as { readonly dtype: string; readonly shape: unknown };
-  if (!isDtype(dtype) && !isText(spec)) throw wrong("of a dtype that there is", dtype);
-  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw wrong("of a shape", shape);
+  if (!isDtype(dtype) && !isText(spec)) throw specError("of a dtype that there is", dtype);
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw specError("of a shape", shape);
   if (shape.includes(-1))
     throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]: mapEpisodes can leave it out`);
   const lists = shape.includes(0) ? shape.reduce((count, length) => count * Math.max(length, 1), 1) : 0;
@@ -104,7 +105,7 @@ function checkSpec(spec: StepSpec, what: string, path = ""): void {
 }
 
 /** A spec that needs no first step. */
-class Known {
+class SpecHolder {
   readonly spec: StepSpec;
 
   constructor(spec: StepSpec) {
@@ -113,11 +114,14 @@ class Known {
 }
 
 /** The first step, and all of them, that one again included. */
-async function peeked(steps: Each<unknown>, begun: Iterator<unknown>[]): Promise<{ readonly first: unknown; readonly all: Each<unknown> }> {
-  if (steps instanceof StepColumns) return { first: steps.length === 0 ? undefined : new Known(steps.spec), all: steps };
+async function peekFirst(
+  steps: MaybeAsyncIterable<unknown>,
+  iterators: Iterator<unknown>[],
+): Promise<{ readonly first: unknown; readonly all: MaybeAsyncIterable<unknown> }> {
+  if (steps instanceof StepColumns) return { first: steps.length === 0 ? undefined : new SpecHolder(steps.spec), all: steps };
   if (Array.isArray(steps)) return { first: steps[0], all: steps };
   const iterator = Symbol.asyncIterator in steps ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]();
-  begun.push(iterator as Iterator<unknown>);
+  iterators.push(iterator as Iterator<unknown>);
   const first = await iterator.next();
   const all = (async function* () {
     try {
@@ -129,7 +133,7 @@ async function peeked(steps: Each<unknown>, begun: Iterator<unknown>[]): Promise
   return { first: first.done ? undefined : first.value, all };
 }
 
-function isEach(value: unknown): boolean {
+function isIterable(value: unknown): boolean {
   return typeof value === "object" && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
@@ -137,7 +141,7 @@ async function* episodesOf(rlds: RldsDataset<unknown>, signal?: AbortSignal): As
   let episode = 0;
   for await (const value of rlds as AsyncIterable<RldsEpisode<unknown>>) {
     signal?.throwIfAborted();
-    if (typeof value !== "object" || value === null || !isEach(value.steps))
+    if (typeof value !== "object" || value === null || !isIterable(value.steps))
       throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "episode", "an object with steps", value).message, { episode });
     yield value;
     episode++;

@@ -1,7 +1,7 @@
 /** Blobs, files that a person chose, and folders of them. */
 import { RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
-import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
 export function blobFile(name: string, blob: Blob): SourceFile {
   const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: blob.size });
@@ -33,9 +33,9 @@ export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | 
   return {
     name,
     async open(path) {
-      const found = files.get(inside(path, name));
-      if (found === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
-      return found instanceof Uint8Array ? bytesFile(path, found) : blobFile(path, found);
+      const blob = files.get(checkInside(path, name));
+      if (blob === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
+      return blob instanceof Uint8Array ? bytesFile(path, blob) : blobFile(path, blob);
     },
     async list() {
       return [...files.keys()].sort();

@@ -1,7 +1,7 @@
 /** Files and folders that a page was given a handle of: chosen by a person, or the origin's own (OPFS). */
 import { RldsError } from "../../model/rlds-error.ts";
 import { blobFile } from "./blob-source.ts";
-import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
 /** The parts of FileSystemFileHandle and FileSystemDirectoryHandle that are asked for. */
 export interface FileHandleLike {
@@ -20,37 +20,37 @@ export interface FolderHandleLike {
 
 /** @throws RldsError NOT_FOUND */
 export async function handleFile(handle: FileHandleLike, name = handle.name): Promise<SourceFile> {
-  return blobFile(name, await found(handle.getFile(), name));
+  return blobFile(name, await convertErrors(handle.getFile(), name));
 }
 
 export function handleFolder(root: FolderHandleLike): SourceFolder {
   return {
     name: root.name,
     async open(path) {
-      const names = inside(path, root.name).split("/");
+      const names = checkInside(path, root.name).split("/");
       const last = names.pop() as string;
       let folder = root;
-      for (const name of names) folder = await found(folder.getDirectoryHandle(name), path);
-      return handleFile(await found(folder.getFileHandle(last), path), path);
+      for (const name of names) folder = await convertErrors(folder.getDirectoryHandle(name), path);
+      return handleFile(await convertErrors(folder.getFileHandle(last), path), path);
     },
     async list() {
-      return (await listed(root, "")).sort();
+      return (await listFiles(root, "")).sort();
     },
   };
 }
 
-async function listed(folder: FolderHandleLike, prefix: string): Promise<string[]> {
+async function listFiles(folder: FolderHandleLike, prefix: string): Promise<string[]> {
   const paths: string[] = [];
   for await (const [name, entry] of folder.entries()) {
     if (entry.kind === "file") paths.push(prefix + name);
-    else paths.push(...(await listed(entry, `${prefix}${name}/`)));
+    else paths.push(...(await listFiles(entry, `${prefix}${name}/`)));
   }
   return paths;
 }
 
-async function found<T>(asked: Promise<T>, file: string): Promise<T> {
+async function convertErrors<T>(request: Promise<T>, file: string): Promise<T> {
   try {
-    return await asked;
+    return await request;
   } catch (cause) {
     const missing = ["NotFoundError", "TypeMismatchError"].includes((cause as Error | undefined)?.name ?? "");
     throw new RldsError(missing ? "NOT_FOUND" : "IO", missing ? "there is no such file" : "the file cannot be opened", { file }, { cause });

@@ -1,7 +1,7 @@
 /** Files of the system: Node's, which Deno and Bun have too. */
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { type FoundSource, inside, type SourceFile, type SourceFolder } from "./source.ts";
+import { checkInside, type SourceFile, type SourceFolder, type SourceTarget } from "./source.ts";
 
 interface FileHandle {
   readonly fd: number;
@@ -27,49 +27,49 @@ interface Modules {
     readdir(path: string, options: { readonly recursive: true; readonly withFileTypes: true }): Promise<Entry[]>;
     open(path: string, flags: "r"): Promise<FileHandle>;
   };
-  readonly now: { readSync(fd: number, into: Uint8Array, offset: number, length: number, at: number): number };
+  readonly fsSync: { readSync(fd: number, into: Uint8Array, offset: number, length: number, at: number): number };
   readonly path: { readonly sep: string; join(...parts: string[]): string; relative(from: string, to: string): string; basename(path: string): string };
 }
 
 async function modules(): Promise<Modules> {
   if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
-  const [fs, now, path] = await Promise.all([
+  const [fs, fsSync, path] = await Promise.all([
     builtin<Modules["fs"]>("node:fs/promises"),
-    builtin<Modules["now"]>("node:fs"),
+    builtin<Modules["fsSync"]>("node:fs"),
     builtin<Modules["path"]>("node:path"),
   ]);
-  return { fs, now, path };
+  return { fs, fsSync, path };
 }
 
 /** @throws RldsError NOT_FOUND, UNSUPPORTED, IO where reading is not allowed */
-export async function nodeSource(path: string): Promise<FoundSource> {
-  const found = await modules();
-  const { fs, path: paths } = found;
+export async function nodeSource(path: string): Promise<SourceTarget> {
+  const loaded = await modules();
+  const { fs, path: paths } = loaded;
   const stat = await fs.stat(path).catch((cause) => {
-    throw unopened("there is no such file or folder", path, cause);
+    throw openError("there is no such file or folder", path, cause);
   });
-  if (stat.isDirectory()) return { folder: folderOf(path, found) };
-  return { file: await fileOf(path, paths.basename(path), found) };
+  if (stat.isDirectory()) return { folder: folderOf(path, loaded) };
+  return { file: await fileOf(path, paths.basename(path), loaded) };
 }
 
 /** What may be there, and may not be read, is not missing. */
-export function unopened(what: string, file: string, cause: unknown): RldsError {
+export function openError(action: string, file: string, cause: unknown): RldsError {
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
     return new RldsError("IO", "the file may not be read: start Deno with --allow-read", { file }, { cause });
   if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `the file may not be read (${code}): ask for its permissions`, { file }, { cause });
-  return new RldsError("NOT_FOUND", what, { file }, { cause });
+  return new RldsError("NOT_FOUND", action, { file }, { cause });
 }
 
-function folderOf(root: string, found: Modules): SourceFolder {
-  const { fs, path } = found;
+function folderOf(root: string, loaded: Modules): SourceFolder {
+  const { fs, path } = loaded;
   return {
     name: root,
     async open(name) {
-      const full = path.join(root, inside(name, root));
+      const full = path.join(root, checkInside(name, root));
       // A link may lead anywhere: what it leads to must be inside as well.
       const [real, top] = await Promise.all([fs.realpath(full), fs.realpath(root)]).catch((cause) => {
-        throw unopened("there is no such file", full, cause);
+        throw openError("there is no such file", full, cause);
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
         throw new RldsError(
@@ -77,7 +77,7 @@ function folderOf(root: string, found: Modules): SourceFolder {
           "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does",
           { file: full },
         );
-      return fileOf(full, name, found);
+      return fileOf(full, name, loaded);
     },
     async list() {
       const entries = await fs.readdir(root, { recursive: true, withFileTypes: true }).catch((cause) => {
@@ -95,20 +95,20 @@ function folderOf(root: string, found: Modules): SourceFolder {
   };
 }
 
-async function fileOf(full: string, name: string, { fs, now }: Modules): Promise<SourceFile> {
-  const other = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is no file", { file: full });
+async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Promise<SourceFile> {
+  const notFileError = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is no file", { file: full });
   let handle: FileHandle;
   try {
     // Opening a pipe waits for somebody who writes, perhaps for ever.
-    if (!(await fs.stat(full)).isFile()) throw other();
+    if (!(await fs.stat(full)).isFile()) throw notFileError();
     handle = await fs.open(full, "r");
   } catch (cause) {
-    throw cause instanceof RldsError ? cause : unopened("the file cannot be opened", full, cause);
+    throw cause instanceof RldsError ? cause : openError("the file cannot be opened", full, cause);
   }
   const stat = await handle.stat();
   if (!stat.isFile()) {
     await handle.close();
-    throw other();
+    throw notFileError();
   }
   const { size } = stat;
   const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: size });
@@ -132,7 +132,7 @@ async function fileOf(full: string, name: string, { fs, now }: Modules): Promise
       if (at + length > size) throw early(at + length - size);
       const bytes = new Uint8Array(length);
       for (let done = 0; done < length; ) {
-        const read = now.readSync(handle.fd, bytes, done, length - done, at + done);
+        const read = fsSync.readSync(handle.fd, bytes, done, length - done, at + done);
         if (read === 0) throw shorter(at + done);
         done += read;
       }

@@ -5,7 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
 import { nodeSource } from "./node-source.ts";
-import type { FoundSource, SourceFile, SourceFolder } from "./source.ts";
+import type { SourceFile, SourceFolder, SourceTarget } from "./source.ts";
 import { urlFile, urlFolder } from "./url-source.ts";
 
 /**
@@ -35,7 +35,7 @@ export interface SourceOptions {
 const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, or a SourceFile or SourceFolder";
 
 /** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
-export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions = {}): Promise<FoundSource> {
+export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions = {}): Promise<SourceTarget> {
   signal?.throwIfAborted();
   const path = pathOf(from);
   if (path !== undefined) return nodeSource(path);
@@ -45,11 +45,11 @@ export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOU
     return isFolder(url) ? { folder: urlFolder(url, options) } : { file: await urlFile(url, options) };
   }
   if (from instanceof Blob) return { file: blobFile((from as File).name ?? "a Blob", from) };
-  if (Array.isArray(from) && from.every((one) => one instanceof Blob)) return { folder: filesFolder(from as unknown as readonly File[]) };
+  if (Array.isArray(from) && from.every((part) => part instanceof Blob)) return { folder: filesFolder(from as unknown as readonly File[]) };
   if (typeof (from as ReadonlyMap<string, unknown> | undefined)?.get === "function")
     return { folder: mapFolder("the Map", from as ReadonlyMap<string, Uint8Array>) };
   const { read, open, list } = (from ?? {}) as Partial<SourceFile & SourceFolder>;
-  if (typeof read === "function") return { file: lent(from as SourceFile) };
+  if (typeof read === "function") return { file: borrowFile(from as SourceFile) };
   if (typeof open === "function" && typeof list === "function") return { folder: from as SourceFolder };
   const { kind } = (from ?? {}) as Partial<FileHandleLike | FolderHandleLike>;
   if (kind === "file") return { file: await handleFile(from as FileHandleLike) };
@@ -58,7 +58,7 @@ export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOU
 }
 
 /** A file that the caller made, and closes. */
-function lent(file: SourceFile): SourceFile {
+function borrowFile(file: SourceFile): SourceFile {
   const { readNow } = file;
   return {
     name: file.name,

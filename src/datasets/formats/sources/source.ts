@@ -14,30 +14,30 @@ export interface SourceFile {
 }
 
 /** How a file is opened. */
-export interface OpenHow {
+export interface OpenOptions {
   /** Whether somebody may be writing more behind the bytes that are there: then a file that has grown is not another one. */
   readonly grows?: boolean;
 }
 
 export interface SourceFolder {
   readonly name: string;
-  /** @param path with slashes, checked by `inside` @throws RldsError NOT_FOUND */
-  open(path: string, how?: OpenHow): Promise<SourceFile>;
+  /** @param path with slashes, checked by `checkInside` @throws RldsError NOT_FOUND */
+  open(path: string, options?: OpenOptions): Promise<SourceFile>;
   /** The paths of all files in it, sorted; undefined where nobody can tell (a URL). */
   list(): Promise<readonly string[] | undefined>;
 }
 
 /** What a reader may be given: a file, or a folder. */
-export type FoundSource = { readonly file: SourceFile; readonly folder?: undefined } | { readonly folder: SourceFolder; readonly file?: undefined };
+export type SourceTarget = { readonly file: SourceFile; readonly folder?: undefined } | { readonly folder: SourceFolder; readonly file?: undefined };
 
 /** Paths in the order of the numbers in them: `part-9` is before `part-10`. */
-export function inOrder(paths: readonly string[]): string[] {
+export function sortPaths(paths: readonly string[]): string[] {
   const parts = paths.map((path) => ({ path, words: path.split(/(\d+)/) }));
-  return parts.sort((a, b) => compared(a.words, b.words) || order(a.path, b.path)).map(({ path }) => path);
+  return parts.sort((a, b) => compareWords(a.words, b.words) || order(a.path, b.path)).map(({ path }) => path);
 }
 
 /** Texts and digits by turns. */
-function compared(a: readonly string[], b: readonly string[]): number {
+function compareWords(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [left, right] = [a[i], b[i]] as [string, string];
     const difference = i % 2 === 1 ? digits(left).length - digits(right).length || order(digits(left), digits(right)) : order(left, right);
@@ -50,17 +50,17 @@ const digits = (text: string) => text.replace(/^0+/, "");
 const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
 /** A path that stays in its folder, as it is. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters at the beginning of a part, or a NUL: a file names no place outside */
-export function inside(path: string, named: string): string {
+export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
-    throw new RldsError("CORRUPT", `${named} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: named });
+    throw new RldsError("CORRUPT", `${file} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: file });
   return path;
 }
 
 /** A file that may be missing: whatever else keeps it from being read is no end of a list. */
-export async function openedIfThere(folder: SourceFolder, path: string, how?: OpenHow): Promise<SourceFile | undefined> {
+export async function openIfExists(folder: SourceFolder, path: string, options?: OpenOptions): Promise<SourceFile | undefined> {
   try {
-    return await folder.open(path, how);
+    return await folder.open(path, options);
   } catch (error) {
     if ((error as Partial<RldsError>).code === "NOT_FOUND") return undefined;
     throw error;

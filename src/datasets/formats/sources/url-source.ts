@@ -3,7 +3,7 @@ import { concat } from "../../../base/bytes.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
-import { inside, type OpenHow, type SourceFile, type SourceFolder } from "./source.ts";
+import { checkInside, type OpenOptions, type SourceFile, type SourceFolder } from "./source.ts";
 
 export interface UrlOptions {
   readonly signal?: AbortSignal;
@@ -20,11 +20,11 @@ const FIRST = 1 << 18;
 export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   return {
     name: base.href,
-    async open(path, how) {
+    async open(path, openOptions) {
       const url = new URL(base);
-      const names = inside(path, base.href).split("/").map(encodeURIComponent);
+      const names = checkInside(path, base.href).split("/").map(encodeURIComponent);
       url.pathname = `${base.pathname.replace(/\/$/, "")}/${names.join("/")}`;
-      return urlFile(url, options, how);
+      return urlFile(url, options, openOptions);
     },
     async list() {
       return undefined;
@@ -33,24 +33,24 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
 }
 
 /** Asks for the file's beginning, by which its size is known. @throws RldsError NOT_FOUND, IO */
-export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenHow = {}): Promise<SourceFile> {
+export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenOptions = {}): Promise<SourceFile> {
   const name = url.href;
-  const response = await ask(url, options, [0, FIRST - 1]);
+  const response = await request(url, options, [0, FIRST - 1]);
   // A range of an empty file cannot be.
   if (response.status === 416) {
     await response.body?.cancel();
     return bytesFile(name, new Uint8Array(0));
   }
-  if (response.status !== 206) return bytesFile(name, await whole(response, name, options));
+  if (response.status !== 206) return bytesFile(name, await readBody(response, name, options));
   const range = rangeOf(response);
   // A page may not see the header of another origin that does not let it.
   if (range === undefined) {
     await response.body?.cancel();
-    return bytesFile(name, await whole(await ask(url, options), name, options));
+    return bytesFile(name, await readBody(await request(url, options), name, options));
   }
   const { size } = range;
   const { signal } = options;
-  let first: Uint8Array | undefined = await part(response, { name, at: 0, length: Math.min(FIRST, size), size, grows, signal });
+  let first: Uint8Array | undefined = await readRange(response, { name, at: 0, length: Math.min(FIRST, size), size, grows, signal });
   return {
     name,
     size,
@@ -58,7 +58,7 @@ export async function urlFile(url: URL, options: UrlOptions, { grows = false }: 
       if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
       if (first !== undefined && at + length <= first.length) return first.subarray(at, at + length);
       if (length === 0) return new Uint8Array(0);
-      return part(await ask(url, options, [at, at + length - 1]), { name, at, length, size, grows, signal });
+      return readRange(await request(url, options, [at, at + length - 1]), { name, at, length, size, grows, signal });
     },
     async close() {
       first = undefined;
@@ -66,10 +66,10 @@ export async function urlFile(url: URL, options: UrlOptions, { grows = false }: 
   };
 }
 
-async function ask(url: URL, { signal, fetch: given }: UrlOptions, range?: readonly [number, number]): Promise<Response> {
+async function request(url: URL, { signal, fetch: fetcher }: UrlOptions, range?: readonly [number, number]): Promise<Response> {
   let response: Response;
   try {
-    response = await (given ?? fetch)(url, { signal, headers: range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` } });
+    response = await (fetcher ?? fetch)(url, { signal, headers: range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` } });
   } catch (cause) {
     signal?.throwIfAborted();
     throw new RldsError("IO", `the request failed: ${(cause as Error)?.message}`, { file: url.href }, { cause });
@@ -77,14 +77,14 @@ async function ask(url: URL, { signal, fetch: given }: UrlOptions, range?: reado
   const empty = response.status === 416 && range?.[0] === 0;
   if (response.ok || empty) return response;
   await response.body?.cancel();
-  const gone = response.status === 404 || response.status === 410;
-  throw new RldsError(gone ? "NOT_FOUND" : "IO", `the server answered ${response.status} ${response.statusText}`.trim(), { file: url.href });
+  const isMissing = response.status === 404 || response.status === 410;
+  throw new RldsError(isMissing ? "NOT_FOUND" : "IO", `the server answered ${response.status} ${response.statusText}`.trim(), { file: url.href });
 }
 
 /** `Content-Range: bytes 0-99/1234` */
 function rangeOf(response: Response): { readonly from: number; readonly to: number; readonly size: number } | undefined {
-  const found = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
-  return found === null ? undefined : { from: Number(found[1]), to: Number(found[2]), size: Number(found[3]) };
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
+  return match === null ? undefined : { from: Number(match[1]), to: Number(match[2]), size: Number(match[3]) };
 }
 
 interface Range {
@@ -99,7 +99,7 @@ interface Range {
 }
 
 /** The bytes of an answer to a range, which must be the ones that were asked for. */
-async function part(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
+async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });
   const isSame = range?.size === size || (grows && (range?.size ?? 0) > size);
@@ -107,21 +107,21 @@ async function part(response: Response, { name, at, length, size, grows, signal 
     await response.body?.cancel();
     throw io(`the server answered another range than bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`);
   }
-  const bytes = await gathered(response, name, length, signal);
+  const bytes = await collectBody(response, name, length, signal);
   if (bytes?.length !== length)
     throw io(`the server sent ${bytes === undefined ? "more" : `${bytes.length} bytes`} ${bytes === undefined ? "than" : "instead of"} ${length}`);
   return bytes;
 }
 
 /** A whole body, of at most `maxBytes`. */
-async function whole(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
-  const bytes = await gathered(response, name, maxBytes, signal);
+async function readBody(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
+  const bytes = await collectBody(response, name, maxBytes, signal);
   if (bytes !== undefined) return bytes;
   throw new RldsError("UNSUPPORTED", `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`, { file: name });
 }
 
 /** A body; undefined where it is of more than `max` bytes, which are not waited for. */
-async function gathered(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
+async function collectBody(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

@@ -6,7 +6,7 @@ import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { type Decoding, itemsOf } from "./items.ts";
 import { integersOf } from "./lists.ts";
-import { fits, misfit } from "./shapes.ts";
+import { matchesShape, shapeError } from "./shapes.ts";
 import { isDynamic, type StoredLeaf } from "./stored-leaf.ts";
 
 export interface LeafColumn {
@@ -17,17 +17,17 @@ export interface LeafColumn {
   readonly shape: Dimensions;
 }
 
-/** @param known the shape of a step's value, the lengths of its sequences first @throws RldsError CORRUPT, UNSUPPORTED */
-export function columnOf(example: Example, leaf: StoredLeaf, known: Dimensions, decoding: Decoding): LeafColumn {
+/** @param expectedShape the shape of a step's value, the lengths of its sequences first @throws RldsError CORRUPT, UNSUPPORTED */
+export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions, decoding: Decoding): LeafColumn {
   const depth = leaf.lengths.length;
-  const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, known.slice(0, depth));
-  const items = itemsOf(example, leaf, valuesKey(leaf), known.slice(depth), decoding);
+  const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, expectedShape.slice(0, depth));
+  const items = itemsOf(example, leaf, valuesKey(leaf), expectedShape.slice(depth), decoding);
   const shape = [...lengths, ...items.shape];
-  if (!fits(known, shape)) throw misfit(example, leaf, known, shape);
+  if (!matchesShape(expectedShape, shape)) throw shapeError(example, leaf, expectedShape, shape);
   if (depth === 0) return { data: items.data, length: items.count, shape };
-  const expected = (length as number) * sizeOf(lengths.map((one) => one ?? 0));
+  const expected = (length as number) * sizeOf(lengths.map((length) => length ?? 0));
   if (items.count !== undefined && items.count !== expected)
-    throw example.wrong(`feature ${leaf.key} must have ${expected} values, as its row lengths say, got ${items.count}`);
+    throw example.corruptError(`feature ${leaf.key} must have ${expected} values, as its row lengths say, got ${items.count}`);
   return { data: items.data, length, shape };
 }
 
@@ -38,17 +38,18 @@ export function valuesKey(leaf: StoredLeaf): string {
 }
 
 /** The lengths of sequences in sequences, level by level, and how many steps the first level has: all rows of a level must be alike. */
-function rowsOf(example: Example, leaf: StoredLeaf, known: Dimensions): [Dimensions, number] {
+function rowsOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions): [Dimensions, number] {
   let expected: number | undefined;
   let steps = 0;
-  const lengths = known.map((length, level) => {
+  const lengths = expectedShape.map((length, level) => {
     const rows = integersOf(example, `${leaf.key}/ragged_row_lengths_${level}`, "u32");
     if (level === 0) steps = rows.length;
-    else if (rows.length !== expected) throw example.wrong(`feature ${leaf.key} must have ${expected} row lengths on level ${level}, got ${rows.length}`);
+    else if (rows.length !== expected)
+      throw example.corruptError(`feature ${leaf.key} must have ${expected} row lengths on level ${level}, got ${rows.length}`);
     const first = length ?? rows[0] ?? null;
-    const other = rows.find((row) => row !== first);
-    const withRow = (row: number | null) => known.map((one, d) => (d === level ? row : one));
-    if (other !== undefined) throw misfit(example, leaf, withRow(first), withRow(other));
+    const otherRow = rows.find((row) => row !== first);
+    const withRow = (row: number | null) => expectedShape.map((length, d) => (d === level ? row : length));
+    if (otherRow !== undefined) throw shapeError(example, leaf, withRow(first), withRow(otherRow));
     expected = rows.length * (first ?? 0);
     return first;
   });

@@ -1,6 +1,6 @@
 /** dataset_info.json: the dataset's name, its splits, and the names of their files. */
 import { RldsError } from "../../model/rlds-error.ts";
-import { type Json, list, object, text, whole } from "./json.ts";
+import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
 
@@ -34,8 +34,8 @@ export function datasetInfo(json: Json): DatasetInfo {
     );
   }
   const name = text(json.name, "name", INFO);
-  const found = list(splits ?? [], "splits", INFO).map((split, i) => splitOf(object(split, `splits[${i}]`, INFO), name, format));
-  return { name, splits: found, about };
+  const splitList = list(splits ?? [], "splits", INFO).map((split, i) => splitOf(object(split, `splits[${i}]`, INFO), name, format));
+  return { name, splits: splitList, about };
 }
 
 function splitOf(json: Json, dataset: string, format: string): Split {
@@ -43,7 +43,7 @@ function splitOf(json: Json, dataset: string, format: string): Split {
   const stored = json.shardLengths ?? json.shard_lengths;
   if (stored === undefined)
     throw new RldsError("UNSUPPORTED", `split ${JSON.stringify(name)} has no shardLengths: tensorflow_datasets 3 or newer writes them`, { file: INFO });
-  const shardLengths = list(stored, "shardLengths", INFO).map((length) => whole(length, "a shard's length", INFO));
+  const shardLengths = list(stored, "shardLengths", INFO).map((length) => parseInteger(length, "a shard's length", INFO));
   const total = shardLengths.reduce((sum, length) => sum + length, 0);
   if (!Number.isSafeInteger(total)) throw new RldsError("CORRUPT", `shardLengths must add up to an integer, got ${total}`, { file: INFO });
   const template = text(json.filepathTemplate ?? json.filepath_template ?? TEMPLATE, "filepathTemplate", INFO) || TEMPLATE;

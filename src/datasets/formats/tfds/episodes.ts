@@ -15,7 +15,7 @@ import { featureSpec, keysOfLeaf, type StoredLeaf, storedLeaves } from "./stored
 
 const STEPS = "steps";
 
-export class EpisodeForm {
+export class EpisodeSchema {
   readonly #steps: Feature;
   readonly #leaves: readonly StoredLeaf[];
   readonly #metadata: readonly { readonly name: string; readonly feature: Feature; readonly leaves: readonly StoredLeaf[] }[];
@@ -102,13 +102,15 @@ export class EpisodeForm {
 
   #columns(example: Example): { columns: LeafColumn[]; length: number } {
     const columns = this.#leaves.map((leaf) => columnOf(example, leaf, this.#shapes.get(leaf.key) as Dimensions, this.#decoding));
-    const told = columns.findIndex(({ length }) => length !== undefined);
-    const length = columns[told]?.length ?? 0;
+    const firstKnown = columns.findIndex(({ length }) => length !== undefined);
+    const length = columns[firstKnown]?.length ?? 0;
     columns.forEach((column, i) => {
-      const size = sizeOf(column.shape.map((one) => one ?? 0));
-      const found = column.length ?? (size === 0 ? length : 0);
-      if (found === length) return;
-      throw example.wrong(`all features of the steps must be of one length: ${this.#leaves[told]?.key} has ${length} steps, ${this.#leaves[i]?.key} ${found}`);
+      const size = sizeOf(column.shape.map((size) => size ?? 0));
+      const columnLength = column.length ?? (size === 0 ? length : 0);
+      if (columnLength === length) return;
+      throw example.corruptError(
+        `all features of the steps must be of one length: ${this.#leaves[firstKnown]?.key} has ${length} steps, ${this.#leaves[i]?.key} ${columnLength}`,
+      );
     });
     return { columns, length };
   }

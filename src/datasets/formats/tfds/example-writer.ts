@@ -2,14 +2,14 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import type { WrittenLeaf } from "./feature-config.ts";
+import type { OutputLeaf } from "./feature-config.ts";
 
 /** How an image becomes PNG. */
 export type EncodePng = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
-export interface WrittenColumn {
+export interface OutputColumn {
   readonly name: string;
-  readonly leaf: WrittenLeaf;
+  readonly leaf: OutputLeaf;
   readonly data: ColumnData;
   /** Values in it: steps, or 1 for metadata. */
   readonly length: number;
@@ -24,7 +24,7 @@ const VALUE = 1;
 const encoder = new TextEncoder();
 
 /** Names in order, so that the same episode has the same bytes. @throws RldsError INVALID_DATA for what an int64 cannot hold */
-export function exampleOf(columns: readonly WrittenColumn[], encodePng: EncodePng, episode: number): Uint8Array {
+export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng, episode: number): Uint8Array {
   const features = new BinaryWriter();
   for (const column of [...columns].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     features.tag(1, WireType.LengthDelimited).fork();
@@ -36,7 +36,7 @@ export function exampleOf(columns: readonly WrittenColumn[], encodePng: EncodePn
   return new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(features.finish()).finish();
 }
 
-function feature(to: BinaryWriter, { name, leaf, data, length }: WrittenColumn, encodePng: EncodePng, episode: number): void {
+function feature(to: BinaryWriter, { name, leaf, data, length }: OutputColumn, encodePng: EncodePng, episode: number): void {
   const list = (field: number) => to.tag(field, WireType.LengthDelimited).fork();
   if (leaf.encoding === "none") {
     const packed = leaf.leaf.dtype === "f32" ? floats(data as Float32Array) : integers(data as Int32Array, name, leaf, episode);
@@ -49,7 +49,7 @@ function feature(to: BinaryWriter, { name, leaf, data, length }: WrittenColumn, 
   to.join();
 }
 
-function* values({ encoding, leaf, size }: WrittenLeaf, data: ColumnData, length: number, encodePng: EncodePng): Generator<Uint8Array, void> {
+function* values({ encoding, leaf, size }: OutputLeaf, data: ColumnData, length: number, encodePng: EncodePng): Generator<Uint8Array, void> {
   if (encoding === "text") {
     for (const value of data as readonly (string | Uint8Array)[]) yield typeof value === "string" ? encoder.encode(value) : value;
     return;
@@ -71,7 +71,7 @@ function floats(data: Float32Array): Uint8Array {
 function integers(
   data: Int8Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
   name: string,
-  { size }: WrittenLeaf,
+  { size }: OutputLeaf,
   episode: number,
 ): Uint8Array {
   const wide = data instanceof BigInt64Array || data instanceof BigUint64Array;
@@ -84,13 +84,13 @@ function integers(
       throw new RldsError("INVALID_DATA", rule, { episode, step: Math.floor(i / size) });
     }
     if (typeof value === "number" && value >= 0) {
-      let left = value;
-      for (; left > 127; left = Math.floor(left / 128)) bytes[at++] = (left & 127) | 128;
-      bytes[at++] = left;
+      let rest = value;
+      for (; rest > 127; rest = Math.floor(rest / 128)) bytes[at++] = (rest & 127) | 128;
+      bytes[at++] = rest;
     } else {
-      let left = BigInt.asUintN(64, BigInt(value));
-      for (; left > 127n; left >>= 7n) bytes[at++] = Number(left & 127n) | 128;
-      bytes[at++] = Number(left);
+      let rest = BigInt.asUintN(64, BigInt(value));
+      for (; rest > 127n; rest >>= 7n) bytes[at++] = Number(rest & 127n) | 128;
+      bytes[at++] = Number(rest);
     }
   }
   return bytes.subarray(0, at);

@@ -15,7 +15,7 @@ export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
 /** After so many places their own memory is counted too. */
-const NOTED = 4096;
+const RANGES_PER_CHECK = 4096;
 
 interface StoredList {
   readonly kind: number;
@@ -25,13 +25,13 @@ interface StoredList {
 
 /** The keys that are looked for; all others are passed over. */
 export interface Keys {
-  readonly known: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
   /** Bytes of the longest. */
   readonly longest: number;
 }
 
 export function keysOf(keys: readonly string[]): Keys {
-  return { known: new Set(keys), longest: Math.max(0, ...keys.map((key) => new TextEncoder().encode(key).length)) };
+  return { names: new Set(keys), longest: Math.max(0, ...keys.map((key) => new TextEncoder().encode(key).length)) };
 }
 
 export class Example {
@@ -40,7 +40,7 @@ export class Example {
   readonly #place: Place;
   readonly #keys: Keys;
   readonly #maxBytes: number;
-  #taken: number;
+  #usedBytes: number;
 
   /** @param place of the record, not of its data @throws RldsError CORRUPT */
   constructor(bytes: Uint8Array, keys: Keys, place: Place, maxBytes: number) {
@@ -48,7 +48,7 @@ export class Example {
     this.#place = place;
     this.#keys = keys;
     this.#maxBytes = maxBytes;
-    this.#taken = bytes.length;
+    this.#usedBytes = bytes.length;
     this.fields(0, bytes.length, (field, wire, reader) => {
       if (field !== 1 || wire !== WireType.LengthDelimited) return false;
       const to = end(reader);
@@ -59,56 +59,56 @@ export class Example {
   }
 
   /** Room for so many bytes of what the record comes to, before they are taken. @throws RldsError CORRUPT */
-  room(bytes: number): void {
-    this.#taken += bytes;
-    if (this.#taken > this.#maxBytes)
-      throw this.wrong(`the record would take ${this.#taken} bytes in memory, more than maxBytes, ${this.#maxBytes}: give a larger one`);
+  reserve(bytes: number): void {
+    this.#usedBytes += bytes;
+    if (this.#usedBytes > this.#maxBytes)
+      throw this.corruptError(`the record would take ${this.#usedBytes} bytes in memory, more than maxBytes, ${this.#maxBytes}: give a larger one`);
   }
 
   /** Where the values of a list are; nothing where there is none. @throws RldsError CORRUPT where it holds values of another kind */
   ranges(key: string, kind: number): readonly number[] {
-    const found = this.#lists.get(key);
-    if (found === undefined || found.ranges.length === 0) return [];
-    if (found.kind !== kind) throw this.wrong(`feature ${key} must hold ${KINDS[kind]}, and holds ${KINDS[found.kind]}`, found.ranges[0]);
-    return found.ranges;
+    const list = this.#lists.get(key);
+    if (list === undefined || list.ranges.length === 0) return [];
+    if (list.kind !== kind) throw this.corruptError(`feature ${key} must hold ${KINDS[kind]}, and holds ${KINDS[list.kind]}`, list.ranges[0]);
+    return list.ranges;
   }
 
   /** @param at within the record's data */
-  wrong(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
+  corruptError(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
     const { offset = 0 } = this.#place;
     const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at, ...(step === undefined ? {} : { step }) };
     return cause instanceof RldsError ? cause : new RldsError("CORRUPT", message, place, { cause });
   }
 
   /** What reading a value of a feature gives. @throws RldsError CORRUPT, with the value's place, for whatever it throws */
-  guarded<T>(key: string, at: number, step: number | undefined, work: () => T): T {
+  guard<T>(key: string, at: number, step: number | undefined, task: () => T): T {
     try {
-      return work();
+      return task();
     } catch (cause) {
-      throw this.wrong(`feature ${key} cannot be read: ${(cause as Error).message}`, at, { cause, step });
+      throw this.corruptError(`feature ${key} cannot be read: ${(cause as Error).message}`, at, { cause, step });
     }
   }
 
   /** Bytes that may still be taken. */
-  get left(): number {
-    return this.#maxBytes - this.#taken;
+  get remainingBytes(): number {
+    return this.#maxBytes - this.#usedBytes;
   }
 
   unsupported(message: string, step?: number): RldsError {
     return new RldsError("UNSUPPORTED", message, step === undefined ? this.#place : { ...this.#place, step });
   }
 
-  /** Every field of the message at `from` … `to`; those that `take` does not take are passed over. @throws RldsError CORRUPT */
-  fields(from: number, to: number, take: (field: number, wire: WireType, reader: BinaryReader) => boolean): void {
+  /** Every field of the message at `from` … `to`; those that `onField` does not read are skipped. @throws RldsError CORRUPT */
+  fields(from: number, to: number, onField: (field: number, wire: WireType, reader: BinaryReader) => boolean): void {
     const reader = new BinaryReader(to === this.bytes.length ? this.bytes : this.bytes.subarray(0, to));
     reader.pos = from;
     try {
       while (reader.pos < to) {
         const [field, wire] = reader.tag();
-        if (!take(field, wire, reader)) reader.skip(wire, field);
+        if (!onField(field, wire, reader)) reader.skip(wire, field);
       }
     } catch (cause) {
-      throw this.wrong(`the record is no tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), { cause });
+      throw this.corruptError(`the record is no tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), { cause });
     }
   }
 
@@ -125,7 +125,7 @@ export class Example {
       at.pos = last;
       return true;
     });
-    if (this.#keys.known.has(key)) this.#lists.set(key, list);
+    if (this.#keys.names.has(key)) this.#lists.set(key, list);
     reader.pos = to;
     return true;
   }
@@ -136,7 +136,7 @@ export class Example {
       if (wire !== WireType.LengthDelimited || field > INTS) return false;
       const last = end(reader);
       if (field !== list.kind) list = { kind: field, ranges: [] };
-      if (last > reader.pos && list.ranges.push(reader.pos, last) % NOTED === 0) this.room(8 * NOTED);
+      if (last > reader.pos && list.ranges.push(reader.pos, last) % RANGES_PER_CHECK === 0) this.reserve(8 * RANGES_PER_CHECK);
       reader.pos = last;
       return true;
     });
@@ -154,27 +154,27 @@ function end(reader: BinaryReader): number {
 
 /** Field `value` of a list: where its bytes are, be they packed or one by one. */
 export function payload(example: Example, key: string, kind: number): number[] {
-  const found: number[] = [];
+  const offsets: number[] = [];
   const ranges = example.ranges(key, kind);
   // Values one by one may be many, and two bytes each.
-  const note = (from: number, to: number) => {
-    if (found.push(from, to) % NOTED === 0) example.room(8 * NOTED);
+  const addRange = (from: number, to: number) => {
+    if (offsets.push(from, to) % RANGES_PER_CHECK === 0) example.reserve(8 * RANGES_PER_CHECK);
   };
   for (let i = 0; i < ranges.length; i += 2) {
     example.fields(ranges[i] as number, ranges[i + 1] as number, (field, wire, reader) => {
       if (field !== 1) return false;
       if (wire === WireType.LengthDelimited) {
         const to = end(reader);
-        note(reader.pos, to);
+        addRange(reader.pos, to);
         reader.pos = to;
         return true;
       }
       if (wire !== (kind === FLOATS ? WireType.Bit32 : WireType.Varint) || kind === BYTES) return false;
       const from = reader.pos;
       reader.skip(wire);
-      note(from, reader.pos);
+      addRange(from, reader.pos);
       return true;
     });
   }
-  return found;
+  return offsets;
 }

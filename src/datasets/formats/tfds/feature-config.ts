@@ -2,14 +2,14 @@
 
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
 /** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
 export type Encoding = "none" | "bytes" | "text" | "png";
 
-export interface WrittenLeaf extends FoundLeaf {
+export interface OutputLeaf extends LeafEntry {
   readonly encoding: Encoding;
 }
 
@@ -27,18 +27,21 @@ const CLASSES = {
  * f64 is stored as raw bytes: a tf.Example has no floats but f32. So is what has no elements: the tensorflow_datasets of today cannot read it otherwise.
  * @param images paths of leaves that are PNG @throws RldsError UNSUPPORTED, RangeError
  */
-export function writtenLeaves(spec: StepSpec, under: string, images: ReadonlySet<string>): WrittenLeaf[] {
-  const leaves = leavesOf(spec).map((found): WrittenLeaf => ({ ...found, encoding: encodingOf(found, images) }));
-  const seen = new Set<string>();
+export function listOutputLeaves(spec: StepSpec, prefix: string, images: ReadonlySet<string>): OutputLeaf[] {
+  const leaves = leavesOf(spec).map((leaf): OutputLeaf => ({ ...leaf, encoding: encodingOf(leaf, images) }));
+  const paths = new Set<string>();
   for (const { path } of leaves) {
-    if (path === "" || seen.has(path) || path.split("/").includes(""))
-      throw new RldsError("UNSUPPORTED", `${under}${path} must be a name of its own in a dataset of tensorflow_datasets, got one that is empty or there twice`);
-    seen.add(path);
+    if (path === "" || paths.has(path) || path.split("/").includes(""))
+      throw new RldsError(
+        "UNSUPPORTED",
+        `${prefix}${path} must be a name of its own in a dataset of tensorflow_datasets, got one that is empty or there twice`,
+      );
+    paths.add(path);
   }
   return leaves;
 }
 
-function encodingOf({ path, leaf, size }: FoundLeaf, images: ReadonlySet<string>): Encoding {
+function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>): Encoding {
   if (images.has(path)) {
     const [height = 0, width = 0, channels = 0] = leaf.shape;
     if (leaf.dtype === "u8" && leaf.shape.length === 3 && height > 0 && width > 0 && [1, 3, 4].includes(channels)) return "png";
@@ -55,10 +58,10 @@ function encodingOf({ path, leaf, size }: FoundLeaf, images: ReadonlySet<string>
 export function featuresJson(
   stepSpec: StepSpec,
   metadataSpec: { readonly [name: string]: StepSpec },
-  steps: readonly WrittenLeaf[],
-  metadata: readonly WrittenLeaf[],
+  steps: readonly OutputLeaf[],
+  metadata: readonly OutputLeaf[],
 ): string {
-  const encodings = (leaves: readonly WrittenLeaf[]) => new Map(leaves.map(({ path, encoding }) => [path, encoding]));
+  const encodings = (leaves: readonly OutputLeaf[]) => new Map(leaves.map(({ path, encoding }) => [path, encoding]));
   const features = {
     ...childrenOf(metadataSpec, "", encodings(metadata)),
     steps: { pythonClassName: CLASSES.dataset, sequence: { feature: featureOf(stepSpec, "", encodings(steps)), length: "-1" } },
@@ -89,6 +92,6 @@ function leafOf(leaf: StepLeaf, encoding: Encoding): object {
 }
 
 /** Elements of a leaf's value, as they stand in a record. */
-export function elementsOf({ encoding, leaf }: WrittenLeaf): number {
+export function elementsOf({ encoding, leaf }: OutputLeaf): number {
   return encoding === "png" || encoding === "bytes" ? 1 : sizeOf(leaf.shape);
 }

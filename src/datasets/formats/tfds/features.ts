@@ -4,9 +4,9 @@ import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { dtypesBy } from "../dtypes.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import { checkLeafCount } from "../leaf-count.ts";
-import { type Json, list, object, text, whole } from "./json.ts";
+import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const FEATURES = "features.json";
 
@@ -30,14 +30,14 @@ const TYPES: { readonly [name: string]: NumberType | "text" } = {
 
 /** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */
 export function featuresOf(json: Json): Feature {
-  const found = feature(json, "", 0);
-  checkLeafCount(leafCount(found), "the dataset", { file: FEATURES });
-  return found;
+  const root = feature(json, "", 0);
+  checkLeafCount(leafCount(root), "the dataset", { file: FEATURES });
+  return root;
 }
 
-function leafCount(found: Feature): number {
-  if (found.kind === "sequence") return leafCount(found.feature);
-  return found.kind === "dict" ? Object.values(found.features).reduce((sum, one) => sum + leafCount(one), 0) : 1;
+function leafCount(parsedFeature: Feature): number {
+  if (parsedFeature.kind === "sequence") return leafCount(parsedFeature.feature);
+  return parsedFeature.kind === "dict" ? Object.values(parsedFeature.features).reduce((sum, child) => sum + leafCount(child), 0) : 1;
 }
 
 function feature(json: Json, path: string, depth: number): Feature {
@@ -45,17 +45,17 @@ function feature(json: Json, path: string, depth: number): Feature {
   if (depth > MAX_FEATURE_DEPTH) throw new RldsError("CORRUPT", `feature ${at} must be nested at most ${MAX_FEATURE_DEPTH} deep`, { file: FEATURES });
   const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of feature ${at}`, FEATURES);
   const content = contentOf(json, at);
-  const each = (features: Json) => {
-    const read = Object.entries(features).map(([key, one]) => {
+  const parseDict = (features: Json) => {
+    const read = Object.entries(features).map(([key, featureValue]) => {
       const below = path ? `${path}/${key}` : key;
-      return [key, feature(object(one, `feature ${below}`, FEATURES), below, depth + 1)];
+      return [key, feature(object(featureValue, `feature ${below}`, FEATURES), below, depth + 1)];
     });
     return { kind: "dict", features: Object.fromEntries(read) } as const;
   };
   switch (name.slice(name.lastIndexOf(".") + 1)) {
     case "FeaturesDict":
       // The older form names them at once.
-      return each(object("type" in json && !json.proto_cls ? content : (content.features ?? {}), `the features of ${at}`, FEATURES));
+      return parseDict(object("type" in json && !json.proto_cls ? content : (content.features ?? {}), `the features of ${at}`, FEATURES));
     case "Sequence":
     case "Dataset":
       return {
@@ -91,13 +91,13 @@ function contentOf(json: Json, at: string): Json {
     const { content } = json;
     if (typeof content !== "string") return object(content ?? {}, subject, FEATURES);
     try {
-      return object(parsedJson(content), subject, FEATURES);
+      return object(parseJson(content), subject, FEATURES);
     } catch {
       throw new RldsError("CORRUPT", `${subject} must be JSON`, { file: FEATURES });
     }
   }
-  const known = ["featuresDict", "sequence", "tensor", "text", "image", "video", "classLabel", "boundingBox"];
-  const names = [...known, ...known.map((word) => word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))];
+  const kinds = ["featuresDict", "sequence", "tensor", "text", "image", "video", "classLabel", "boundingBox"];
+  const names = [...kinds, ...kinds.map((word) => word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))];
   return object(json[names.find((word) => json[word] !== undefined) ?? ""] ?? {}, subject, FEATURES);
 }
 
@@ -124,19 +124,19 @@ function shapeOf(content: Json, at: string): Dimensions {
   const dimensions = Array.isArray(shape)
     ? shape
     : list(object(shape ?? {}, `the shape of feature ${at}`, FEATURES).dimensions ?? [], `the shape of feature ${at}`, FEATURES);
-  const found = dimensions.map((length) => dimension(length, at));
-  const size = sizeOf(found.map((length) => length ?? 1));
+  const parsedDims = dimensions.map((length) => dimension(length, at));
+  const size = sizeOf(parsedDims.map((length) => length ?? 1));
   if (!Number.isSafeInteger(size))
-    throw new RldsError("CORRUPT", `feature ${at} must have a size that a number can hold, got ${found.join(" × ")}`, { file: FEATURES });
-  return found;
+    throw new RldsError("CORRUPT", `feature ${at} must have a size that a number can hold, got ${parsedDims.join(" × ")}`, { file: FEATURES });
+  return parsedDims;
 }
 
 /** -1 and null stand for a length that only the data tells. */
 function dimension(value: unknown, at: string): number | null {
-  const length = value === null ? -1 : whole(value, `a dimension of feature ${at}`, FEATURES, -1);
+  const length = value === null ? -1 : parseInteger(value, `a dimension of feature ${at}`, FEATURES, -1);
   return length === -1 ? null : length;
 }
 
-function unsupported(at: string, what: string): RldsError {
-  return new RldsError("UNSUPPORTED", `feature ${at} is ${what}, which Reprise cannot read`, { file: FEATURES });
+function unsupported(at: string, description: string): RldsError {
+  return new RldsError("UNSUPPORTED", `feature ${at} is ${description}, which Reprise cannot read`, { file: FEATURES });
 }

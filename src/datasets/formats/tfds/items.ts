@@ -10,9 +10,9 @@ import { encodedOf } from "./encoded.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf, floatsOf, integersOf } from "./lists.ts";
-import { fits, misfit, stepOf } from "./shapes.ts";
+import { matchesShape, shapeError, stepOf } from "./shapes.ts";
 import type { LeafFeature, LeafItems, StoredLeaf } from "./stored-leaf.ts";
-import { unknowns } from "./stored-leaf.ts";
+import { countUnknown } from "./stored-leaf.ts";
 
 export interface Decoding {
   readonly text: "string" | "bytes";
@@ -38,71 +38,71 @@ export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions 
  */
 export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: Dimensions, decoding: Decoding): LeafItems {
   const { feature } = leaf;
-  if (feature.kind === "text") return counted(example, leaf, textsOf(example, key, decoding.text), shape);
+  if (feature.kind === "text") return cutValues(example, leaf, textsOf(example, key, decoding.text), shape);
   if (feature.kind === "image") {
-    if (decoding.images === undefined) return counted(example, leaf, textsOf(example, key, "bytes"), shape);
+    if (decoding.images === undefined) return cutValues(example, leaf, textsOf(example, key, "bytes"), shape);
     return pixelsOf(example, leaf, key, shape, decoding.images);
   }
   if (feature.encoding !== "none") return encodedOf(example, leaf, key, shape, feature);
   const { type } = feature;
   const floats = type === "f32" || type === "f16" || type === "bf16";
-  if (floats) return counted(example, leaf, floatsOf(example, key), shape);
-  if (type !== "f64") return counted(example, leaf, integersOf(example, key, type), shape);
+  if (floats) return cutValues(example, leaf, floatsOf(example, key), shape);
+  if (type !== "f64") return cutValues(example, leaf, integersOf(example, key, type), shape);
   const stored = floatsOf(example, key);
-  example.room(stored.length * 8);
-  return counted(example, leaf, Float64Array.from(stored), shape);
+  example.reserve(stored.length * 8);
+  return cutValues(example, leaf, Float64Array.from(stored), shape);
 }
 
 /** Elements in a row, cut into values. */
-function counted(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): LeafItems {
-  const unknown = unknowns(shape);
+function cutValues(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): LeafItems {
+  const unknown = countUnknown(shape);
   const size = sizeOf(shape.map((length) => length ?? 1));
   if (size === 0) {
-    if (data.length > 0) throw example.wrong(`feature ${key} must have no elements, got ${data.length}`);
+    if (data.length > 0) throw example.corruptError(`feature ${key} must have no elements, got ${data.length}`);
     return { data, shape: shape.map((length) => length ?? 0) };
   }
-  if (data.length % size !== 0) throw example.wrong(`feature ${key} must have values of ${size} elements, and has ${data.length} in all`);
+  if (data.length % size !== 0) throw example.corruptError(`feature ${key} must have values of ${size} elements, and has ${data.length} in all`);
   if (unknown === 0) return { data, count: data.length / size, shape };
   return { data, count: 1, shape: shape.map((length) => length ?? data.length / size) };
 }
 
 function textsOf(example: Example, key: string, text: "string" | "bytes"): (string | Uint8Array)[] {
   const parts = bytesOf(example, key);
-  example.room(parts.reduce((sum, part) => sum + part.length * 2 + 32, 0));
+  example.reserve(parts.reduce((sum, part) => sum + part.length * 2 + 32, 0));
   if (text === "bytes") return parts.map((part) => part.slice());
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   return parts.map((part) => {
     try {
       return decoder.decode(part);
     } catch {
-      throw example.wrong(`feature ${key} must be UTF-8, and is not: read it with text: "bytes"`, part.byteOffset - example.bytes.byteOffset);
+      throw example.corruptError(`feature ${key} must be UTF-8, and is not: read it with text: "bytes"`, part.byteOffset - example.bytes.byteOffset);
     }
   });
 }
 
-/** @param known of the shape @throws RldsError CORRUPT · UNSUPPORTED for images of several sizes */
-function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, decode: ImageDecoder): LeafItems {
+/** @param expectedShape of the feature @throws RldsError CORRUPT · UNSUPPORTED for images of several sizes */
+function pixelsOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";
   const channels = feature.shape[2] ?? 3;
   const parts = bytesOf(example, key);
-  let shape = known;
+  let shape = expectedShape;
   let data = zeros(type, 0);
   parts.forEach((part, i) => {
     const at = part.byteOffset - example.bytes.byteOffset;
     const step = stepOf(leaf, i);
-    const guarded = <T>(work: () => T): T => example.guarded(leaf.key, at, step, work);
+    const guarded = <T>(task: () => T): T => example.guard(leaf.key, at, step, task);
     const head = guarded(() => imageHead(part));
-    const own = [head.height, head.width, channels];
-    if (!fits(shape, own)) throw misfit(example, leaf, shape, own, at, step);
+    const imageShape = [head.height, head.width, channels];
+    if (!matchesShape(shape, imageShape)) throw shapeError(example, leaf, shape, imageShape, at, step);
     if (i === 0) {
-      shape = own;
-      example.room(parts.length * sizeOf(own) * DTYPES[type].bytes);
-      data = zeros(type, parts.length * sizeOf(own));
+      shape = imageShape;
+      example.reserve(parts.length * sizeOf(imageShape) * DTYPES[type].bytes);
+      data = zeros(type, parts.length * sizeOf(imageShape));
     }
     // An f32 is stored as four channels of bytes.
-    const stored = guarded(() => decode(part, { type: type === "u16" ? "u16" : "u8", channels: type === "f32" ? 4 : channels }, example.left));
-    data.set(type === "f32" ? new Float32Array(stored.slice().buffer) : stored, i * sizeOf(own));
+    const stored = guarded(() => decode(part, { type: type === "u16" ? "u16" : "u8", channels: type === "f32" ? 4 : channels }, example.remainingBytes));
+    data.set(type === "f32" ? new Float32Array(stored.slice().buffer) : stored, i * sizeOf(imageShape));
   });
   return { data, count: parts.length, shape };
 }

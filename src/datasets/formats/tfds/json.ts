@@ -1,6 +1,6 @@
 /** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
 import { RldsError } from "../../model/rlds-error.ts";
-import { parsedJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
@@ -11,7 +11,7 @@ export async function readJson(folder: SourceFolder, path: string, maxBytes: num
   try {
     if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`, { file: path });
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
-    return object(parsedJson(text), "the file", path);
+    return object(parseJson(text), "the file", path);
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
     throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file: path }, { cause });
@@ -22,27 +22,27 @@ export async function readJson(folder: SourceFolder, path: string, maxBytes: num
 
 export function object(value: unknown, subject: string, file: string): Json {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw wrong(subject, "an object", value, file);
+  throw fieldError(subject, "an object", value, file);
 }
 
 export function list(value: unknown, subject: string, file: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw wrong(subject, "a list", value, file);
+  throw fieldError(subject, "a list", value, file);
 }
 
 export function text(value: unknown, subject: string, file: string): string {
   if (typeof value === "string") return value;
-  throw wrong(subject, "a text", value, file);
+  throw fieldError(subject, "a text", value, file);
 }
 
 /** A whole number, which protobuf's JSON writes as text. */
-export function whole(value: unknown, subject: string, file: string, min = 0): number {
+export function parseInteger(value: unknown, subject: string, file: string, min = 0): number {
   const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= min) return number;
-  throw wrong(subject, `an integer >= ${min}`, value, file);
+  throw fieldError(subject, `an integer >= ${min}`, value, file);
 }
 
-function wrong(subject: string, rule: string, value: unknown, file: string): RldsError {
-  const shown = JSON.stringify(value) ?? "nothing";
-  return new RldsError("CORRUPT", `${subject} must be ${rule}, got ${shown.length > 80 ? `${shown.slice(0, 80)} …` : shown}`, { file });
+function fieldError(subject: string, rule: string, value: unknown, file: string): RldsError {
+  const valueText = JSON.stringify(value) ?? "nothing";
+  return new RldsError("CORRUPT", `${subject} must be ${rule}, got ${valueText.length > 80 ? `${valueText.slice(0, 80)} …` : valueText}`, { file });
 }

@@ -9,10 +9,10 @@ export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffe
   let bytes = 0;
   for (let i = 0; i < parts.length; i += 2) {
     const length = (parts[i + 1] as number) - (parts[i] as number);
-    if (length % 4 !== 0) throw example.wrong(`feature ${key} must hold floats of 4 bytes, and ends within one`, parts[i]);
+    if (length % 4 !== 0) throw example.corruptError(`feature ${key} must hold floats of 4 bytes, and ends within one`, parts[i]);
     bytes += length;
   }
-  example.room(bytes);
+  example.reserve(bytes);
   const floats = new Float32Array(bytes / 4);
   const into = new Uint8Array(floats.buffer);
   for (let i = 0, at = 0; i < parts.length; i += 2) {
@@ -30,17 +30,17 @@ export function integersOf<D extends Dtype>(example: Example, key: string, dtype
   // Every value ends with a byte below 128.
   for (let i = 0; i < parts.length; i += 2)
     for (let at = parts[i] as number; at < (parts[i + 1] as number); at++) count += ((example.bytes[at] as number) >> 7) ^ 1;
-  example.room(count * DTYPES[dtype].bytes);
-  const found = zeros(dtype, count);
-  for (let i = 0, at = 0; i < parts.length; i += 2) at = fill(found, at, example, key, dtype, parts[i] as number, parts[i + 1] as number);
-  return found;
+  example.reserve(count * DTYPES[dtype].bytes);
+  const output = zeros(dtype, count);
+  for (let i = 0, at = 0; i < parts.length; i += 2) at = fill(output, at, example, key, dtype, parts[i] as number, parts[i + 1] as number);
+  return output;
 }
 
 /** Fills in the values at `from` … `to`; gives the index behind the last one. */
-function fill(found: AnyArray, start: number, example: Example, key: string, dtype: Dtype, from: number, to: number): number {
+function fill(output: AnyArray, start: number, example: Example, key: string, dtype: Dtype, from: number, to: number): number {
   const { bytes } = example;
   const { big, min, max } = DTYPES[dtype];
-  const words = big ? new Int32Array(found.buffer) : undefined;
+  const words = big ? new Int32Array(output.buffer) : undefined;
   let index = start;
   for (let at = from; at < to; index++) {
     const begin = at;
@@ -48,7 +48,7 @@ function fill(found: AnyArray, start: number, example: Example, key: string, dty
     let low = byte & 127;
     let high = 0;
     for (let shift = 7; byte > 127; shift += 7) {
-      if (at === to || shift > 63) throw example.wrong(`feature ${key} must hold integers of at most 10 bytes, and one does not end`, begin);
+      if (at === to || shift > 63) throw example.corruptError(`feature ${key} must hold integers of at most 10 bytes, and one does not end`, begin);
       byte = bytes[at++] as number;
       const bits = byte & 127;
       if (shift < 28) low |= bits << shift;
@@ -64,8 +64,8 @@ function fill(found: AnyArray, start: number, example: Example, key: string, dty
     }
     // One that a number holds: its upper half is only its sign.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
-    if (!(value >= min && value <= max)) throw example.wrong(`feature ${key} must hold integers in ${min} … ${max}, and one does not fit`, begin);
-    (found as Int32Array)[index] = value;
+    if (!(value >= min && value <= max)) throw example.corruptError(`feature ${key} must hold integers in ${min} … ${max}, and one does not fit`, begin);
+    (output as Int32Array)[index] = value;
   }
   return index;
 }
@@ -76,8 +76,8 @@ const VIEW = 96;
 /** Views of the record. @throws RldsError CORRUPT */
 export function bytesOf(example: Example, key: string): Uint8Array[] {
   const parts = payload(example, key, BYTES);
-  example.room((parts.length / 2) * VIEW);
-  const found: Uint8Array[] = [];
-  for (let i = 0; i < parts.length; i += 2) found.push(example.bytes.subarray(parts[i], parts[i + 1]));
-  return found;
+  example.reserve((parts.length / 2) * VIEW);
+  const payloads: Uint8Array[] = [];
+  for (let i = 0; i < parts.length; i += 2) payloads.push(example.bytes.subarray(parts[i], parts[i + 1]));
+  return payloads;
 }

@@ -6,7 +6,7 @@ import { valuesKey } from "./columns.ts";
 import type { Example } from "./example.ts";
 import { type Decoding, itemsOf, shapeIn } from "./items.ts";
 import { integersOf } from "./lists.ts";
-import { shown } from "./shapes.ts";
+import { describeShape } from "./shapes.ts";
 import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
 
 /**
@@ -21,39 +21,39 @@ export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decodin
   const rows = lengths.slice(1).map((_, level) => [...integersOf(example, `${key}/ragged_row_lengths_${level}`, "u32")]);
   checkRows(example, leaf, rows, items);
   const { data } = items;
-  const declared = [...lengths, ...shape];
-  if (declared.length === 0) return feature.kind === "numbers" && feature.type === "bool" ? data[0] === 1 : data[0];
-  if (declared.length === 1 || !declared.includes(null)) return data;
+  const declaredShape = [...lengths, ...shape];
+  if (declaredShape.length === 0) return feature.kind === "numbers" && feature.type === "bool" ? data[0] === 1 : data[0];
+  if (declaredShape.length === 1 || !declaredShape.includes(null)) return data;
   const top = rows.length > 0 ? (rows[0] as number[]).length : (items.count as number);
   const inner = items.shape as number[];
   const outer = lengths.length === 0 ? [] : [[top], ...rows];
-  const lists = outer.reduce((sum, level) => sum + level.length, 0) + sizeOf(inner.slice(0, -1)) * (items.count ?? 0);
-  example.room(64 * lists);
-  return nested(data, outer, inner);
+  const listCount = outer.reduce((sum, level) => sum + level.length, 0) + sizeOf(inner.slice(0, -1)) * (items.count ?? 0);
+  example.reserve(64 * listCount);
+  return nestRows(data, outer, inner);
 }
 
 /** The number of values must be what the lengths say. */
 function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows: readonly (readonly number[])[], { count }: LeafItems): void {
   if (lengths.length === 0) {
-    if (count !== undefined && count !== 1) throw example.wrong(`feature ${key} must have one value, got ${count}`);
+    if (count !== undefined && count !== 1) throw example.corruptError(`feature ${key} must have one value, got ${count}`);
     return;
   }
-  const wrong = (level: number, got: number | undefined) => {
-    const expected = shown([...lengths, ...feature.shape]);
-    return example.wrong(`feature ${key} must have the shape ${expected}, and its lengths on level ${level} do not add up, got ${got}`);
+  const shapeError = (level: number, actual: number | undefined) => {
+    const expected = describeShape([...lengths, ...feature.shape]);
+    return example.corruptError(`feature ${key} must have the shape ${expected}, and its lengths on level ${level} do not add up, got ${actual}`);
   };
   const totals = [...rows.map((level) => level.length), count];
   totals.forEach((total, level) => {
-    const before = level === 0 ? undefined : (rows[level - 1] as readonly number[]);
-    if (before !== undefined && total !== undefined && before.reduce((sum, row) => sum + row, 0) !== total) throw wrong(level, total);
-    const declared = lengths[level];
-    const found = before ?? (total === undefined ? [] : [total]);
-    if (declared !== null && found.some((row) => row !== declared)) throw wrong(level, total);
+    const outerRows = level === 0 ? undefined : (rows[level - 1] as readonly number[]);
+    if (outerRows !== undefined && total !== undefined && outerRows.reduce((sum, row) => sum + row, 0) !== total) throw shapeError(level, total);
+    const declaredLength = lengths[level];
+    const rowLengths = outerRows ?? (total === undefined ? [] : [total]);
+    if (declaredLength !== null && rowLengths.some((row) => row !== declaredLength)) throw shapeError(level, total);
   });
 }
 
 /** Lists in lists: of the outer levels each row has its own length. */
-function nested(data: ColumnData, outer: readonly (readonly number[])[], inner: readonly number[]): unknown {
+function nestRows(data: ColumnData, outer: readonly (readonly number[])[], inner: readonly number[]): unknown {
   const cursors = outer.map(() => 0);
   const levels = outer.length + inner.length;
   let at = 0;

@@ -7,9 +7,9 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
-import { inside, type SourceFolder } from "../sources/source.ts";
+import { checkInside, type SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
-import { EpisodeForm } from "./episodes.ts";
+import { EpisodeSchema } from "./episodes.ts";
 import { FEATURES, type Feature, featuresOf } from "./features.ts";
 import { readJson } from "./json.ts";
 import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
@@ -35,31 +35,31 @@ const OPTIONS = "split, text, images, fetch, signal, maxBytes";
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
   const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
-  word("text", text, ["string", "bytes"]);
-  word("images", images, ["decode", "bytes"]);
+  mustBeOneOf("text", text, ["string", "bytes"]);
+  mustBeOneOf("images", images, ["decode", "bytes"]);
   integer("maxBytes", maxBytes, 1);
-  const { folder: given, file } = await sourceOf(from, { signal, fetch, maxBytes });
-  if (given === undefined) {
+  const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (sourceFolder === undefined) {
     await file.close();
     throw new RldsError("UNSUPPORTED", "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json", {
       file: file.name,
     });
   }
-  const folder = await versionFolder(given);
+  const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
   const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
-  const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
-  const records = (own: readonly SplitPart[]) => recordsOf(folder, own, { signal, maxBytes });
-  if (!form.isKnown) {
+  const schema = new EpisodeSchema(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
+  const records = (selectedParts: readonly SplitPart[]) => recordsOf(folder, selectedParts, { signal, maxBytes });
+  if (!schema.isKnown) {
     for await (const { bytes, offset, file: name } of records(parts)) {
-      form.learn(bytes, { file: name, offset, episode: 0 });
-      if (form.isKnown) break;
+      schema.learn(bytes, { file: name, offset, episode: 0 });
+      if (schema.isKnown) break;
     }
   }
-  const { stepSpec, metadataSpec } = form;
+  const { stepSpec, metadataSpec } = schema;
   let closed = false;
   return {
     format: "tfds",
@@ -74,7 +74,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
       let episode = 0;
       for await (const { bytes, offset, file: name } of records(parts)) {
         if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
-        yield form.episode<S>(bytes, { file: name, offset, episode: episode++ }, stepSpec);
+        yield schema.episode<S>(bytes, { file: name, offset, episode: episode++ }, stepSpec);
       }
     },
     async close() {
@@ -83,7 +83,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   };
 }
 
-interface FoundRecord {
+interface SourceRecord {
   readonly bytes: Uint8Array;
   readonly offset: number;
   readonly file: string;
@@ -94,7 +94,7 @@ async function* recordsOf(
   folder: SourceFolder,
   parts: readonly SplitPart[],
   options: { signal?: AbortSignal; maxBytes: number },
-): AsyncGenerator<FoundRecord, void, undefined> {
+): AsyncGenerator<SourceRecord, void, undefined> {
   for (const { split, from, to } of parts) {
     let first = 0;
     for (const [shard, length] of split.shardLengths.entries()) {
@@ -117,7 +117,7 @@ async function* shardOf(
   folder: SourceFolder,
   path: string,
   { length, begin, end, signal, maxBytes }: ShardOptions,
-): AsyncGenerator<FoundRecord, void, undefined> {
+): AsyncGenerator<SourceRecord, void, undefined> {
   const file = await folder.open(path);
   const records = new TfRecords(file, { signal, maxBytes });
   try {
@@ -145,9 +145,9 @@ function hasImages(feature: Feature): boolean {
   return feature.kind === "sequence" ? hasImages(feature.feature) : feature.kind === "image";
 }
 
-function word(subject: string, value: unknown, words: readonly string[]): void {
+function mustBeOneOf(subject: string, value: unknown, words: readonly string[]): void {
   if (!words.includes(value as string))
-    throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
+    throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((word) => JSON.stringify(word)).join(", ")}`, value);
 }
 
 const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;
@@ -157,22 +157,22 @@ async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
   const paths = await folder.list();
   // Nobody can list what is behind a URL: there it is the folder, or not there.
   if (paths === undefined || paths.includes(INFO)) return folder;
-  const found = paths.flatMap((path) => {
+  const versions = paths.flatMap((path) => {
     if (!path.endsWith(`/${INFO}`)) return [];
     const below = path.slice(0, -INFO.length - 1);
     const [, name, ...version] = VERSION.exec(below) ?? [];
     return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
   });
-  const names = [...new Set(found.map(({ name }) => name))];
+  const names = [...new Set(versions.map(({ name }) => name))];
   if (names.length > 1)
     throw new RldsError("UNSUPPORTED", `the folder contains several datasets, ${names.join(", ")}: name the folder of one`, { file: folder.name });
-  const [newest] = found.sort((a, b) => compared(b.version, a.version));
+  const [newest] = versions.sort((a, b) => compareVersions(b.version, a.version));
   if (newest === undefined)
     throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });
   return below(folder, newest.path);
 }
 
-function compared(a: readonly number[], b: readonly number[]): number {
+function compareVersions(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((part, i) => part !== b[i]);
   return at === -1 ? 0 : (a[at] as number) - (b[at] as number);
 }
@@ -181,7 +181,7 @@ function below(folder: SourceFolder, path: string): SourceFolder {
   const name = `${folder.name}/${path}`;
   return {
     name,
-    open: (file) => folder.open(`${path}/${inside(file, name)}`),
+    open: (file) => folder.open(`${path}/${checkInside(file, name)}`),
     async list() {
       const paths = await folder.list();
       return paths?.filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1));

@@ -10,7 +10,7 @@ export interface SplitPart {
   readonly to: number;
 }
 
-const PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
+const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
 
@@ -18,40 +18,40 @@ const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or tr
 export function defaultSplit(splits: readonly Split[]): SplitPart {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
-  if (split !== undefined) return whole(split);
+  if (split !== undefined) return selectAll(split);
   throw mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
 }
 
 /** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
 export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
-  return text.split("+").flatMap((one) => {
-    const [, name, slice] = PART.exec(one.trim()) ?? [];
+  return text.split("+").flatMap((term) => {
+    const [, name, slice] = SPLIT_PART.exec(term.trim()) ?? [];
     if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
-    if (name === "all" && slice === undefined) return splits.map(whole);
-    const split = splits.find((found) => found.name === name);
+    if (name === "all" && slice === undefined) return splits.map(selectAll);
+    const split = splits.find((candidate) => candidate.name === name);
     if (split === undefined) throw mustBe(RangeError, "split", `one of ${names(splits)}`, name);
     return [{ split, ...bounds(slice, split, text) }];
   });
 }
 
-function whole(split: Split): SplitPart {
+function selectAll(split: Split): SplitPart {
   return { split, from: 0, to: sum(split.shardLengths) };
 }
 
 function bounds(slice: string | undefined, { shardLengths }: Split, text: string): { from: number; to: number } {
   const max = sum(shardLengths);
   if (slice === undefined) return { from: 0, to: max };
-  const found = slice.split(":").map((bound) => BOUND.exec(bound));
-  const units = found.map((bound) => bound?.[2]);
-  const unit = units.find((one) => one !== undefined);
-  const values = found.map((bound) => (bound?.[1] === undefined ? undefined : Number(bound[1])));
+  const matches = slice.split(":").map((bound) => BOUND.exec(bound));
+  const units = matches.map((bound) => bound?.[2]);
+  const unit = units.find((value) => value !== undefined);
+  const values = matches.map((bound) => (bound?.[1] === undefined ? undefined : Number(bound[1])));
   // One number alone is one shard.
-  if (found.length === 1 && unit === "shard" && values[0] !== undefined) {
-    found.push(found[0] as RegExpExecArray | null);
+  if (matches.length === 1 && unit === "shard" && values[0] !== undefined) {
+    matches.push(matches[0] as RegExpExecArray | null);
     values.push(values[0] + 1);
   }
   const isWhole = (value: number | undefined) => value === undefined || (unit === "%" ? Math.abs(value) <= 100 : Number.isInteger(value));
-  if (found.length !== 2 || found.includes(null) || !values.every(isWhole) || values.every((value) => value === undefined)) {
+  if (matches.length !== 2 || matches.includes(null) || !values.every(isWhole) || values.every((value) => value === undefined)) {
     throw mustBe(RangeError, "split", RULE, text);
   }
   const absolute = (value: number, i: number) => (unit === "%" ? percent(value) : unit === "shard" ? shards(value, i) : value);
@@ -69,9 +69,9 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
 
 /** As Python rounds. */
 function halfToEven(value: number): number {
-  const down = Math.floor(value);
-  if (value - down !== 0.5) return Math.round(value);
-  return down % 2 === 0 ? down : down + 1;
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
 }
 
 function sum(lengths: readonly number[]): number {

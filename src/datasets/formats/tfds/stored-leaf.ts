@@ -33,9 +33,9 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
     return names.flatMap((name) => storedLeaves(feature.features[name] as Feature, `${key}/${name}`, inSteps, lengths));
   }
   // A list of numbers says nothing of its rows: tensorflow_datasets writes none either.
-  const unknown = feature.kind === "image" ? 0 : unknowns(feature.shape);
-  const plain = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
-  if (plain && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
+  const unknown = feature.kind === "image" ? 0 : countUnknown(feature.shape);
+  const isPlainFeature = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
+  if (isPlainFeature && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
     throw new RldsError("UNSUPPORTED", `feature ${key} has an unknown length: such a Tensor needs encoding="bytes" or "zlib"`, { file: FEATURES });
   }
   if (unknown > 1 && lengths.length > 0)
@@ -43,7 +43,7 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
   return [{ key, lengths, feature, inSteps }];
 }
 
-export function unknowns(shape: Dimensions): number {
+export function countUnknown(shape: Dimensions): number {
   return shape.filter((length) => length === null).length;
 }
 
@@ -58,7 +58,7 @@ export function keysOfLeaf(leaf: StoredLeaf): string[] {
 
 /** Whether every value has its shape beside it. */
 export function isDynamic({ feature }: StoredLeaf): boolean {
-  return feature.kind === "numbers" && unknowns(feature.shape) > 1;
+  return feature.kind === "numbers" && countUnknown(feature.shape) > 1;
 }
 
 /** Nested as the features, each leaf as `leafOf` says. */
@@ -70,5 +70,7 @@ export function featureSpec(
 ): StepSpec {
   if (feature.kind === "sequence") return featureSpec(feature.feature, key, leafOf, [...lengths, feature.length]);
   if (feature.kind !== "dict") return leafOf({ key, feature, lengths });
-  return Object.fromEntries(Object.entries(feature.features).map(([name, one]) => [name, featureSpec(one, `${key}/${name}`, leafOf, lengths)]));
+  return Object.fromEntries(
+    Object.entries(feature.features).map(([name, childFeature]) => [name, featureSpec(childFeature, `${key}/${name}`, leafOf, lengths)]),
+  );
 }

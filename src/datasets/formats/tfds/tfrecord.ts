@@ -22,55 +22,56 @@ export interface TfRecordOptions {
 export class TfRecords {
   /** Where the last record begins. */
   offset = 0;
-  readonly #ahead: ReadAhead;
+  readonly #reader: ReadAhead;
   readonly #maxBytes: number;
 
   constructor(file: SourceFile, { signal, maxBytes }: TfRecordOptions) {
-    this.#ahead = new ReadAhead(file, { signal });
+    this.#reader = new ReadAhead(file, { signal });
     this.#maxBytes = maxBytes;
   }
 
   get atEnd(): boolean {
-    return this.#ahead.left === 0;
+    return this.#reader.remaining === 0;
   }
 
   get position(): number {
-    return this.#ahead.position;
+    return this.#reader.position;
   }
 
   /** The data of the next record, a view that stays as it is. @throws RldsError CORRUPT */
   async next(): Promise<Uint8Array> {
     const length = await this.#head();
     if (length > this.#maxBytes) throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
-    const bytes = await this.#ahead.read(length + FOOT);
+    const bytes = await this.#reader.read(length + FOOT);
     if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("a record's checksum does not fit its bytes: the file is damaged");
     return bytes.subarray(0, length);
   }
 
   /** Goes past a record; its data is not looked at. @throws RldsError CORRUPT */
   async skip(): Promise<void> {
-    this.#ahead.skip((await this.#head()) + FOOT);
+    this.#reader.skip((await this.#head()) + FOOT);
   }
 
   close(): Promise<void> {
-    return this.#ahead.close();
+    return this.#reader.close();
   }
 
   /** Reads a record's head: its length, which the rest of the file has room for. */
   async #head(): Promise<number> {
-    this.offset = this.#ahead.position;
-    if (this.#ahead.left < HEAD) throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#ahead.left} left: it was cut off`);
-    const head = await this.#ahead.read(HEAD);
+    this.offset = this.#reader.position;
+    if (this.#reader.remaining < HEAD)
+      throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left: it was cut off`);
+    const head = await this.#reader.read(HEAD);
     if (maskedCrc32c(head, 0, 8) !== u32(head, 8))
       throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
     const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
-    const left = this.#ahead.left - FOOT;
-    if (length > left) throw this.#corrupt(`a record is said to have ${length} bytes, and the file has ${Math.max(left, 0)} left: it was cut off`);
+    const remaining = this.#reader.remaining - FOOT;
+    if (length > remaining) throw this.#corrupt(`a record is said to have ${length} bytes, and the file has ${Math.max(remaining, 0)} left: it was cut off`);
     return length;
   }
 
   #corrupt(message: string): RldsError {
-    return corruptFile({ file: this.#ahead.file.name, offset: this.offset }, message);
+    return corruptFile({ file: this.#reader.file.name, offset: this.offset }, message);
   }
 }
 

@@ -1,20 +1,20 @@
 /** An RLDS dataset as a folder that tensorflow_datasets opens. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
-import { columnsOf } from "../../model/pieces.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { type StagedFile, Staging } from "../sinks/staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { INFO } from "./dataset-info.ts";
 import { type EncodePng, exampleOf } from "./example-writer.ts";
-import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
+import { readExistingDataset, sameJson, withSplit } from "./existing-splits.ts";
+import { featuresJson, listOutputLeaves, type OutputLeaf } from "./feature-config.ts";
 import { FEATURES } from "./features.ts";
 import type { Json } from "./json.ts";
-import { datasetThere, sameJson, withSplit } from "./splits-there.ts";
 import { OVERHEAD, recordOf } from "./tfrecord.ts";
 
 export interface TfdsWriteOptions extends WriteOptions {
@@ -44,23 +44,23 @@ const MAX_SHARDS = 99999;
  * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
-  const all = settled(rlds, options);
+  const all = parseOptions(rlds, options);
   const { folder } = await sinkOf(to);
   const path = `${all.name}/${all.version}`;
-  return Staging.within(folder, path, undefined, (staging) => written(staging, rlds, { ...all, folder, path }));
+  return Staging.run(folder, path, undefined, (staging) => writeDataset(staging, rlds, { ...all, folder, path }));
 }
 
-interface Place {
+interface Destination {
   readonly folder: SinkFolder;
   readonly path: string;
 }
 
-async function written(staging: Staging, rlds: RldsDataset<unknown>, all: ReturnType<typeof settled> & Place): Promise<WriteReport> {
+async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: ReturnType<typeof parseOptions> & Destination): Promise<WriteReport> {
   const { name, version, split, description, images, signal, onProgress, overwrite, shardOf, folder, path } = all;
-  const there = await staging.found();
-  const dataset = await datasetThere(folder, path, name, there);
-  const others = dataset?.splits.filter((each) => each !== split) ?? [];
-  if (!overwrite && (dataset === undefined ? there.length > 0 : dataset.splits.includes(split)))
+  const existing = await staging.list();
+  const dataset = await readExistingDataset(folder, path, name, existing);
+  const otherSplits = dataset?.splits.filter((splitName) => splitName !== split) ?? [];
+  if (!overwrite && (dataset === undefined ? existing.length > 0 : dataset.splits.includes(split)))
     throw new RldsError(
       "IO",
       dataset === undefined
@@ -70,33 +70,33 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Return
         file: `${folder.name}/${path}`,
       },
     );
-  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
-    const stepLeaves = writtenLeaves(stepSpec, "steps/", images);
+    const stepLeaves = listOutputLeaves(stepSpec, "steps/", images);
     for (const image of images)
       if (!stepLeaves.some((leaf) => leaf.path === image))
         throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
-    const metadataLeaves = writtenLeaves(metadataSpec as StepSpec, "", new Set());
+    const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
     // Its key in a record would be that of a leaf of a step.
-    const clash = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
-    if (clash !== undefined) throw new RldsError("UNSUPPORTED", `${clash.path} must not begin with steps/ as metadata of an episode: rename it`);
+    const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
+    if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode: rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
-    if (others.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
-      throw new RldsError("SPEC_MISMATCH", `a split next to ${others.join(", ")} must have the same features: use another name or version`, {
+    if (otherSplits.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
+      throw new RldsError("SPEC_MISMATCH", `a split next to ${otherSplits.join(", ")} must have the same features: use another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
-    const encodePng: EncodePng = images.size === 0 ? unused : (await import("../images/encode-png.ts")).encodePng;
+    const encodePng: EncodePng = images.size === 0 ? throwUnexpectedImage : (await import("../images/encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, last] = [0, 0, 0, -1];
-    for await (const { steps: given, ...metadata } of episodes) {
-      const { data, length } = await columnsOf(given, stepSpec, { episode: count, signal });
+    for await (const { steps: episodeSteps, ...metadata } of episodes) {
+      const { data, length } = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(metadata, { episode: count }, "the episode's metadata");
       const columns = [
         ...stepLeaves.map((leaf, i) => ({ name: `steps/${leaf.path}`, leaf, data: data[i] as ColumnData, length })),
         ...collector
           .take()
-          .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as WrittenLeaf, data: column, length: 1 })),
+          .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as OutputLeaf, data: column, length: 1 })),
       ];
       const record = recordOf(exampleOf(columns, encodePng, count));
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
@@ -120,9 +120,9 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Return
       bytes - count * OVERHEAD,
       shards.map((shard) => shard.episodes),
     );
-    const beside = others.length > 0 && dataset !== undefined;
-    const info = beside ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
-    const texts = [...(beside ? [] : [features]), JSON.stringify(info, null, 2)];
+    const isAddition = otherSplits.length > 0 && dataset !== undefined;
+    const info = isAddition ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
+    const texts = [...(isAddition ? [] : [features]), JSON.stringify(info, null, 2)];
     for (const text of texts) {
       const encoded = new TextEncoder().encode(text);
       bytes += encoded.length;
@@ -131,20 +131,20 @@ async function written(staging: Staging, rlds: RldsDataset<unknown>, all: Return
     const of = String(shards.length).padStart(5, "0");
     const names = shards.map((_, i) => `${name}-${split}.tfrecord-${String(i).padStart(5, "0")}-of-${of}`);
     signal?.throwIfAborted();
-    const replaced = beside ? there.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : there.filter(isOurs);
-    const files = await staging.commit([...names, ...(beside ? [] : [FEATURES]), INFO], replaced);
+    const replaced = isAddition ? existing.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : existing.filter(isDatasetFile);
+    const files = await staging.commit([...names, ...(isAddition ? [] : [FEATURES]), INFO], replaced);
     return { episodes: count, steps, bytes, files };
   } finally {
     await close();
   }
 }
 
-function unused(): never {
+function throwUnexpectedImage(): never {
   throw new Error("no image was to be stored");
 }
 
 /** What a dataset of tensorflow_datasets has in its folder; other files stay where they are. */
-function isOurs(path: string): boolean {
+function isDatasetFile(path: string): boolean {
   const file = path.slice(path.lastIndexOf("/") + 1);
   return file === "features.json" || file === "dataset_info.json" || file === "metadata.json" || /\.tfrecord-\d+-of-\d+$/.test(file);
 }
@@ -158,7 +158,7 @@ function infoOf(name: string, version: string, description: string | undefined, 
 }
 
 /** The options, checked; and which shard an episode is in. */
-function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
+function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   const {
     name,
     version = "1.0.0",
@@ -170,13 +170,13 @@ function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
     overwrite = false,
     ...rest
   } = onlyKeys("options", options, OPTIONS);
-  const word = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
+  const checkText = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
   };
-  word("name", name, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
-  word("version", version, "three numbers, as 1.0.0", /^\d+\.\d+\.\d+$/);
-  word("split", split, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
+  checkText("name", name, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
+  checkText("version", version, "three numbers, as 1.0.0", /^\d+\.\d+\.\d+$/);
+  checkText("split", split, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
   if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);

@@ -2,12 +2,12 @@
 import { ReplayError } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
-import { recordedSpec } from "./row-form.ts";
+import { toRecordingSpec } from "./row-layout.ts";
 
 export const VERSION = 1;
 
 export type ImageFormat = "raw" | "png";
-export type ImagePlace = "rows" | "files";
+export type ImageStorage = "rows" | "files";
 
 export interface RecordingAbout {
   readonly content: "recording";
@@ -15,7 +15,7 @@ export interface RecordingAbout {
   readonly spec: Spec;
   readonly fps: number;
   readonly images: ImageFormat;
-  readonly imagesIn: ImagePlace;
+  readonly imagesIn: ImageStorage;
   /** The program's own: robot, environment, licence. */
   readonly about: { readonly [key: string]: unknown };
 }
@@ -35,23 +35,23 @@ export function specFault(spec: Spec): string | undefined {
  * What a log's directory says, checked: files may be anybody's.
  * @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED for another version's · CORRUPT
  */
-export function checkedAbout(name: string, said: object): RecordingAbout {
-  const { content, version, spec, fps, images, imagesIn, about } = said as Partial<RecordingAbout>;
+export function parseAbout(name: string, json: object): RecordingAbout {
+  const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;
   if (content !== "recording")
     throw new ReplayError("SPEC_MISMATCH", `${name} is no recording: ${content === "replay" ? "a Replay is in it" : "something else is in it"}`);
   if (version !== VERSION) throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}: this version of Reprise reads ${VERSION}`);
-  const wrong = (what: string) => new ReplayError("CORRUPT", `${name} is a recording whose head has no ${what}`);
+  const fieldError = (field: string) => new ReplayError("CORRUPT", `${name} is a recording whose head has no ${field}`);
   let checked: Spec;
   try {
     const fault = specFault(spec as Spec);
     if (fault !== undefined) throw new TypeError(`its spec must be ${fault}`);
-    checked = recordedSpec(spec as Spec);
+    checked = toRecordingSpec(spec as Spec);
   } catch (error) {
-    throw wrong(`spec: ${(error as Error).message}`);
+    throw fieldError(`spec: ${(error as Error).message}`);
   }
-  if (typeof fps !== "number" || !(fps > 0 && fps < Infinity)) throw wrong("fps");
-  if (images !== "raw" && images !== "png") throw wrong("images");
-  if (imagesIn !== "rows" && imagesIn !== "files") throw wrong("imagesIn");
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw wrong("about");
+  if (typeof fps !== "number" || !(fps > 0 && fps < Infinity)) throw fieldError("fps");
+  if (images !== "raw" && images !== "png") throw fieldError("images");
+  if (imagesIn !== "rows" && imagesIn !== "files") throw fieldError("imagesIn");
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw fieldError("about");
   return { content, version, spec: checked, fps, images, imagesIn, about };
 }

@@ -1,7 +1,7 @@
 /** What a segment holds: parts of episodes, in order. The next segment begins with it, so that nobody has to read a segment to know. */
 import { corrupt } from "../../../base/error.ts";
-import { encodeTagged } from "../../../storage/tagged.ts";
-import { decodeTagged } from "../../../storage/untagged.ts";
+import { decodeTagged } from "../../../storage/decode.ts";
+import { encodeTagged } from "../../../storage/encode.ts";
 
 /** Every message of CORRUPT here begins so. */
 const CONTRADICTION = "the recording contradicts itself";
@@ -13,7 +13,7 @@ export const TERMINATED = 4;
 export const DISCARDED = 8;
 const ALL = 15;
 
-export interface Part {
+export interface EpisodePart {
   readonly episode: number;
   /** In this segment; what was seen last counts as one. */
   steps: number;
@@ -48,19 +48,19 @@ export interface Progress {
   readonly length: number;
 }
 
-const BEGINNING: Progress = { kept: 0, episode: 0, length: 0 };
+const START: Progress = { kept: 0, episode: 0, length: 0 };
 
 export class Contents {
-  readonly parts: Part[] = [];
-  readonly #before: Progress;
+  readonly parts: EpisodePart[] = [];
+  readonly #start: Progress;
   /** At the mark: parts, and what the last one was. */
   #count = 0;
   #steps = 0;
   #flags = 0;
   #task = "";
 
-  constructor(before = BEGINNING) {
-    this.#before = before;
+  constructor(start = START) {
+    this.#start = start;
   }
 
   /** Takes a step in. @throws ReplayError CORRUPT for a step of an episode that has no place here */
@@ -94,10 +94,10 @@ export class Contents {
   }
 
   /** An episode that is open where another one begins was cut. */
-  #part(episode: number): Part {
+  #part(episode: number): EpisodePart {
     const last = this.parts.at(-1);
     if (last?.episode === episode && last.flags === 0) return last;
-    const { length, episode: first } = this.#before;
+    const { length, episode: first } = this.#start;
     const isNext = last === undefined ? episode === first || (length > 0 && episode === first + 1) : episode === last.episode + 1;
     if (!isNext)
       throw corrupt(CONTRADICTION, `a step of episode ${episode} is in the place of one of episode ${last === undefined ? first : last.episode + 1}`);
@@ -109,15 +109,15 @@ export class Contents {
   /** Behind these parts. */
   get after(): Progress {
     const { parts } = this;
-    const { kept, episode, length } = this.#before;
+    const { kept, episode, length } = this.#start;
     const [first, last] = [parts[0], parts.at(-1)];
-    if (first === undefined || last === undefined) return this.#before;
-    const goesOn = length > 0 && first.episode === episode;
-    const cut = Number(length > 0 && !goesOn);
+    if (first === undefined || last === undefined) return this.#start;
+    const isContinued = length > 0 && first.episode === episode;
+    const truncatedCount = Number(length > 0 && !isContinued);
     const closed = parts.filter((part) => (part.flags & DISCARDED) === 0 && (part.flags !== 0 || part !== last)).length;
     const isOpen = last.flags === 0;
-    const own = last.steps + (first === last && goesOn ? length : 0);
-    return { kept: kept + cut + closed, episode: last.episode + Number(!isOpen), length: isOpen ? own : 0 };
+    const episodeLength = last.steps + (first === last && isContinued ? length : 0);
+    return { kept: kept + truncatedCount + closed, episode: last.episode + Number(!isOpen), length: isOpen ? episodeLength : 0 };
   }
 
   bytes(): Uint8Array {
@@ -126,7 +126,7 @@ export class Contents {
     const numberOf = new Map(tasks.map((task, i) => [task, i]));
     return encodeTagged(
       {
-        before: this.#before,
+        before: this.#start,
         first: parts[0]?.episode ?? 0,
         steps: Uint32Array.from(parts, ({ steps }) => steps),
         flags: Uint8Array.from(parts, ({ flags }) => flags),
@@ -139,9 +139,9 @@ export class Contents {
 
   /** @throws ReplayError CORRUPT */
   static of(bytes: Uint8Array): Contents {
-    const { before, first, steps, flags, task, tasks } = (decodeTagged(bytes) ?? {}) as { [name: string]: unknown };
+    const { before: start, first, steps, flags, task, tasks } = (decodeTagged(bytes) ?? {}) as { [name: string]: unknown };
     const isWhole =
-      isProgress(before) &&
+      isProgress(start) &&
       isCount(first) &&
       steps instanceof Uint32Array &&
       flags instanceof Uint8Array &&
@@ -153,7 +153,7 @@ export class Contents {
       flags.every(isFlags) &&
       task.every((number) => number < tasks.length);
     if (!isWhole) throw corrupt(CONTRADICTION, "a segment's index is none");
-    const contents = new Contents(before);
+    const contents = new Contents(start);
     for (let i = 0; i < steps.length; i++)
       contents.parts.push({ episode: first + i, steps: steps[i] as number, flags: flags[i] as number, task: tasks[task[i] as number] as string });
     return contents;

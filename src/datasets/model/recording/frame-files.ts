@@ -1,6 +1,6 @@
 /** Frames in files beside the segments: how they are called. */
 import type { ImageFormat } from "./about.ts";
-import type { FrameLeaf } from "./row-form.ts";
+import type { FrameLeaf } from "./row-layout.ts";
 
 const NAME = /^(\d{6,})-(\d{6,})\.[\w.-]+\.(raw|png)$/;
 const LONGEST = 60;
@@ -11,15 +11,15 @@ export class FrameNames {
   readonly #format: ImageFormat;
 
   constructor(frames: readonly FrameLeaf[], format: ImageFormat) {
-    const plain = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
+    const safeNames = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
     // Two may become one, also where capitals are not told, or be too long for a file's name.
-    const lower = plain.map((name) => name.toLowerCase());
-    this.#cameras = plain.map((name, i) => (name.length <= LONGEST && lower.indexOf(lower[i] as string) === i ? name : `camera-${i}`));
+    const lower = safeNames.map((name) => name.toLowerCase());
+    this.#cameras = safeNames.map((name, i) => (name.length <= LONGEST && lower.indexOf(lower[i] as string) === i ? name : `camera-${i}`));
     this.#format = format;
   }
 
   of(episode: number, step: number, camera: number): string {
-    return `${padded(episode)}-${padded(step)}.${this.#cameras[camera]}.${this.#format}`;
+    return `${padNumber(episode)}-${padNumber(step)}.${this.#cameras[camera]}.${this.#format}`;
   }
 }
 
@@ -29,6 +29,6 @@ export function frameOf(name: string): { readonly episode: number; readonly step
   return episode === undefined ? undefined : { episode: Number(episode), step: Number(step) };
 }
 
-function padded(number: number): string {
+function padNumber(number: number): string {
   return String(number).padStart(6, "0");
 }

@@ -36,7 +36,7 @@ export interface Finding extends Place {
 }
 
 /** How often, and the first eight places. */
-export interface Found {
+export interface Occurrences {
   readonly count: number;
   readonly places: readonly Finding[];
 }
@@ -65,24 +65,24 @@ export interface ImportReport extends Totals {
   readonly mode: ImportMode | "inspect";
   /** Whether the dataset was gone through to its end. */
   readonly complete: boolean;
-  readonly faults: { readonly [fault in Fault]: Found };
+  readonly faults: { readonly [fault in Fault]: Occurrences };
   /** Episodes with a fault or several. */
   readonly faultyEpisodes: number;
   /** Last steps whose action and reward are all zeros: what RLDS asks for. */
   readonly zeroFinalSteps: number;
   /** Last steps whose observation is all zeros: often it was never recorded. Only reported, in every mode. */
-  readonly zeroFinalObservations: Found;
+  readonly zeroFinalObservations: Occurrences;
   /** What was given on. */
   readonly kept: Totals;
-  readonly repaired: { readonly [repair in Repair]: Found };
+  readonly repaired: { readonly [repair in Repair]: Occurrences };
   /** Source episodes of which nothing was given on, and all steps that were not. */
-  readonly dropped: { readonly episodes: Found; readonly steps: number };
+  readonly dropped: { readonly episodes: Occurrences; readonly steps: number };
 }
 
 const MAX_PLACES = 8;
 
 /** A Found that grows. */
-export class Tally implements Found {
+export class Tally implements Occurrences {
   count = 0;
   readonly places: Finding[] = [];
 
@@ -93,7 +93,7 @@ export class Tally implements Found {
 }
 
 /** A Range that grows. O(1) a value. */
-export class Spread implements Range {
+export class RunningRange implements Range {
   min = Number.NaN;
   max = Number.NaN;
   total = 0;
@@ -121,8 +121,8 @@ export class RunningTotals implements Totals {
   episodes = 0;
   steps = 0;
   transitions = 0;
-  readonly lengths = new Spread();
-  readonly returns = new Spread();
+  readonly lengths = new RunningRange();
+  readonly returns = new RunningRange();
 
   episode(steps: number, sum: number): void {
     this.episodes++;

@@ -1,10 +1,10 @@
 /** Datasets on their way in: judged, and mended or refused. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
-import { episodesOf, formedAs, formOf } from "../../model/derived.ts";
-import { Pace, type PassOptions } from "../../model/pass.ts";
+import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
+import { Pace, type PassOptions } from "../../model/traversal.ts";
+import { ImportReader, violationError } from "./import-reader.ts";
 import { type ImportMode, type ImportReport, RunningReport } from "./import-report.ts";
-import { Reading, refusal } from "./reading.ts";
 import { WholeEpisode } from "./whole-episode.ts";
 
 export interface ImportOptions extends PassOptions {
@@ -30,10 +30,10 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
   onlyKeys("options", options, "signal, onProgress");
   const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const report = new RunningReport("inspect");
-  const reading = new Reading(rlds.stepSpec, report, options.signal);
+  const reader = new ImportReader(rlds.stepSpec, report, options.signal);
   const pace = new Pace(options);
   for await (const episode of source) {
-    const { length } = await reading.episode(episode);
+    const { length } = await reader.episode(episode);
     await pace.after(length);
   }
   report.complete = true;
@@ -61,21 +61,21 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       return report;
     },
     async *[Symbol.asyncIterator]() {
-      const own = new RunningReport(mode);
-      report = own;
-      const reading = new Reading(rlds.stepSpec, own, passOptions.signal);
+      const runningReport = new RunningReport(mode);
+      report = runningReport;
+      const reading = new ImportReader(rlds.stepSpec, runningReport, passOptions.signal);
       const pace = new Pace(passOptions);
       for await (const episode of episodes) {
-        const whole = new WholeEpisode<S>(episode);
-        const { index, length, breach } = await reading.episode(episode, whole);
-        if (breach === undefined) yield whole.asItIs(own);
-        else if (mode === "strict") throw refusal(breach, index);
-        else if (mode === "drop") whole.dropped(own, index);
-        else yield* whole.mended(own, index);
+        const wholeEpisode = new WholeEpisode<S>(episode);
+        const { index, length, violation } = await reading.episode(episode, wholeEpisode);
+        if (violation === undefined) yield wholeEpisode.keepEpisode(runningReport);
+        else if (mode === "strict") throw violationError(violation, index);
+        else if (mode === "drop") wholeEpisode.drop(runningReport, index);
+        else yield* wholeEpisode.repair(runningReport, index);
         await pace.after(length);
       }
-      own.complete = true;
+      runningReport.complete = true;
     },
   };
-  return formedAs<S>(imported, formOf(rlds)) as ImportedRlds<S>;
+  return attachSchema<S>(imported, deriveSchema(rlds)) as ImportedRlds<S>;
 }

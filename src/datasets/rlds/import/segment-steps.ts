@@ -1,10 +1,10 @@
 /** The steps of a segment, with its changes. What is given is never changed. */
 import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import { filled } from "../../model/elements.ts";
+import { fillElements } from "../../model/elements.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
-import type { Segment } from "./mend.ts";
+import type { Segment } from "./repair.ts";
 
 /** Steps from … to - 1: views of the same columns. O(leaves). */
 function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
@@ -16,22 +16,22 @@ function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): Step
 export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: Segment): StepColumns<S> | readonly S[] {
   const changes = changesOf(segment);
   if (!(steps instanceof StepColumns)) {
-    const own = steps.slice(segment.from, segment.to);
-    for (const { at, keys, one } of changes) own[at] = changedAt(own[at], keys, one) as S;
-    return own;
+    const segmentList = steps.slice(segment.from, segment.to);
+    for (const { at, keys, isOne } of changes) segmentList[at] = changedAt(segmentList[at], keys, isOne) as S;
+    return segmentList;
   }
-  const sliced = slicedColumns(steps, segment.from, segment.to);
-  if (changes.length === 0) return sliced;
-  const data = [...sliced.data];
+  const segmentColumns = slicedColumns(steps, segment.from, segment.to);
+  if (changes.length === 0) return segmentColumns;
+  const data = [...segmentColumns.data];
   const leaves = leavesOf(steps.spec);
-  for (const { at, keys, one } of changes) {
+  for (const { at, keys, isOne } of changes) {
     const k = leaves.findIndex(({ path }) => path === keys.join("/"));
     const size = leaves[k]?.size as number;
-    const column = (data[k] === sliced.data[k] ? (data[k] as AnyArray).slice() : data[k]) as Float32Array;
-    column.fill((typeof column[0] === "bigint" ? BigInt(one) : Number(one)) as number, at * size, (at + 1) * size);
+    const column = (data[k] === segmentColumns.data[k] ? (data[k] as AnyArray).slice() : data[k]) as Float32Array;
+    column.fill((typeof column[0] === "bigint" ? BigInt(isOne) : Number(isOne)) as number, at * size, (at + 1) * size);
     data[k] = column;
   }
-  return new StepColumns<S>(steps.spec, data, sliced.length);
+  return new StepColumns<S>(steps.spec, data, segmentColumns.length);
 }
 
 interface Change {
@@ -39,21 +39,21 @@ interface Change {
   readonly at: number;
   readonly keys: readonly string[];
   /** Ones, else zeros. */
-  readonly one: boolean;
+  readonly isOne: boolean;
 }
 
 function changesOf({ from, to, setFirst, setLast, zeroed }: Segment): Change[] {
   const last = to - from - 1;
   return [
-    ...(setFirst ? [{ at: 0, keys: ["is_first"], one: true }] : []),
-    ...(setLast ? [{ at: last, keys: ["is_last"], one: true }] : []),
-    ...zeroed.map(({ keys }) => ({ at: last, keys, one: false })),
+    ...(setFirst ? [{ at: 0, keys: ["is_first"], isOne: true }] : []),
+    ...(setLast ? [{ at: last, keys: ["is_last"], isOne: true }] : []),
+    ...zeroed.map(({ keys }) => ({ at: last, keys, isOne: false })),
   ];
 }
 
 /** A copy in which the value at a path is another one. */
-function changedAt(value: unknown, [key, ...keys]: readonly string[], one: boolean): unknown {
-  if (key === undefined) return filled(value, one);
-  if (Array.isArray(value)) return value.map((part, i) => (String(i) === key ? changedAt(part, keys, one) : part));
-  return { ...(value as RldsStep), [key]: changedAt((value as RldsStep)[key], keys, one) };
+function changedAt(value: unknown, [key, ...keys]: readonly string[], isOne: boolean): unknown {
+  if (key === undefined) return fillElements(value, isOne);
+  if (Array.isArray(value)) return value.map((part, i) => (String(i) === key ? changedAt(part, keys, isOne) : part));
+  return { ...(value as RldsStep), [key]: changedAt((value as RldsStep)[key], keys, isOne) };
 }

@@ -3,9 +3,9 @@
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
-import { keeperOf } from "../../model/copied.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { AnyValue, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { episodesOf } from "../../model/derived.ts";
+import { episodesOf } from "../../model/derive.ts";
 import { mustBeStep } from "../../model/step-fields.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 import { Pairing } from "./pairing.ts";
@@ -50,13 +50,13 @@ export function mustBeFn(policyInfoFn: unknown): void {
 }
 
 async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, length: number, stride: number): AsyncGenerator<WindowOf, void, undefined> {
-  let made: TrajectoryWindows | undefined;
+  let windows: TrajectoryWindows | undefined;
   const begin = (spec: TrajectoryDataSpec) => {
-    made = new TrajectoryWindows(spec, length, stride);
+    windows = new TrajectoryWindows(spec, length, stride);
   };
   const pairing = new Pairing(policyInfoFn);
   for await (const trajectory of trajectories(rlds, policyInfoFn, begin, pairing)) {
-    const window = made?.take(trajectory, pairing.place);
+    const window = windows?.take(trajectory, pairing.place);
     if (window !== undefined) yield window;
   }
 }
@@ -73,51 +73,51 @@ export async function* trajectories(
   // No Replay is made by it: text may have any limit.
   const limit = Number.MAX_SAFE_INTEGER;
   let dataSpec: TrajectoryDataSpec | undefined;
-  const known = (spec: StepSpec) => {
+  const setSpec = (spec: StepSpec) => {
     stepSpec = spec;
     pairing.stepSpec = spec;
     // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
     dataSpec = dataSpecOf(spec, limit);
   };
-  if (stepSpec !== undefined) known(stepSpec);
+  if (stepSpec !== undefined) setSpec(stepSpec);
   let isFirst = begin !== undefined;
   /** Before the first trajectory is handed on: it tells what policyInfo is. */
-  const began = async (): Promise<void> => {
+  const onFirst = async (): Promise<void> => {
     isFirst = false;
     const policyInfo = pairing.firstInfo === undefined ? [] : policyInfoSpec(pairing.firstInfo, limit);
     await begin?.({ ...(dataSpec as TrajectoryDataSpec), policyInfo });
   };
   let episode = -1;
-  for await (const given of episodes) {
+  for await (const source of episodes) {
     episode++;
-    const steps = mustHaveSteps(given, episode);
-    const keep = keeperOf(steps);
+    const steps = mustHaveSteps(source, episode);
+    const keep = createStepCopier(steps);
     let index = 0;
-    const taken = (step: unknown) => pairing.take(keep(step), episode, index++);
+    const pairStep = (step: unknown) => pairing.take(keep(step), episode, index++);
     if (Symbol.iterator in steps) {
       for (const step of steps) {
-        if (stepSpec === undefined) known(rlds.stepSpec ?? inferred(step, episode));
-        const trajectory = taken(step);
+        if (stepSpec === undefined) setSpec(rlds.stepSpec ?? inferStepSpec(step, episode));
+        const trajectory = pairStep(step);
         if (trajectory === undefined) continue;
-        if (isFirst) await began();
+        if (isFirst) await onFirst();
         yield trajectory;
       }
     } else {
       for await (const step of steps) {
-        if (stepSpec === undefined) known(rlds.stepSpec ?? inferred(step, episode));
-        const trajectory = taken(step);
+        if (stepSpec === undefined) setSpec(rlds.stepSpec ?? inferStepSpec(step, episode));
+        const trajectory = pairStep(step);
         if (trajectory === undefined) continue;
-        if (isFirst) await began();
+        if (isFirst) await onFirst();
         yield trajectory;
       }
     }
   }
   const last = pairing.end(zeroStep(stepSpec ?? []));
-  if (isFirst) await began();
+  if (isFirst) await onFirst();
   yield last;
 }
 
-function inferred(step: unknown, episode: number): StepSpec {
+function inferStepSpec(step: unknown, episode: number): StepSpec {
   const place = { episode, step: 0, pushed: 0 };
   return stepSpecOf(mustBeStep(step, place), place);
 }

@@ -4,14 +4,14 @@ import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
 import { type FoundLeaf, leavesOf as leavesOfRow, type Spec } from "../../../schema/spec.ts";
 import { Collector } from "../../model/collector.ts";
-import type { Each, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { forEach } from "../../model/each.ts";
+import type { MaybeAsyncIterable, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { flagOf as flagIn } from "../../model/elements.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { abortable } from "../../model/pass.ts";
+import { forEach } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
 import { flagOf } from "../../model/step-fields.ts";
+import { abortable } from "../../model/traversal.ts";
 
 /** By leaf or subtree of a Replay's spec (`obs`, `info.mask`) where a step has it (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
@@ -26,7 +26,7 @@ export interface EpisodeColumns {
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
 /** Of the last step they have no meaning. */
-const ACTED: readonly unknown[] = ["action", "reward", "discount"];
+const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
 /** Bytes of a block of rows, about: it is copied on its way. */
 const BLOCK_BYTES = 2 ** 22;
 const MAX_ROWS = 4096;
@@ -41,7 +41,7 @@ export class EpisodeReader {
   /** Rows that go into a Replay at a time. */
   readonly blockRows: number;
   /** Of the columns that came last: their spec, and where among them the flags and the leaves are. */
-  #known: { readonly spec: StepSpec; readonly columns: readonly number[] } | undefined;
+  #lastColumns: { readonly spec: StepSpec; readonly columns: readonly number[] } | undefined;
 
   /** @throws TypeError, ReplayError NOT_FOUND for `fields` that the spec does not have */
   constructor(spec: Spec, fields: StepFields = {}) {
@@ -57,40 +57,40 @@ export class EpisodeReader {
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {
       const keys = this.#from[i] as readonly string[];
-      const there = valueAt(stepSpec, keys);
-      if (isLeaf(there) && there.dtype === leaf.dtype && there.shape.join() === shape.join()) return;
-      const wanted = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, and `;
-      if (isLeaf(there)) {
-        const found = `${keys.join("/")} is ${leafText(there.dtype, there.shape)} in the data`;
-        throw new RldsError("SPEC_MISMATCH", `${wanted}${found}: convert it with mapSteps(data, change, { stepSpec })`);
+      const dataLeaf = valueAt(stepSpec, keys);
+      if (isLeaf(dataLeaf) && dataLeaf.dtype === leaf.dtype && dataLeaf.shape.join() === shape.join()) return;
+      const expected = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, and `;
+      if (isLeaf(dataLeaf)) {
+        const actual = `${keys.join("/")} is ${leafText(dataLeaf.dtype, dataLeaf.shape)} in the data`;
+        throw new RldsError("SPEC_MISMATCH", `${expected}${actual}: convert it with mapSteps(data, change, { stepSpec })`);
       }
-      const paths = leavesOf(stepSpec).map((one) => one.path);
-      throw new RldsError("SPEC_MISMATCH", `${wanted}the data's steps have no leaf ${keys.join("/")} (${paths.join(", ")}): say in fields which one it is`);
+      const paths = leavesOf(stepSpec).map((leafEntry) => leafEntry.path);
+      throw new RldsError("SPEC_MISMATCH", `${expected}the data's steps have no leaf ${keys.join("/")} (${paths.join(", ")}): say in fields which one it is`);
     });
     for (const flag of FLAGS) {
-      const there = valueAt(stepSpec, [flag]);
-      if (!isLeaf(there)) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, flag, "a leaf of an RLDS dataset's steps", there).message);
+      const flagLeaf = valueAt(stepSpec, [flag]);
+      if (!isLeaf(flagLeaf)) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, flag, "a leaf of an RLDS dataset's steps", flagLeaf).message);
     }
   }
 
   /** @throws RldsError SPEC_MISMATCH, INVALID_DATA, with the place · what the signal says */
-  async read(steps: Each<RldsStep>, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
+  async read(steps: MaybeAsyncIterable<RldsStep>, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {
       const columns = this.#columnsOf(steps.spec).map((i) => steps.data[i] as ColumnData);
       const flagAt = (row: number, k: number) => flagIn(columns[k]?.[row]) ?? flagOf(steps.at(row), FLAGS[k] as (typeof FLAGS)[number], { episode, step: row });
-      return this.#checked(columns.slice(FLAGS.length), steps.length, episode, flagAt);
+      return this.#checkRows(columns.slice(FLAGS.length), steps.length, episode, flagAt);
     }
     const collector = new Collector(this.#collected);
     const flags: boolean[] = [];
-    const take = (step: RldsStep, index: number): void => {
+    const addStep = (step: RldsStep, index: number): void => {
       const place = { episode, step: index };
       for (const flag of FLAGS) flags.push(flagOf(Object(step), flag, place));
       collector.add(this.#pack(this.#from.map((keys) => valueAt(step, keys))), place);
     };
-    await forEach(abortable(steps, signal), take);
+    await forEach(abortable(steps, signal), addStep);
     const { data, length } = collector.take();
-    return this.#checked(data, length, episode, (row, k) => flags[FLAGS.length * row + k] as boolean);
+    return this.#checkRows(data, length, episode, (row, k) => flags[FLAGS.length * row + k] as boolean);
   }
 
   /** Rows from … to - 1 as columns, nested like the spec. */
@@ -101,28 +101,30 @@ export class EpisodeReader {
   /** The last row, as columns of one. Of what came of an action it has nothing. */
   final({ data, rows }: EpisodeColumns): unknown {
     return this.#pack(
-      this.#leaves.map(({ size }, i) => (ACTED.includes(this.#from[i]?.[0]) ? undefined : slicedColumn(data[i] as ColumnData, (rows - 1) * size, rows * size))),
+      this.#leaves.map(({ size }, i) =>
+        ACTION_FIELDS.includes(this.#from[i]?.[0]) ? undefined : slicedColumn(data[i] as ColumnData, (rows - 1) * size, rows * size),
+      ),
     );
   }
 
   /** Where among columns of a spec the flags and then the leaves are. */
   #columnsOf(spec: StepSpec): readonly number[] {
-    if (this.#known?.spec !== spec) {
+    if (this.#lastColumns?.spec !== spec) {
       this.mustFit(spec);
       const paths = leavesOf(spec).map(({ path }) => path);
-      this.#known = { spec, columns: [...FLAGS.map((flag) => [flag]), ...this.#from].map((keys) => paths.indexOf(keys.join("/"))) };
+      this.#lastColumns = { spec, columns: [...FLAGS.map((flag) => [flag]), ...this.#from].map((keys) => paths.indexOf(keys.join("/"))) };
     }
-    return this.#known.columns;
+    return this.#lastColumns.columns;
   }
 
-  #checked(data: readonly ColumnData[], rows: number, episode: number, flagAt: (row: number, k: number) => boolean): EpisodeColumns {
-    const wrong = (rule: string, step: number) =>
+  #checkRows(data: readonly ColumnData[], rows: number, episode: number, flagAt: (row: number, k: number) => boolean): EpisodeColumns {
+    const orderError = (rule: string, step: number) =>
       new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step });
     for (let row = 0; row < rows; row++) {
       const last = flagAt(row, 1);
-      if (row > 0 && flagAt(row, 0)) throw wrong("is_first must be true of the first step of an episode alone", row);
-      if (row < rows - 1 && last) throw wrong("is_last must be true of the last step of an episode alone", row);
-      if (!last && flagAt(row, 2)) throw wrong("a terminal step must be the last step of its episode, got is_terminal without is_last", row);
+      if (row > 0 && flagAt(row, 0)) throw orderError("is_first must be true of the first step of an episode alone", row);
+      if (row < rows - 1 && last) throw orderError("is_last must be true of the last step of an episode alone", row);
+      if (!last && flagAt(row, 2)) throw orderError("a terminal step must be the last step of its episode, got is_terminal without is_last", row);
     }
     return { data, rows, terminated: rows > 0 && flagAt(rows - 1, 2) };
   }
@@ -130,15 +132,15 @@ export class EpisodeReader {
 
 /** Where a step has each leaf: under its own path, or where `fields` say that it or a subtree that holds it is. */
 function sources(leaves: readonly FoundLeaf[], fields: StepFields): (readonly string[])[] {
-  const holds = (path: string, leaf: FoundLeaf) => leaf.path === path || leaf.path.startsWith(`${path}.`);
-  const known = [...new Set(leaves.flatMap(({ keys }) => keys.map((_, n) => keys.slice(0, n + 1).join("."))))];
-  for (const [path, from] of Object.entries(onlyKeys("fields", fields, known.join(", ")))) {
+  const isInPath = (path: string, leaf: FoundLeaf) => leaf.path === path || leaf.path.startsWith(`${path}.`);
+  const names = [...new Set(leaves.flatMap(({ keys }) => keys.map((_, n) => keys.slice(0, n + 1).join("."))))];
+  for (const [path, from] of Object.entries(onlyKeys("fields", fields, names.join(", ")))) {
     if (typeof from !== "string" || from === "")
       throw mustBe(TypeError, `fields.${path}`, 'the path of a field of the steps, such as "observation/state"', from);
   }
   return leaves.map((leaf) => {
     // The longest path is the nearest.
-    const [path] = known.filter((one) => Object.hasOwn(fields, one) && holds(one, leaf)).sort((a, b) => b.length - a.length);
+    const [path] = names.filter((name) => Object.hasOwn(fields, name) && isInPath(name, leaf)).sort((a, b) => b.length - a.length);
     if (path === undefined) return leaf.keys;
     return [...(fields[path] as string).split("/"), ...leaf.keys.slice(path.split(".").length)];
   });

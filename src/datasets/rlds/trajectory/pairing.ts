@@ -1,7 +1,7 @@
 /** Pairs of adjacent steps, and the trajectories that they are: TF-Agents' `convert_rlds_to_trajectories`, a step at a time. */
 
 import { mustBe } from "../../../base/error.ts";
-import { isList } from "../../../schema/numbers.ts";
+import { isList } from "../../../schema/copy-numbers.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { numberOf } from "../../model/elements.ts";
@@ -15,7 +15,7 @@ const MID = 1;
 const LAST = 2;
 
 /** A step with its flags read. */
-interface Known {
+interface FlaggedStep {
   readonly step: RldsStep;
   readonly episode: number;
   readonly index: number;
@@ -26,9 +26,9 @@ interface Known {
 
 export class Pairing {
   readonly #policyInfoFn: PolicyInfoFn | undefined;
-  #before: Known | undefined;
+  #previous: FlaggedStep | undefined;
   /** Trajectories made so far. */
-  made = 0;
+  count = 0;
   /** Of the step that the latest trajectory stands for, and how many came before it. */
   place: Place = {};
   /** The form of steps, from the first trajectory on. */
@@ -41,9 +41,9 @@ export class Pairing {
   }
 
   /** Takes a step; gives the trajectory of the step before it. @throws RldsError INVALID_DATA for steps in an order that no episode has, SPEC_MISMATCH */
-  take(given: unknown, episode: number, index: number): Trajectory | undefined {
-    const place = { episode, step: index, pushed: this.made };
-    const step = mustBeStep(given, place);
+  take(value: unknown, episode: number, index: number): Trajectory | undefined {
+    const place = { episode, step: index, pushed: this.count };
+    const step = mustBeStep(value, place);
     const next = {
       step,
       episode,
@@ -52,52 +52,52 @@ export class Pairing {
       last: flagOf(step, "is_last", place),
       terminal: flagOf(step, "is_terminal", place),
     };
-    const before = this.#before;
-    if (before === undefined && !next.first) throw this.#wrong("the data must begin with a first step, got one whose is_first is false", next);
-    if (before !== undefined) this.#check(before, next);
-    this.#before = next;
-    return before === undefined ? undefined : this.#trajectory(before, next.step, next.first ? FIRST : next.last ? LAST : MID);
+    const previous = this.#previous;
+    if (previous === undefined && !next.first) throw this.#orderError("the data must begin with a first step, got one whose is_first is false", next);
+    if (previous !== undefined) this.#check(previous, next);
+    this.#previous = next;
+    return previous === undefined ? undefined : this.#trajectory(previous, next.step, next.first ? FIRST : next.last ? LAST : MID);
   }
 
   /** The trajectory of the very last step: what follows it is a first step of zeros. @throws RldsError EMPTY, INVALID_DATA */
   end(zero: RldsStep): Trajectory {
-    const last = this.#before;
+    const last = this.#previous;
     if (last === undefined) throw noSteps();
     if (last.terminal && !last.last) throw this.#terminal(last);
-    if (!last.last) throw this.#unended(last);
+    if (!last.last) throw this.#unendedError(last);
     return this.#trajectory(last, zero, FIRST);
   }
 
   #infoOf(policyInfoFn: PolicyInfoFn, step: RldsStep, next: RldsStep, place: Place): unknown {
-    if (this.made > 0 || this.stepSpec === undefined) return mustBeInfo(policyInfoFn(step, next), place);
+    if (this.count > 0 || this.stepSpec === undefined) return mustBeInfo(policyInfoFn(step, next), place);
     this.firstInfo = firstInfo(policyInfoFn, this.stepSpec, step, next, place);
     return this.firstInfo.value;
   }
 
-  #check(before: Known, next: Known): void {
-    if (before.terminal && !before.last) throw this.#terminal(before);
-    if (before.last && !next.first) throw this.#wrong("a last step must be followed by a first step, got one whose is_first is false", next);
-    if (!before.last && (next.first || next.episode !== before.episode)) throw this.#unended(before);
+  #check(previous: FlaggedStep, next: FlaggedStep): void {
+    if (previous.terminal && !previous.last) throw this.#terminal(previous);
+    if (previous.last && !next.first) throw this.#orderError("a last step must be followed by a first step, got one whose is_first is false", next);
+    if (!previous.last && (next.first || next.episode !== previous.episode)) throw this.#unendedError(previous);
   }
 
-  #terminal(step: Known): RldsError {
-    return this.#wrong("a terminal step must be the last step of its episode, got is_terminal without is_last", step);
+  #terminal(step: FlaggedStep): RldsError {
+    return this.#orderError("a terminal step must be the last step of its episode, got is_terminal without is_last", step);
   }
 
-  #unended(step: Known): RldsError {
-    return this.#wrong("an episode must end with a last step, got one that ends with is_last false", step);
+  #unendedError(step: FlaggedStep): RldsError {
+    return this.#orderError("an episode must end with a last step, got one that ends with is_last false", step);
   }
 
-  #wrong(rule: string, { episode, index }: Known): RldsError {
-    return new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.made });
+  #orderError(rule: string, { episode, index }: FlaggedStep): RldsError {
+    return new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.count });
   }
 
-  #trajectory({ step, first, last, terminal, episode, index }: Known, next: RldsStep, nextType: number): Trajectory {
-    const place: Place = { episode, step: index, pushed: this.made };
+  #trajectory({ step, first, last, terminal, episode, index }: FlaggedStep, next: RldsStep, nextType: number): Trajectory {
+    const place: Place = { episode, step: index, pushed: this.count };
     this.place = place;
     const policyInfo = this.#policyInfoFn === undefined ? NO_INFO : this.#infoOf(this.#policyInfoFn, step, next, place);
     const { observation, action, reward } = step;
-    this.made++;
+    this.count++;
     return {
       stepType: last ? LAST : first ? FIRST : MID,
       observation,
@@ -116,8 +116,8 @@ const NO_INFO: readonly never[] = [];
 /** One number: it is f32 in every trajectory. */
 function discountOf({ discount }: RldsStep, place: Place): number {
   if (typeof discount === "number") return discount;
-  const one = numberOf(discount);
+  const number = numberOf(discount);
   // An array may have one number that is NaN.
-  if (!Number.isNaN(one) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return one;
+  if (!Number.isNaN(number) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return number;
   throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "one number", discount).message, place);
 }

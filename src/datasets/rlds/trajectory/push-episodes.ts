@@ -1,13 +1,13 @@
 /** Recorded episodes into tables of transitions: what a writer's rules make of them. */
 import { codeOf, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
-import { type WaitOptions, within } from "../../../base/wait.ts";
+import { abortable, type WaitOptions } from "../../../base/wait.ts";
 import type { RemoteWriter } from "../../../remote/writer.ts";
 import type { ResolvedRule } from "../../../tables/rules.ts";
 import type { Writer } from "../../../tables/writer.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
-import { episodesOf } from "../../model/derived.ts";
-import { Pace, type PassOptions } from "../../model/pass.ts";
+import { episodesOf } from "../../model/derive.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { Pace, type PassOptions } from "../../model/traversal.ts";
 import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-columns.ts";
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
@@ -48,12 +48,12 @@ export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWri
   const { stepSpec } = data;
   if (stepSpec !== undefined) reader.mustFit(stepSpec);
   const rules = "options" in writer ? writer.options.items : undefined;
-  const taker = writer as unknown as Taker;
-  const append = appender(taker, rules === undefined, reader, signal);
+  const columnWriter = writer as unknown as ColumnWriter;
+  const append = appender(columnWriter, rules === undefined, reader, signal);
   let [steps, terminated, truncated, items, number] = [0, 0, 0, 0, 0];
-  for await (const given of episodes) {
+  for await (const source of episodes) {
     const episode = number++;
-    const columns = await reader.read(mustHaveSteps(given, episode), episode, signal);
+    const columns = await reader.read(mustHaveSteps(source, episode), episode, signal);
     if (columns.rows < 2) continue;
     await append(columns).catch((error) => {
       throw error instanceof ReplayError && error.code !== "CLOSED" ? new RldsError(error.code, error.message, { episode }, { cause: error }) : error;
@@ -65,43 +65,43 @@ export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWri
     await pace.after(columns.rows - 1);
   }
   if (steps === 0) throw number === 0 ? noSteps() : new RldsError("EMPTY", "no episode of the data has two steps, which a transition needs");
-  await waited(taker, signal);
+  await flushWriter(columnWriter, signal);
   return { episodes: terminated + truncated, steps, terminated, truncated, items: rules && items };
 }
 
 /** What a writer here and one across a port have alike. */
-interface Taker {
+interface ColumnWriter {
   /** Gives a promise where the way across a port is full. */
   appendColumns(columns: unknown, options?: object): Promise<void> | number | undefined;
   flush(options?: WaitOptions): Promise<void> | undefined;
 }
 
 /** Appends episodes in blocks of columns, smaller ones where so many items may not wait. */
-function appender(writer: Taker, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
-  let most = reader.blockRows;
+function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
+  let maxRows = reader.blockRows;
   return async (episode) => {
     const end = episode.rows - 1;
     for (let from = 0; from < end; ) {
-      const to = Math.min(from + most, end);
+      const to = Math.min(from + maxRows, end);
       try {
         const options = to < end ? {} : { ...endsOf(episode, to - from), final: reader.final(episode) };
-        const room = writer.appendColumns(reader.rows(episode, from, to), options);
+        const pending = writer.appendColumns(reader.rows(episode, from, to), options);
         from = to;
-        if (typeof room === "object") await within(room, "room for steps at the other end of the port", { signal });
+        if (typeof pending === "object") await abortable(pending, "room for steps at the other end of the port", { signal });
         // Items that wait there are waited for there.
-        if (!isRemote) await waited(writer, signal);
+        if (!isRemote) await flushWriter(writer, signal);
       } catch (error) {
         if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
-        if (await waited(writer, signal)) continue;
+        if (await flushWriter(writer, signal)) continue;
         if (to - from === 1) throw new ReplayError("RATE_LIMITED", "a table lets no item in, and maxPending leaves no place to wait for it: raise maxPending");
-        most = (to - from) >> 1;
+        maxRows = (to - from) >> 1;
       }
     }
   };
 }
 
 /** Waits until no item waits. @returns whether one did */
-async function waited(writer: Taker, signal: AbortSignal | undefined): Promise<boolean> {
+async function flushWriter(writer: ColumnWriter, signal: AbortSignal | undefined): Promise<boolean> {
   const wait = writer.flush({ signal });
   await wait;
   return wait !== undefined;
@@ -117,8 +117,8 @@ function endsOf({ terminated }: EpisodeColumns, rows: number): { readonly termin
 /** Items that a rule makes of an episode whose last row begins none. */
 function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number {
   if (nStep > 0) return rows - 1;
-  const reach = length === 1 ? rows - 1 : rows;
-  return reach < length ? 0 : Math.floor((reach - length) / stride) + 1;
+  const lastStep = length === 1 ? rows - 1 : rows;
+  return lastStep < length ? 0 : Math.floor((lastStep - length) / stride) + 1;
 }
 
 /** @throws TypeError, ReplayError OUT_OF_TURN */

@@ -5,7 +5,7 @@ import type { Spec } from "../../../schema/spec.ts";
 import type { LeafSignature, Signature } from "../../../tf-agents/signature.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
-import { type Place, RldsError, told } from "../../model/rlds-error.ts";
+import { describePlace, type Place, RldsError } from "../../model/rlds-error.ts";
 import { mustBeFn, trajectories } from "./convert.ts";
 import { Pairing } from "./pairing.ts";
 import type { PolicyInfoFn } from "./policy-info.ts";
@@ -42,10 +42,10 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
     signal?.throwIfAborted();
     const last = trajectory.stepType === 2;
     try {
-      const room = observer(trajectory);
-      if (room !== undefined) await room;
+      const pending = observer(trajectory);
+      if (pending !== undefined) await pending;
     } catch (error) {
-      throw placed(error, pairing.place);
+      throw withPlace(error, pairing.place);
     }
     pushed++;
     if (last) onProgress?.(pushed);
@@ -54,54 +54,54 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
 }
 
 /** What an observer refuses, with the place; any other error as it is. */
-function placed(error: unknown, place: Place): unknown {
+function withPlace(error: unknown, place: Place): unknown {
   if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
   // An episode that is too long for its observer.
   if (error instanceof RangeError && error.constructor === RangeError)
-    return Object.assign(new RangeError(`${error.message}${told(place)}`, { cause: error }), place);
+    return Object.assign(new RangeError(`${error.message}${describePlace(place)}`, { cause: error }), place);
   return error;
 }
 
 /** @throws RldsError SPEC_MISMATCH that names the leaf */
 async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): Promise<void> {
   if (typeof observer.getTableSignature !== "function") return;
-  const found = difference(await observer.getTableSignature(), spec, "");
-  if (found === undefined) return;
+  const mismatch = difference(await observer.getTableSignature(), spec, "");
+  if (mismatch === undefined) return;
   throw new RldsError(
     "SPEC_MISMATCH",
-    `the signature of the observer's tables must be createTrajectoryDataSpec of the data with a dimension of time before each shape: ${found}`,
+    `the signature of the observer's tables must be createTrajectoryDataSpec of the data with a dimension of time before each shape: ${mismatch}`,
     { pushed: 0 },
   );
 }
 
 /** Where a signature and a spec differ first. */
 function difference(signature: Signature | undefined, spec: Spec | undefined, path: string): string | undefined {
-  const [table, data] = [shown(signature), shown(spec)];
+  const [table, data] = [summarizeNode(signature), summarizeNode(spec)];
   if (table.leaf !== undefined || data.leaf !== undefined) {
-    return table.leaf !== undefined && data.leaf !== undefined && areAlike(table.leaf, data.leaf)
+    return table.leaf !== undefined && data.leaf !== undefined && matchesColumn(table.leaf, data.leaf)
       ? undefined
       : `${path || "a step"} is ${table.text} in the tables, ${data.text} in the data`;
   }
   for (const name of new Set([...Object.keys(table.nodes), ...Object.keys(data.nodes)])) {
-    const found = difference(table.nodes[name] as Signature | undefined, data.nodes[name] as Spec | undefined, path === "" ? name : `${path}.${name}`);
-    if (found !== undefined) return found;
+    const mismatch = difference(table.nodes[name] as Signature | undefined, data.nodes[name] as Spec | undefined, path === "" ? name : `${path}.${name}`);
+    if (mismatch !== undefined) return mismatch;
   }
   return undefined;
 }
 
 /** Whether the steps of a table's column are as those of the data. A column of another data type on a server cannot be written. */
-function areAlike(table: LeafSignature, data: LeafSignature): boolean {
+function matchesColumn(table: LeafSignature, data: LeafSignature): boolean {
   if (table.dtype !== data.dtype || table.stored !== undefined) return false;
   return table.shape === null || table.shape.slice(1).join() === data.shape?.join();
 }
 
-interface Shown {
+interface NodeSummary {
   readonly leaf?: LeafSignature;
   readonly nodes: { readonly [name: string]: unknown };
   readonly text: string;
 }
 
-function shown(node: Signature | Spec | undefined): Shown {
+function summarizeNode(node: Signature | Spec | undefined): NodeSummary {
   const leaf = node as LeafSignature | undefined;
   if (typeof leaf?.dtype === "string") return { leaf, nodes: {}, text: textOf(leaf) };
   return {

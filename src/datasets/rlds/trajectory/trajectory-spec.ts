@@ -3,9 +3,9 @@ import { integer, onlyKeys } from "../../../base/error.ts";
 import { f32, i32 } from "../../../schema/constructors.ts";
 import type { Leaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
-import { keeperOf } from "../../model/copied.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { eachOf } from "../../model/each.ts";
+import { checkIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { mustBeStep, mustBeStepSpec } from "../../model/step-fields.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
@@ -42,7 +42,7 @@ export async function createTrajectoryDataSpec(
   policyInfoFn?: PolicyInfoFn,
   options: TrajectoryDataSpecOptions = {},
 ): Promise<TrajectoryDataSpec> {
-  const limit = checkedLimit(options);
+  const limit = checkLimit(options);
   if (policyInfoFn === undefined) return dataSpecOf(await specOf(rlds), limit);
   const [step, second] = (await firstSteps(rlds, 2)) as RldsStep[];
   const stepSpec = rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
@@ -65,7 +65,7 @@ export interface TransitionSpec {
  * Reads as `createTrajectoryDataSpec`, and throws what that does.
  */
 export async function createTransitionSpec(rlds: RldsDataset, options: TrajectoryDataSpecOptions = {}): Promise<TransitionSpec> {
-  const limit = checkedLimit(options);
+  const limit = checkLimit(options);
   const spec = mustBeStepSpec(await specOf(rlds));
   const field = (name: string) => replayable(spec[name] as StepSpec, name, limit);
   return { observation: field("observation"), action: field("action"), reward: field("reward"), discount: field("discount") };
@@ -78,7 +78,7 @@ async function specOf(rlds: RldsDataset): Promise<StepSpec> {
   return rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
 }
 
-function checkedLimit(options: TrajectoryDataSpecOptions): number | undefined {
+function checkLimit(options: TrajectoryDataSpecOptions): number | undefined {
   const { maxTextBytes } = onlyKeys("options", options, "maxTextBytes");
   return maxTextBytes === undefined ? maxTextBytes : integer("maxTextBytes", maxTextBytes, 1);
 }
@@ -106,15 +106,15 @@ export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined)
 
 /** The first steps of all, as many as there are up to n. @throws RldsError EMPTY */
 async function firstSteps(rlds: RldsDataset, n: number): Promise<unknown[]> {
-  const found: unknown[] = [];
+  const leaves: unknown[] = [];
   let number = 0;
-  for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode>) {
+  for await (const episode of checkIterable("rlds", rlds) as AsyncIterable<RldsEpisode>) {
     const steps = mustHaveSteps(episode, number++);
-    const keep = keeperOf(steps);
-    for await (const step of steps) if (found.push(keep(step)) === n) return found;
+    const keep = createStepCopier(steps);
+    for await (const step of steps) if (leaves.push(keep(step)) === n) return leaves;
   }
-  if (found.length === 0) throw noSteps();
-  return found;
+  if (leaves.length === 0) throw noSteps();
+  return leaves;
 }
 
 export function noSteps(): RldsError {

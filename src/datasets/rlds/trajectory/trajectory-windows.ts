@@ -24,7 +24,7 @@ export class TrajectoryWindows {
   readonly #collector: Collector;
   /** The values of the last trajectories, a list a trajectory; at most `length` of them. */
   #cached: (readonly ColumnData[])[] = [];
-  #taken = 0;
+  #count = 0;
 
   constructor(spec: TrajectoryDataSpec, length: number, stride: number) {
     this.#spec = spec;
@@ -39,12 +39,12 @@ export class TrajectoryWindows {
     this.#collector.add(trajectory, place, "a trajectory");
     if (this.#cached.length === this.#length) this.#cached.shift();
     this.#cached.push(this.#collector.take().data);
-    this.#taken++;
-    const over = this.#taken - this.#length;
-    const window = over >= 0 && over % this.#stride === 0 ? this.#window() : undefined;
+    this.#count++;
+    const excess = this.#count - this.#length;
+    const window = excess >= 0 && excess % this.#stride === 0 ? this.#window() : undefined;
     if (trajectory.stepType === LAST) {
       this.#cached = [];
-      this.#taken = 0;
+      this.#count = 0;
     }
     return window;
   }

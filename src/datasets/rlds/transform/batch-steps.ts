@@ -3,11 +3,11 @@ import { flag, integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { map, packer } from "../../../schema/nest.ts";
-import { keeperOf } from "../../model/copied.ts";
-import type { Each, RldsDataset, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { withSteps } from "../../model/derived.ts";
-import { eachOf, type Stage, through } from "../../model/each.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
+import type { MaybeAsyncIterable, RldsDataset, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { withSteps } from "../../model/derive.ts";
 import { leavesOf } from "../../model/leaves.ts";
+import { applyStage, checkIterable, type Stage } from "../../model/maybe-async.ts";
 import { type ColumnData, type StepColumn, StepColumns, slicedColumn } from "../../model/step-columns.ts";
 import { misfitError, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 import { stacker } from "./stacked.ts";
@@ -32,7 +32,7 @@ export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in ke
  * @throws TypeError, RangeError for an argument; passes raise RldsError SPEC_MISMATCH for steps of different forms
  */
 export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions): RldsDataset<StepBatch<S>> {
-  const windows = checked(options);
+  const windows = parseOptions(options);
   return withSteps(
     rlds,
     (steps, episode) => batches<S>(steps, windows, () => rlds.stepSpec, episode),
@@ -41,11 +41,11 @@ export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions)
 }
 
 /** The same of the steps of one episode. */
-export function batchSteps<S = RldsStep>(steps: Each<S>, options: BatchOptions, stepSpec?: StepSpec): Each<StepBatch<S>> {
-  return batches<S>(eachOf("steps", steps), checked(options), () => stepSpec);
+export function batchSteps<S = RldsStep>(steps: MaybeAsyncIterable<S>, options: BatchOptions, stepSpec?: StepSpec): MaybeAsyncIterable<StepBatch<S>> {
+  return batches<S>(checkIterable("steps", steps), parseOptions(options), () => stepSpec);
 }
 
-function checked(options: BatchOptions): Required<BatchOptions> {
+function parseOptions(options: BatchOptions): Required<BatchOptions> {
   const { size, shift = size, stride = 1, dropRemainder = false } = onlyKeys("options", options, "size, shift, stride, dropRemainder");
   integer("size", size, 1, MAX_LENGTH);
   integer("shift", shift, 1, MAX_LENGTH);
@@ -58,9 +58,14 @@ function withLead(spec: StepSpec, size: number): StepSpec {
   return map(spec, (leaf) => ({ ...leaf, shape: [size, ...leaf.shape] }));
 }
 
-function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: () => StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
+function batches<S>(
+  steps: MaybeAsyncIterable<S>,
+  options: Required<BatchOptions>,
+  spec: () => StepSpec | undefined,
+  episode?: number,
+): MaybeAsyncIterable<StepBatch<S>> {
   if (steps instanceof StepColumns && options.stride === 1 && !isLeaf(steps.spec)) return views<S>(steps, options);
-  return through(steps, () => stage<S>(options, keeperOf(steps), spec, episode));
+  return applyStage(steps, () => stage<S>(options, createStepCopier(steps), spec, episode));
 }
 
 function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Required<BatchOptions>): Iterable<StepBatch<S>> {
@@ -83,7 +88,7 @@ function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Require
 function stage<S>(
   { size, shift, stride, dropRemainder }: Required<BatchOptions>,
   keep: (step: S) => S,
-  given: () => StepSpec | undefined,
+  getSpec: () => StepSpec | undefined,
   episode?: number,
 ): Stage<S, StepBatch<S>> {
   const span = (size - 1) * stride + 1;
@@ -91,30 +96,30 @@ function stage<S>(
   let stack: ReturnType<typeof stacker> | undefined;
   // The steps from the next window's first one on; before that comes, how many are still to be passed over.
   let waiting: S[] = [];
-  let over = 0;
+  let skipped = 0;
   let index = 0;
-  const emit = (out: StepBatch<S>[]) => {
+  const emit = (output: StepBatch<S>[]) => {
     const window = waiting.filter((_, i) => i % stride === 0);
-    out.push(stack?.(window) as StepBatch<S>);
-    over = Math.max(0, shift - waiting.length);
+    output.push(stack?.(window) as StepBatch<S>);
+    skipped = Math.max(0, shift - waiting.length);
     waiting = waiting.slice(shift);
   };
   return {
-    push(step, out) {
+    push(step, output) {
       const place = { episode, step: index++ };
       if (check === undefined) {
-        const spec = given() ?? stepSpecOf(step, place);
+        const spec = getSpec() ?? stepSpecOf(step, place);
         check = stepChecker(spec);
         stack = stacker(spec);
       }
-      const misfit = check(step);
-      if (misfit !== undefined) throw misfitError(misfit, place);
-      if (over > 0) over--;
-      else if (waiting.push(keep(step)) === span) emit(out);
+      const mismatch = check(step);
+      if (mismatch !== undefined) throw misfitError(mismatch, place);
+      if (skipped > 0) skipped--;
+      else if (waiting.push(keep(step)) === span) emit(output);
       return true;
     },
-    end(out) {
-      while (!dropRemainder && waiting.length > 0) emit(out);
+    end(output) {
+      while (!dropRemainder && waiting.length > 0) emit(output);
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Episodes that end sooner, or later: `rlds.transformations.truncate_after_condition` and `concat_if_terminal`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
-import { sameForm, withSteps } from "../../model/derived.ts";
-import { type Stage, through } from "../../model/each.ts";
-import { filled, flagOf } from "../../model/elements.ts";
+import { keepSpec, withSteps } from "../../model/derive.ts";
+import { fillElements, flagOf } from "../../model/elements.ts";
+import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 export interface TruncateOptions {
   /** What the step at which an episode is cut becomes: `last` sets its is_last, `terminal` its is_terminal too, `none` leaves it as it is, as `rlds` does. `last` where it is left out. */
@@ -32,23 +32,23 @@ export function truncateAfter<S = RldsStep>(
   const stage = (): Stage<S, S> => {
     let index = 0;
     return {
-      push(step, out) {
-        const isHere = condition(step, index++);
-        out.push(isHere ? marked(step, MARKS[mark]) : step);
-        return !isHere;
+      push(step, output) {
+        const isMatch = condition(step, index++);
+        output.push(isMatch ? markStep(step, MARKS[mark]) : step);
+        return !isMatch;
       },
     };
   };
-  return withSteps(rlds, (steps) => through(steps, stage), sameForm);
+  return withSteps(rlds, (steps) => applyStage(steps, stage), keepSpec);
 }
 
 /** A copy whose flags are set, in the form that they have. */
-function marked<S>(step: S, flags: readonly string[]): S {
+function markStep<S>(step: S, flags: readonly string[]): S {
   const values = step as { readonly [flag: string]: unknown };
   const missing = flags.filter((flag) => flagOf(values[flag]) !== true);
   return missing.length === 0
     ? step
-    : { ...step, ...Object.fromEntries(missing.map((flag) => [flag, values[flag] === undefined ? true : filled(values[flag], true)])) };
+    : { ...step, ...Object.fromEntries(missing.map((flag) => [flag, values[flag] === undefined ? true : fillElements(values[flag], true)])) };
 }
 
 /**
@@ -61,15 +61,15 @@ export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSt
   const stage = (): Stage<S, S> => {
     let last: S | undefined;
     return {
-      push(step, out) {
+      push(step, output) {
         last = step;
-        out.push(step);
+        output.push(step);
         return true;
       },
-      end(out) {
-        if (flagOf((last as Partial<RldsStep> | undefined)?.is_terminal)) out.push(...makeExtraSteps(last as S));
+      end(output) {
+        if (flagOf((last as Partial<RldsStep> | undefined)?.is_terminal)) output.push(...makeExtraSteps(last as S));
       },
     };
   };
-  return withSteps(rlds, (steps) => through(steps, stage), sameForm);
+  return withSteps(rlds, (steps) => applyStage(steps, stage), keepSpec);
 }

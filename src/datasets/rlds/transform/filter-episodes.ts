@@ -1,11 +1,11 @@
 /** Episodes that are wanted. */
 import { mustBe } from "../../../base/error.ts";
-import { keeperOf } from "../../model/copied.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
-import { episodesOf, formedAs, formOf } from "../../model/derived.ts";
-import { isSync } from "../../model/each.ts";
-import { checkedEpisode } from "../../model/pass.ts";
+import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
+import { isSync } from "../../model/maybe-async.ts";
 import { StepColumns } from "../../model/step-columns.ts";
+import { checkEpisode } from "../../model/traversal.ts";
 
 /** An episode whose steps are there as columns, as readers of files give it. */
 type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
@@ -21,33 +21,33 @@ export function filterEpisodes<S = RldsStep>(rlds: RldsDataset<S>, predicate: Pr
 export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
-  const wanted = {
+  const filteredEpisodes = {
     async *[Symbol.asyncIterator]() {
       let index = 0;
-      for await (const given of episodes) {
-        const episode = checkedEpisode(given, index);
+      for await (const source of episodes) {
+        const episode = checkEpisode(source, index);
         const { steps } = episode;
         if (Array.isArray(steps) || steps instanceof StepColumns) {
           if (await predicate(episode as Read<S>, index)) yield episode;
         } else {
-          const seen = isSync(steps) ? new Seen(steps) : new SeenLater(steps);
+          const cached = isSync(steps) ? new CachedSteps(steps) : new AsyncCachedSteps(steps);
           let isWanted = false;
           try {
-            isWanted = await predicate({ ...episode, steps: seen.each } as unknown as Read<S>, index);
+            isWanted = await predicate({ ...episode, steps: cached.iterable } as unknown as Read<S>, index);
           } finally {
-            if (!isWanted) await seen.close();
+            if (!isWanted) await cached.close();
           }
-          if (isWanted) yield seen.begun ? { ...episode, steps: await seen.all() } : episode;
+          if (isWanted) yield cached.hasStarted ? { ...episode, steps: await cached.all() } : episode;
         }
         index++;
       }
     },
   };
-  return formedAs<S>(wanted, formOf(rlds)) as typeof wanted & RldsDataset<S>;
+  return attachSchema<S>(filteredEpisodes, deriveSchema(rlds)) as typeof filteredEpisodes & RldsDataset<S>;
 }
 
 /** Steps that can be gone through again, as far as somebody went, and then further. */
-class Seen<S> {
+class CachedSteps<S> {
   readonly #source: Iterable<S>;
   readonly #steps: S[] = [];
   #iterator: Iterator<S> | undefined;
@@ -56,22 +56,22 @@ class Seen<S> {
     this.#source = source;
   }
 
-  get begun(): boolean {
+  get hasStarted(): boolean {
     return this.#iterator !== undefined;
   }
 
-  get each(): Iterable<S> {
-    return { [Symbol.iterator]: () => this.#pass() };
+  get iterable(): Iterable<S> {
+    return { [Symbol.iterator]: () => this.#iterate() };
   }
 
-  *#pass(): Generator<S, void, undefined> {
+  *#iterate(): Generator<S, void, undefined> {
     for (let i = 0; i < this.#steps.length || this.#next(); i++) yield this.#steps[i] as S;
   }
 
   #next(): boolean {
     this.#iterator ??= this.#source[Symbol.iterator]();
     const { done, value } = this.#iterator.next();
-    if (!done) this.#steps.push(keeperOf(this.#source)(value));
+    if (!done) this.#steps.push(createStepCopier(this.#source)(value));
     return !done;
   }
 
@@ -86,7 +86,7 @@ class Seen<S> {
 }
 
 /** The same of steps that are waited for. */
-class SeenLater<S> {
+class AsyncCachedSteps<S> {
   readonly #source: AsyncIterable<S>;
   readonly #steps: S[] = [];
   #iterator: AsyncIterator<S> | undefined;
@@ -95,22 +95,22 @@ class SeenLater<S> {
     this.#source = source;
   }
 
-  get begun(): boolean {
+  get hasStarted(): boolean {
     return this.#iterator !== undefined;
   }
 
-  get each(): AsyncIterable<S> {
-    return { [Symbol.asyncIterator]: () => this.#pass() };
+  get iterable(): AsyncIterable<S> {
+    return { [Symbol.asyncIterator]: () => this.#iterate() };
   }
 
-  async *#pass(): AsyncGenerator<S, void, undefined> {
+  async *#iterate(): AsyncGenerator<S, void, undefined> {
     for (let i = 0; i < this.#steps.length || (await this.#next()); i++) yield this.#steps[i] as S;
   }
 
   async #next(): Promise<boolean> {
     this.#iterator ??= this.#source[Symbol.asyncIterator]();
     const { done, value } = await this.#iterator.next();
-    if (!done) this.#steps.push(keeperOf(this.#source)(value));
+    if (!done) this.#steps.push(createStepCopier(this.#source)(value));
     return !done;
   }
 

@@ -1,10 +1,10 @@
 /** Steps and episodes, changed one by one: `rlds.transformations.map_nested_steps` and `apply_nested_steps`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { DatasetForm, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { episodesOf, formedAs } from "../../model/derived.ts";
-import { mapped } from "../../model/each.ts";
-import { checkedEpisode } from "../../model/pass.ts";
-import { mappedSpec } from "./mapped-spec.ts";
+import { attachSchema, episodesOf } from "../../model/derive.ts";
+import { mapIterable } from "../../model/maybe-async.ts";
+import { checkEpisode } from "../../model/traversal.ts";
+import { mapSpec } from "./map-spec.ts";
 
 export interface MapOptions {
   /** The spec of the new steps, or what makes it of the old one. */
@@ -20,36 +20,36 @@ export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (ste
   const { stepSpec } = onlyKeys("options", options, "stepSpec");
   if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (step, index)", change);
   let isFirst = stepSpec === undefined;
-  let found: StepSpec | undefined;
+  let inferredSpec: StepSpec | undefined;
   const changed = (step: S, index: number): T => {
-    const made = change(step, index);
+    const result = change(step, index);
     if (isFirst) {
       isFirst = false;
       const { stepSpec: old } = rlds;
-      found = old && mappedSpec(old, step, made);
+      inferredSpec = old && mapSpec(old, step, result);
     }
-    return made;
+    return result;
   };
-  const form = {
+  const schema = {
     get stepSpec() {
-      return typeof stepSpec === "function" ? stepSpec(rlds.stepSpec) : (stepSpec ?? found);
+      return typeof stepSpec === "function" ? stepSpec(rlds.stepSpec) : (stepSpec ?? inferredSpec);
     },
     get metadataSpec() {
       return rlds.metadataSpec;
     },
   };
-  const each = mapped(episodesOf(rlds), (episode, index) => ({ ...checkedEpisode(episode, index), steps: mapped(episode.steps, changed) }));
-  return formedAs<T>(each, form);
+  const mapped = mapIterable(episodesOf(rlds), (episode, index) => ({ ...checkEpisode(episode, index), steps: mapIterable(episode.steps, changed) }));
+  return attachSchema<T>(mapped, schema);
 }
 
 /** Each episode, changed as a whole. The form is what is given. Lazy. @throws TypeError, in passes too, for what is no episode */
 export function mapEpisodes<S = RldsStep, T = S>(
   rlds: RldsDataset<S>,
   change: (episode: RldsEpisode<S>, index: number) => RldsEpisode<T>,
-  form: DatasetForm = {},
+  schema: DatasetForm = {},
 ): RldsDataset<T> {
-  onlyKeys("form", form, "stepSpec, metadataSpec");
+  onlyKeys("form", schema, "stepSpec, metadataSpec");
   if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (episode, index)", change);
-  const each = mapped(episodesOf(rlds), (episode, index) => checkedEpisode(change(checkedEpisode(episode, index), index), index));
-  return formedAs<T>(each, form);
+  const mapped = mapIterable(episodesOf(rlds), (episode, index) => checkEpisode(change(checkEpisode(episode, index), index), index));
+  return attachSchema<T>(mapped, schema);
 }

@@ -25,10 +25,10 @@ export class Moments {
     const squares = this.#squares;
     for (let i = 0; i < mean.length; i++) {
       const x = row[at + i] as number;
-      const before = x - (mean[i] as number);
-      const now = (mean[i] as number) + before / n;
-      mean[i] = now;
-      squares[i] = (squares[i] as number) + before * (x - now);
+      const difference = x - (mean[i] as number);
+      const newMean = (mean[i] as number) + difference / n;
+      mean[i] = newMean;
+      squares[i] = (squares[i] as number) + difference * (x - newMean);
       if (x < (this.#min[i] as number)) this.#min[i] = x;
       if (x > (this.#max[i] as number)) this.#max[i] = x;
       if (!Number.isFinite(x)) this.nonFinite++;
@@ -42,25 +42,25 @@ export class Moments {
 
   /** Of each element. Without rows all is NaN. */
   get elements(): { readonly min: Float64Array; readonly max: Float64Array; readonly mean: Float64Array; readonly std: Float64Array } {
-    const known = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
+    const orNaN = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
     return {
-      min: known(this.#min),
-      max: known(this.#max),
-      mean: known(this.#mean),
+      min: orNaN(this.#min),
+      max: orNaN(this.#max),
+      mean: orNaN(this.#mean),
       std: this.#squares.map((sum) => deviation(sum, this.count)),
     };
   }
 
   /** Of all elements as if they were one. */
-  get whole(): { readonly min: number; readonly max: number; readonly mean: number; readonly std: number } {
+  get overall(): { readonly min: number; readonly max: number; readonly mean: number; readonly std: number } {
     const size = this.#mean.length;
-    const none = this.count === 0 || size === 0;
-    const mean = none ? Number.NaN : this.#mean.reduce((sum, value) => sum + value, 0) / size;
+    const isEmpty = this.count === 0 || size === 0;
+    const mean = isEmpty ? Number.NaN : this.#mean.reduce((sum, value) => sum + value, 0) / size;
     return {
-      min: none ? Number.NaN : this.#min.reduce((a, b) => Math.min(a, b)),
-      max: none ? Number.NaN : this.#max.reduce((a, b) => Math.max(a, b)),
+      min: isEmpty ? Number.NaN : this.#min.reduce((a, b) => Math.min(a, b)),
+      max: isEmpty ? Number.NaN : this.#max.reduce((a, b) => Math.max(a, b)),
       mean,
-      std: together(this.#squares, this.#mean, mean, this.count),
+      std: computePooledDeviation(this.#squares, this.#mean, mean, this.count),
     };
   }
 }
@@ -71,7 +71,7 @@ function deviation(squares: number, count: number): number {
 }
 
 /** Of all elements, from their own sums of squares and means. */
-function together(squares: Float64Array, means: Float64Array, mean: number, count: number): number {
+function computePooledDeviation(squares: Float64Array, means: Float64Array, mean: number, count: number): number {
   const sum = squares.reduce((sum, value, i) => sum + value + count * ((means[i] as number) - mean) ** 2, 0);
   return deviation(sum, count * means.length);
 }
@@ -120,16 +120,16 @@ export class BigMoments {
     return Float64Array.from(this.#sums, (sum) => quotient(sum, this.count));
   }
 
-  get whole(): { readonly min: bigint | number; readonly max: bigint | number; readonly mean: number; readonly std: number } {
+  get overall(): { readonly min: bigint | number; readonly max: bigint | number; readonly mean: number; readonly std: number } {
     const sum = this.#sums.reduce((a, b) => a + b, 0n);
-    const pick = (values: readonly bigint[], better: (a: bigint, b: bigint) => boolean) =>
+    const extreme = (values: readonly bigint[], better: (a: bigint, b: bigint) => boolean) =>
       values.length === 0 ? Number.NaN : values.reduce((a, b) => (better(a, b) ? a : b));
     const mean = quotient(sum, this.count * this.#sums.length);
     return {
-      min: pick(this.#min, (a, b) => a < b),
-      max: pick(this.#max, (a, b) => a > b),
+      min: extreme(this.#min, (a, b) => a < b),
+      max: extreme(this.#max, (a, b) => a > b),
       mean,
-      std: together(this.#shifted.squares, this.#means, mean, this.count),
+      std: computePooledDeviation(this.#shifted.squares, this.#means, mean, this.count),
     };
   }
 }

@@ -2,11 +2,11 @@
 import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
-import { keeperOf } from "../../model/copied.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { withSteps } from "../../model/derived.ts";
-import { type Stage, through } from "../../model/each.ts";
+import { withSteps } from "../../model/derive.ts";
 import { flagOf, numberOf } from "../../model/elements.ts";
+import { applyStage, type Stage } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface NStepTransitionOptions {
@@ -37,13 +37,13 @@ export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransiti
   const { n, gamma } = onlyKeys("options", options, "n, gamma");
   integer("n", n, 1, MAX_LENGTH);
   finite("gamma", gamma);
-  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), transitionSpec) as RldsDataset<
+  return withSteps(rlds, (steps, episode) => applyStage(steps, () => transitions(n, gamma, episode, createStepCopier(steps))), transitionSpec) as RldsDataset<
     NStepTransition<S>
   >;
 }
 
 /** A step with its numbers read. */
-interface Known {
+interface NumericStep {
   readonly step: unknown;
   readonly reward: number;
   readonly discount: number;
@@ -53,19 +53,19 @@ interface Known {
 
 function transitions<S>(n: number, gamma: number, episode: number, keep: (step: RldsStep) => RldsStep): Stage<S, unknown> {
   // The oldest first.
-  let waiting: Known[] = [];
+  let waiting: NumericStep[] = [];
   let index = 0;
-  const end = (out: unknown[]) => {
-    for (let i = 0; i + 1 < waiting.length; i++) out.push(transition(waiting.slice(i), n, gamma));
+  const end = (output: unknown[]) => {
+    for (let i = 0; i + 1 < waiting.length; i++) output.push(transition(waiting.slice(i), n, gamma));
     waiting = [];
   };
   return {
-    push(step, out) {
-      const next = known(keep(step as RldsStep), { episode, step: index++ });
+    push(step, output) {
+      const next = parseStep(keep(step as RldsStep), { episode, step: index++ });
       waiting.push(next);
-      if (next.last) end(out);
+      if (next.last) end(output);
       else if (waiting.length > n) {
-        out.push(transition(waiting, n, gamma));
+        output.push(transition(waiting, n, gamma));
         waiting.shift();
       }
       return true;
@@ -75,17 +75,17 @@ function transitions<S>(n: number, gamma: number, episode: number, keep: (step: 
 }
 
 /** @param steps the first one's own, and those behind it: at least one */
-function transition(steps: readonly Known[], n: number, gamma: number): unknown {
+function transition(steps: readonly NumericStep[], n: number, gamma: number): unknown {
   let reward = 0;
   let discount = 1;
   let k = 0;
-  let next = steps[0] as Known;
+  let next = steps[0] as NumericStep;
   while (k < n && k + 1 < steps.length) {
-    const now = next;
-    next = steps[++k] as Known;
-    reward += discount * now.reward;
-    discount *= gamma * now.discount * Number(!next.terminal);
-    if (next.terminal || now.discount === 0) break;
+    const current = next;
+    next = steps[++k] as NumericStep;
+    reward += discount * current.reward;
+    discount *= gamma * current.discount * Number(!next.terminal);
+    if (next.terminal || current.discount === 0) break;
   }
   const { observation } = next.step as RldsStep;
   const more = { reward, discount, n_steps: k, next_observation: observation, next_is_last: next.last, next_is_terminal: next.terminal };
@@ -93,17 +93,17 @@ function transition(steps: readonly Known[], n: number, gamma: number): unknown 
   return Object.assign({}, steps[0]?.step, more);
 }
 
-function known(step: RldsStep, place: { readonly episode: number; readonly step: number }): Known {
+function parseStep(step: RldsStep, place: { readonly episode: number; readonly step: number }): NumericStep {
   const number = (field: string, value: unknown) => {
-    const found = numberOf(value);
+    const numeric = numberOf(value);
     // NaN may be a number that is there, or none.
-    if (Number.isNaN(found) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "one number", value).message, place);
-    return found;
+    if (Number.isNaN(numeric) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "one number", value).message, place);
+    return numeric;
   };
   const flag = (field: string, value: unknown) => {
-    const found = flagOf(value);
-    if (found === undefined) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", value).message, place);
-    return found;
+    const flag = flagOf(value);
+    if (flag === undefined) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", value).message, place);
+    return flag;
   };
   return {
     step,

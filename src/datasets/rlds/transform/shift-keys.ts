@@ -1,10 +1,10 @@
 /** Fields of a step from its neighbours: `rlds.transformations.shift_keys`. */
 import { integer, mustBe } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
-import { keeperOf } from "../../model/copied.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
-import { sameForm, withSteps } from "../../model/derived.ts";
-import { type Stage, through } from "../../model/each.ts";
+import { keepSpec, withSteps } from "../../model/derive.ts";
+import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 /**
  * In step i of an episode, the values of `keys` become those of step i + shift; all else stays. An episode of n steps has n - |shift| then, or none. Lazy; memory: |shift| steps.
@@ -23,19 +23,19 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
     // The oldest first.
     const waiting: S[] = [];
     return {
-      push(given, out) {
-        mustHave(given, keys);
-        const step = keep(given);
+      push(input, output) {
+        mustHave(input, keys);
+        const step = keep(input);
         waiting.push(step);
         if (waiting.length <= distance) return true;
         const old = waiting.shift() as S;
-        const [own, other] = shift > 0 ? [old, step] : [step, old];
-        out.push({ ...own, ...Object.fromEntries(names.map((key) => [key, other[key]])) });
+        const [base, shifted] = shift > 0 ? [old, step] : [step, old];
+        output.push({ ...base, ...Object.fromEntries(names.map((key) => [key, shifted[key]])) });
         return true;
       },
     };
   };
-  return withSteps(rlds, (steps) => through(steps, () => stage(keeperOf(steps))), sameForm);
+  return withSteps(rlds, (steps) => applyStage(steps, () => stage(createStepCopier(steps))), keepSpec);
 }
 
 function mustHave(step: unknown, keys: readonly string[]): void {

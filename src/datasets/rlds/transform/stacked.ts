@@ -1,10 +1,11 @@
 /** Steps side by side, as columns with time first. */
-import type { Numbered } from "../../../schema/dtype.ts";
-import { put } from "../../../schema/fit.ts";
+
+import { put } from "../../../schema/copy-values.ts";
+import type { NumberArray } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import type { StepColumn } from "../../model/step-columns.ts";
 import { DATA } from "../../model/step-spec.ts";
 
@@ -15,11 +16,11 @@ export function stacker(spec: StepSpec): (steps: readonly unknown[]) => unknown 
   return (steps) => pack(leaves.map((leaf) => column(leaf, steps)));
 }
 
-function column({ leaf, size, keys }: FoundLeaf, steps: readonly unknown[]): StepColumn {
+function column({ leaf, size, keys }: LeafEntry, steps: readonly unknown[]): StepColumn {
   const { dtype, shape } = leaf;
   const data = blank(leaf, size * steps.length);
   steps.forEach((step, i) => {
-    put({ dtype, shape, size }, data as unknown as Numbered, i * size, valueAt(step, keys), DATA);
+    put({ dtype, shape, size }, data as unknown as NumberArray, i * size, valueAt(step, keys), DATA);
   });
   return { data, shape: [steps.length, ...shape] };
 }

@@ -3,14 +3,14 @@ import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { episodesOf } from "../../model/derived.ts";
-import { forEach } from "../../model/each.ts";
+import { episodesOf } from "../../model/derive.ts";
 import { everyElement, flagOf, numberOf } from "../../model/elements.ts";
-import { type FoundLeaf, leavesOf, sameSpec } from "../../model/leaves.ts";
-import { abortable, checkedEpisode, Pace, type PassOptions } from "../../model/pass.ts";
+import { type LeafEntry, leavesOf, sameSpec } from "../../model/leaves.ts";
+import { forEach } from "../../model/maybe-async.ts";
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
+import { abortable, checkEpisode, Pace, type PassOptions } from "../../model/traversal.ts";
 import { BigMoments, Moments } from "./moments.ts";
 
 /** Of one leaf. NaN where there are no values, and the deviation of fewer than two. */
@@ -82,9 +82,9 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
   const pace = new Pace(options);
   const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let columns = rlds.stepSpec && new Columns(rlds.stepSpec, paths);
-  for await (const given of source) {
+  for await (const sourceEpisode of source) {
     const episode = lengths.length;
-    const { steps } = checkedEpisode(given, episode);
+    const { steps } = checkEpisode(sourceEpisode, episode);
     let length = 0;
     let sum = 0;
     if (steps instanceof StepColumns) columns ??= new Columns(steps.spec, paths);
@@ -117,10 +117,10 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
 function distribution(values: readonly number[]): Distribution {
   const moments = new Moments(1);
   for (let i = 0; i < values.length; i++) moments.add(values, i);
-  return { ...moments.whole, values };
+  return { ...moments.overall, values };
 }
 
-interface LeafMoments extends FoundLeaf {
+interface LeafMoments extends LeafEntry {
   /** Its place among all leaves. */
   readonly index: number;
   readonly moments: Moments | BigMoments;
@@ -139,12 +139,12 @@ class Columns {
     const all = leavesOf(spec);
     this.#at = Object.fromEntries(all.map(({ path, size }, index) => [path, size === 1 ? index : -1]));
     const numeric = all.map((leaf, index) => ({ ...leaf, index })).filter(({ leaf }) => !isText(leaf));
-    const isIn = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
+    const isInPath = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
     for (const path of paths ?? [])
-      if (!numeric.some((leaf) => isIn(leaf.path, path)))
+      if (!numeric.some((leaf) => isInPath(leaf.path, path)))
         throw mustBe(RangeError, "paths", `one of ${numeric.map((leaf) => leaf.path).join(", ")}, or an object that contains them`, path);
     this.#leaves = numeric
-      .filter(({ path }) => paths === undefined || paths.some((prefix) => isIn(path, prefix)))
+      .filter(({ path }) => paths === undefined || paths.some((prefix) => isInPath(path, prefix)))
       .map((leaf) => ({
         ...leaf,
         moments: leaf.leaf.dtype === "i64" || leaf.leaf.dtype === "u64" ? new BigMoments(leaf.size) : new Moments(leaf.size),
@@ -177,8 +177,8 @@ class Columns {
 
   get result(): LeafStatistics[] {
     return this.#leaves.map(({ path, leaf, moments }) => {
-      const { count, nonFinite, whole, elements } = moments;
-      return { path, dtype: leaf.dtype, shape: leaf.shape, count, nonFinite, ...whole, elements };
+      const { count, nonFinite, overall, elements } = moments;
+      return { path, dtype: leaf.dtype, shape: leaf.shape, count, nonFinite, ...overall, elements };
     });
   }
 }

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { h5wasm } from "../../../../src/datasets/formats/hdf5/h5wasm.ts";
+import { MemoryBudget } from "../../../../src/datasets/formats/memory-budget.ts";
 import { openMinari } from "../../../../src/datasets/formats/minari/open-minari.ts";
 import { npyArray } from "../../../../src/datasets/formats/npz/npy.ts";
 import { zipEntries, zipPieces } from "../../../../src/datasets/formats/npz/zip.ts";
-import { Room } from "../../../../src/datasets/formats/room.ts";
 import { bytesFile } from "../../../../src/datasets/formats/sources/bytes-source.ts";
 import { RldsError } from "../../../../src/datasets/model/rlds-error.ts";
 import { all } from "../../../support/columns.ts";
@@ -58,7 +58,7 @@ describe("mutants", () => {
             file: file.name,
             name: entry.name,
             size: bad.length,
-            room: new Room(file.name, 2 ** 24),
+            budget: new MemoryBudget(file.name, 2 ** 24),
           });
           expect(data.length).toBe(shape.reduce((product, n) => product * n, 1));
           counts.read++;
@@ -80,7 +80,7 @@ describe("HDF5's library", () => {
     const lengths: number[] = [];
     for await (const { steps } of reader) {
       lengths.push(steps.length);
-      if (lengths.length === 3) (await h5wasm()).broken = new Error("as after a trap");
+      if (lengths.length === 3) (await h5wasm()).cause = new Error("as after a trap");
     }
     expect(lengths.length).toBe(12);
     const again = await openMinari(folder);

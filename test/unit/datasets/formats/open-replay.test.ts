@@ -22,7 +22,7 @@ import {
   writeParquet,
 } from "../../../../src/datasets/rlds/index.ts";
 import { bool, f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
-import { engineOf, savedOf } from "../../../../src/replay/replay.ts";
+import { engineOf, stateOf } from "../../../../src/replay/replay.ts";
 import { ReverbAddTrajectoryObserver } from "../../../../src/tf-agents/index.ts";
 import { root } from "../../../support/core.ts";
 import { fileServer } from "../../../support/file-server.ts";
@@ -408,7 +408,7 @@ describe("what is none", () => {
     for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i });
     writer.endEpisode();
     const engine = engineOf(replay);
-    const [{ rows }] = storedEpisodes(engine, savedOf(replay)) as [Piece];
+    const [{ rows }] = storedEpisodes(engine, stateOf(replay)) as [Piece];
     const [, second, third] = rows as unknown as [number, number, number];
     // The link in the row's head (assembly/rows/row.ts).
     engine.core.u32[((third >> 10) * 2 ** GRANULE_BITS + (third & 1023) * 12) / 4 + 1] = second;

@@ -1,6 +1,6 @@
 /** Ways through iterables, sync and async. */
 import { expect, test } from "vitest";
-import { collected, eachOf, forEach, mapped, type Stage, through } from "../../../../src/datasets/model/each.ts";
+import { applyStage, checkIterable, collect, forEach, mapIterable, type Stage } from "../../../../src/datasets/model/maybe-async.ts";
 import { errorOf, expectError } from "../../../support/refused.ts";
 
 /** Numbers that say when their iterator is closed. */
@@ -44,9 +44,9 @@ test("what is there at once gives no promise", () => {
   const seen: number[] = [];
   expect(forEach(sync, (value, index) => void seen.push(value * 10 + index))).toBeUndefined();
   expect(seen).toEqual([0, 11, 22]);
-  expect(collected(sync)).toEqual([0, 1, 2]);
-  expect([...(mapped(sync, (value, index) => value + index) as Iterable<number>)]).toEqual([0, 2, 4]);
-  const staged = through(sync, twice) as Iterable<string>;
+  expect(collect(sync)).toEqual([0, 1, 2]);
+  expect([...(mapIterable(sync, (value, index) => value + index) as Iterable<number>)]).toEqual([0, 2, 4]);
+  const staged = applyStage(sync, twice) as Iterable<string>;
   for (let pass = 0; pass < 2; pass++) expect([...staged]).toEqual(["0", "0", "1", "1", "2", "2", "3 in all"]);
   expect(log.length).toBe(5);
 });
@@ -56,24 +56,24 @@ test("what is waited for gives the same", async () => {
   const seen: number[] = [];
   await forEach(later, (value, index) => void seen.push(value * 10 + index));
   expect(seen).toEqual([0, 11, 22]);
-  expect(await collected(later)).toEqual([0, 1, 2]);
-  expect(await collected(mapped(later, (value, index) => value + index))).toEqual([0, 2, 4]);
-  const staged = through(later, twice);
-  for (let pass = 0; pass < 2; pass++) expect(await collected(staged)).toEqual(["0", "0", "1", "1", "2", "2", "3 in all"]);
+  expect(await collect(later)).toEqual([0, 1, 2]);
+  expect(await collect(mapIterable(later, (value, index) => value + index))).toEqual([0, 2, 4]);
+  const staged = applyStage(later, twice);
+  for (let pass = 0; pass < 2; pass++) expect(await collect(staged)).toEqual(["0", "0", "1", "1", "2", "2", "3 in all"]);
   expect(log.length).toBe(5);
 });
 
 test("an array is collected as it is", () => {
   const values = [1, 2];
-  expect(collected(values)).toBe(values);
+  expect(collect(values)).toBe(values);
 });
 
 test("whoever breaks off closes the source, sync and async, and so does a stage that has enough", async () => {
   const uses: ((numbers: Iterable<number> | AsyncIterable<number>) => unknown)[] = [
     (numbers) => forEach(numbers, (value) => value < 2),
-    (numbers) => forEach(mapped(numbers, String), (value) => value !== "2"),
-    (numbers) => forEach(through(numbers, twice), (value) => value !== "2"),
-    (numbers) => collected(through(numbers, twice)),
+    (numbers) => forEach(mapIterable(numbers, String), (value) => value !== "2"),
+    (numbers) => forEach(applyStage(numbers, twice), (value) => value !== "2"),
+    (numbers) => collect(applyStage(numbers, twice)),
   ];
   for (const use of uses) {
     const { sync, later, log } = counted(10);
@@ -87,9 +87,9 @@ test("whoever breaks off closes the source, sync and async, and so does a stage 
 test("what cannot be gone through is a TypeError", () => {
   for (const value of [undefined, null, 1, "text", {}, () => []])
     expectError(
-      errorOf(() => eachOf("steps", value as never)),
+      errorOf(() => checkIterable("steps", value as never)),
       TypeError,
       /^steps must be an iterable/,
     );
-  expect(eachOf("steps", [])).toEqual([]);
+  expect(checkIterable("steps", [])).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** Reports of datasets, and what strict, repair and drop make of faults. */
 import { expect, test } from "vitest";
-import { collected } from "../../../../src/datasets/model/each.ts";
+import { collect } from "../../../../src/datasets/model/maybe-async.ts";
 import {
   convertRldsToTrajectories,
   type ImportMode,
@@ -26,7 +26,7 @@ function datasetOf(episodes: readonly (readonly TestStep[])[], form: Form = "arr
 
 async function episodesOf(rlds: RldsDataset<TestStep>): Promise<{ id: unknown; steps: readonly TestStep[] }[]> {
   const found = [];
-  for await (const { id, steps } of rlds) found.push({ id, steps: [...(await collected(steps))] });
+  for await (const { id, steps } of rlds) found.push({ id, steps: [...(await collect(steps))] });
   return found;
 }
 

@@ -7,7 +7,7 @@ import { zipSync } from "fflate";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { elementOf } from "../../../../src/datasets/formats/hdf5/element.ts";
-import { inOrder } from "../../../../src/datasets/formats/sources/source.ts";
+import { sortPaths } from "../../../../src/datasets/formats/sources/source.ts";
 import { memorySink, openJsonl, openNpz, openParquet, openRlds, type RldsDataset, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { errorOf, expectError } from "../../../support/refused.ts";
@@ -73,8 +73,8 @@ it("orders paths by their numbers, and else by their characters", () => {
     "a/file-1000.x",
     "b/file-000",
   ];
-  expect(inOrder(paths)).toEqual(ordered);
-  expect(inOrder([...paths].reverse())).toEqual(ordered);
+  expect(sortPaths(paths)).toEqual(ordered);
+  expect(sortPaths([...paths].reverse())).toEqual(ordered);
 });
 
 describe("texts that are no UTF-8", () => {

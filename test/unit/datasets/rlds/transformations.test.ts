@@ -1,7 +1,7 @@
 /** Transformations of datasets: against what the real `rlds` makes (test/data/extra), and against naive twins. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { collected } from "../../../../src/datasets/model/each.ts";
+import { collect } from "../../../../src/datasets/model/maybe-async.ts";
 import { stepChecker } from "../../../../src/datasets/model/step-spec.ts";
 import {
   batch,
@@ -40,13 +40,13 @@ function plain(value: unknown): unknown {
 }
 
 async function onlyEpisode<S>(rlds: RldsDataset<S>): Promise<readonly S[]> {
-  for await (const { steps } of rlds) return collected(steps);
+  for await (const { steps } of rlds) return collect(steps);
   throw new Error("there is none");
 }
 
 async function stepsOf<S>(rlds: RldsDataset<S>): Promise<{ id: unknown; steps: readonly S[] }[]> {
   const found = [];
-  for await (const { id, steps } of rlds) found.push({ id, steps: await collected(steps) });
+  for await (const { id, steps } of rlds) found.push({ id, steps: await collect(steps) });
   return found;
 }
 

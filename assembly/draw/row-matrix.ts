@@ -1,0 +1,105 @@
+/** The rows of a draw: which rows each entry shows, as a matrix of row names, 0 where there is none. */
+import { random_below } from "../memory/random";
+import { Run } from "../rows/run";
+import { Stream } from "../rows/stream";
+import { Table } from "../tables/table";
+import { Draw, KEY, LENGTH, PROBABILITY, START } from "./draw";
+import { StreamSet } from "./windows/streams";
+
+/** What an entry is a run of: an item, a stream of a set; or it is a single row that the host has named. */
+export const OF_ITEMS: u32 = 0;
+export const OF_STREAMS: u32 = 1;
+export const OF_ROWS: u32 = 2;
+
+/** Where in a longer item the run begins; the last: where START says. */
+export const FROM_END: u32 = 1;
+export const FROM_ANY: u32 = 2;
+const FROM_START: u32 = 3;
+/** Flag beside these: to read over the end of an episode. */
+export const CROSS: u32 = 4;
+
+/**
+ * Of n entries, fills `width` rows each and the column LENGTH (rows that are there). `kind`: 0 items of a table (SLOT), 1 streams of a set (SLOT), from START on, 2 rows that
+ * the host has named, one an entry, of the stream `source` (all alike) or of none (0). `from`, for items: 0 its first step, 1 so that it ends with its last, 2 uniform among
+ * the starts that fit, 3 as START says; + 4 to read over the end of an episode. n; 0 where the draw has no room for so many, and then nothing is written. O(n × width), and
+ * O(start) for an item whose rows do not follow each other
+ */
+export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: u32, from: u32): u32 {
+  const d = changetype<Draw>(draw);
+  if (d.single != 0 && kind == OF_ITEMS && width == 1) return n;
+  if (!d.fits(n, width)) return 0;
+  d.count = n;
+  d.width = width;
+  if (kind == OF_ITEMS) fillItems(d, changetype<Table>(source), from & ~CROSS, (from & CROSS) != 0);
+  else if (kind == OF_STREAMS) fillStreams(d, changetype<StreamSet>(source));
+  else nameRows(d, source);
+  return n;
+}
+
+/** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */
+export function draw_starts(draw: usize, table: usize, width: u32): void {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  for (let i: u32 = 0; i < d.count; i++) store<u32>(d.u32At(START, i), anyStart(t, t.slots().item(d.slot(i)).length(), width));
+}
+
+function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
+  const pool = t.rows();
+  const width = d.width;
+  let row = <usize>d.rows;
+  for (let i: u32 = 0; i < d.count; i++) {
+    const item = t.slots().item(d.slot(i));
+    const length = item.length();
+    let start: u32 = 0;
+    if (from == FROM_START) start = d.start(i);
+    else if (from == FROM_ANY) start = anyStart(t, length, width);
+    else if (from == FROM_END && length > width) start = length - width;
+    let filled = row;
+    if (start < length) {
+      const last = row + ((<usize>min(width, length - start)) << 2);
+      if (item.plain()) filled = fillPlain(item.first + start, row, last);
+      else filled = item.piecewise() ? Run.pieces(pool, item.first, start, row, last) : Run.rows(pool, item.first, start, row, last, cross);
+    }
+    row = close(d, i, row, filled);
+  }
+}
+
+function fillStreams(d: Draw, set: StreamSet): void {
+  const width = d.width;
+  let row = <usize>d.rows;
+  for (let i: u32 = 0; i < d.count; i++) {
+    const stream = d.slot(i);
+    const start = d.start(i);
+    // The host named it: one that is not there has no steps.
+    const recent = set.stream(min(stream, set.n - 1)).recent();
+    const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
+    for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));
+    row = close(d, i, row, row + ((<usize>length) << 2));
+  }
+}
+
+function nameRows(d: Draw, source: usize): void {
+  const probability: f64 = source == 0 ? 0 : 1 / <f64>changetype<Stream>(source).recent().count;
+  for (let i: u32 = 0; i < d.count; i++) {
+    store<u32>(d.u32At(LENGTH, i), 1);
+    store<f64>(d.f64At(KEY, i), 0);
+    store<f64>(d.f64At(PROBABILITY, i), probability);
+  }
+}
+
+function fillPlain(n: u32, at: usize, end: usize): usize {
+  for (; at < end; at += 4) store<u32>(at, n++);
+  return at;
+}
+
+/** Notes how many rows an entry has, and empties the places behind them; where the next one begins. */
+function close(d: Draw, i: u32, row: usize, filled: usize): usize {
+  store<u32>(d.u32At(LENGTH, i), <u32>(filled - row) >> 2);
+  const end = row + ((<usize>d.width) << 2);
+  for (; filled < end; filled += 4) store<u32>(filled, 0);
+  return end;
+}
+
+function anyStart(t: Table, length: u32, width: u32): u32 {
+  return length > width ? random_below(t.random(), length - width + 1) : 0;
+}

@@ -1,0 +1,113 @@
+/**
+ * A set of streams: what a buffer without a table draws windows from. A window is named by its stream and the step that it begins with, 0 for the oldest that the
+ * stream holds. The streams follow each other in memory, as the lanes of a writer do.
+ *
+ * STREAM SET, 64 bytes, then u32 × n (sums), u8 × n (shown):
+ *    0 │ first u32  │ stride u32 │  where stream 0 is, and how far it is to the next one
+ *    8 │ n u32      │ stale u32  │  streams · 1: the sums are to be made anew
+ *   16 │ sums u32   │ shown u32  │  where the weights' sums are, up to each stream · where it is told which streams can be drawn
+ *   24 │ width u32  │ weigh u32  │  what the sums are for
+ *   32 │ RANDOM (32)             │
+ */
+import { random_init } from "../../memory/random";
+import { Stream } from "../../rows/stream";
+
+const RANDOM_AT: usize = 32;
+const SET_BYTES: u32 = 64;
+
+/** What weighs a stream. LEVEL: all hold as many steps, as the lanes of one writer do, and every window is as likely as any other, without sums. */
+export const LEVEL: u32 = 0;
+/** Every stream is as likely as any other that is long enough. */
+export const ALIKE: u32 = 1;
+/** A stream is as likely as it has steps. */
+export const BY_STEPS: u32 = 2;
+
+@unmanaged
+export class StreamSet {
+  first: u32;
+  stride: u32;
+  n: u32;
+  stale: u32;
+  sums: u32;
+  visible: u32;
+  width: u32;
+  weigh: u32;
+
+  @inline
+  stream(i: u32): Stream {
+    return changetype<Stream>(<usize>this.first + <usize>(i * this.stride));
+  }
+
+  @inline
+  random(): usize {
+    return changetype<usize>(this) + RANDOM_AT;
+  }
+
+  /** The sum of the weights up to stream i. */
+  @inline
+  sum(i: u32): u32 {
+    return load<u32>(<usize>this.sums + ((<usize>i) << 2));
+  }
+
+  /** The sum of all weights, for windows of `width` steps; a stream without steps weighs nothing. */
+  total(width: u32, weigh: u32): u32 {
+    if (this.stale != 0 || this.width != width || this.weigh != weigh) {
+      let sum: u32 = 0;
+      for (let i: u32 = 0; i < this.n; i++) {
+        const count = this.stream(i).recent().count;
+        if (count != 0 && count >= width && load<u8>(<usize>this.visible + <usize>i) != 0) sum += weigh == BY_STEPS ? count : 1;
+        store<u32>(<usize>this.sums + ((<usize>i) << 2), sum);
+      }
+      this.width = width;
+      this.weigh = weigh;
+      this.stale = 0;
+    }
+    return this.sum(this.n - 1);
+  }
+
+  /** The stream with which the sums pass a rank below their total. O(log n) */
+  find(rank: u32): u32 {
+    let low: u32 = 0;
+    let high = this.n - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.sum(middle) > rank) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+if (offsetof<StreamSet>() != RANDOM_AT) ERROR("STREAM SET: RANDOM at byte 32");
+
+export function streams_bytes(n: u32): u32 {
+  return SET_BYTES + ((5 * n + 7) & ~7);
+}
+
+/** In zeroed memory. `first`, `stride`: the streams. All are shown. */
+export function streams_init(set: usize, n: u32, first: u32, stride: u32): void {
+  const s = changetype<StreamSet>(set);
+  s.first = first;
+  s.stride = stride;
+  s.n = n;
+  s.stale = 1;
+  s.sums = <u32>set + SET_BYTES;
+  s.visible = s.sums + 4 * n;
+  memory.fill(s.visible, 1, n);
+}
+
+/** Seeds its random state. */
+export function streams_seed(set: usize, low: u32, high: u32, stream: u32): void {
+  random_init(changetype<StreamSet>(set).random(), low, high, stream);
+}
+
+/** Whether stream i can be drawn. */
+export function streams_show(set: usize, i: u32, visible: u32): void {
+  const s = changetype<StreamSet>(set);
+  s.stale = 1;
+  store<u8>(<usize>s.visible + <usize>i, <u8>(visible != 0));
+}
+
+/** To be told where a stream has got steps, or lost some; not for draws by LEVEL. */
+export function streams_changed(set: usize): void {
+  changetype<StreamSet>(set).stale = 1;
+}

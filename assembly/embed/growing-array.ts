@@ -1,0 +1,47 @@
+/**
+ * A list of structs of one size, which grows: its entries move until it is whole. Its owner is zeroed memory of the root (root.ts).
+ *
+ * LIST, 16 bytes: │ at u32 │ count u32 │ capacity u32 │ each u32 │
+ */
+import { arena_alloc, arena_free } from "../memory/arena";
+
+const FIRST: u32 = 4096;
+
+@unmanaged
+export class GrowingArray {
+  at: u32;
+  count: u32;
+  capacity: u32;
+  each: u32;
+
+  /** The i-th entry. */
+  @inline
+  get(i: u32): usize {
+    return <usize>this.at + <usize>(i * this.each);
+  }
+
+  /** One more, of zeros; 0 where there is no memory. */
+  push(each: u32): usize {
+    this.each = each;
+    if (this.count == this.capacity) {
+      const capacity = this.capacity == 0 ? max(FIRST / each, 1) : this.capacity << 1;
+      if (<u64>capacity * <u64>each > <u64>u32.MAX_VALUE) return 0;
+      const at = arena_alloc(capacity * each);
+      if (at == 0) return 0;
+      memory.copy(at, this.at, <usize>(this.count * each));
+      arena_free(this.at, this.capacity * each);
+      this.at = at;
+      this.capacity = capacity;
+    }
+    this.count += 1;
+    return this.get(this.count - 1);
+  }
+
+  /** Takes the i-th entry out; those behind it move up. */
+  remove(i: u32): void {
+    this.count -= 1;
+    memory.copy(this.get(i), this.get(i + 1), <usize>((this.count - i) * this.each));
+  }
+}
+export const GROWING_ARRAY_BYTES: usize = 16;
+if (offsetof<GrowingArray>() != GROWING_ARRAY_BYTES) ERROR("LIST is 16 bytes");

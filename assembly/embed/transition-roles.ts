@@ -1,0 +1,135 @@
+/**
+ * Which leaf plays which part in a transition. What no line says is the leaf, or the leaves below it, that has the part's own name.
+ *
+ * ROLE, 16 bytes: │ path u32 │ bytes u32 │ said u32 │ … u32 │
+ */
+import { NONE } from "../draw/n-step";
+import { BOOL, TEXT } from "../rows/leaf";
+import { Field } from "./field";
+import { INVALID, NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
+import { ROLES_AT, Root } from "./root";
+import { TextReader } from "./text-reader";
+
+export const OBSERVATION: u32 = 0;
+export const ACTION: u32 = 1;
+export const REWARD: u32 = 2;
+export const DISCOUNT: u32 = 3;
+export const TERMINATED: u32 = 4;
+export const ROLES: u32 = 5;
+/** Bytes that all their names take. */
+export const NAMES_BYTES: u32 = 64;
+
+@unmanaged
+export class Role {
+  path: u32;
+  bytes: u32;
+  isSet: u32;
+  unused: u32;
+
+  @inline
+  static of(role: u32): Role {
+    return changetype<Role>(changetype<usize>(Root.the()) + ROLES_AT + <usize>(role << 4));
+  }
+
+  /** Whether a leaf plays it, or a part of it. */
+  has(field: Field): bool {
+    return field.isIn(this.path, this.bytes);
+  }
+}
+if (offsetof<Role>() != 16) ERROR("ROLE is 16 bytes");
+
+/** Writes the roles' own names, which no line has said yet, to NAMES_BYTES of memory. */
+export function initRoles(at: u32): void {
+  for (let role: u32 = 0; role < ROLES; role++) {
+    const name = roleName(role);
+    Role.of(role).path = at;
+    Role.of(role).bytes = name.length;
+    for (let i = 0; i < name.length; i++) store<u8>(at++, <u8>name.charCodeAt(i));
+  }
+}
+
+/** role NAME PATH */
+export function readRole(words: TextReader): i32 {
+  let code = words.want("the role");
+  if (code != 0) return code;
+  const role = roleNamed(words);
+  if (role == ROLES) return words.unknown("a role: observation, action, reward, discount or terminated");
+  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
+  code = words.want("the path behind the role");
+  if (code == 0) code = setRole(words, role);
+  return code == 0 ? words.done() : code;
+}
+
+/** The role that a word names; ROLES: none. */
+export function roleNamed(words: TextReader): u32 {
+  let role: u32 = 0;
+  while (role < ROLES && !words.is(roleName(role))) role++;
+  return role;
+}
+
+/** Gives a role the path that was read. 0, or INVALID: a role has one. */
+export function setRole(words: TextReader, role: u32): i32 {
+  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
+  Role.of(role).path = words.word;
+  Role.of(role).bytes = words.bytes;
+  Role.of(role).isSet = 1;
+  return 0;
+}
+
+/** What a line says must be there, and fit. 0, or what is refused. */
+export function checkRoles(): i32 {
+  for (let role: u32 = 0; role < ROLES; role++) {
+    if (Role.of(role).isSet == 0) continue;
+    if (firstOf(role) < 0) {
+      const refusal = Refusal.of(NOT_FOUND).put("the role ").put(roleName(role));
+      return refusal.put(" must be the path of a leaf, got ").word(Role.of(role).path, Role.of(role).bytes).code;
+    }
+    if (role < REWARD) continue;
+    const code = numberIn(role);
+    if (code < 0) return code;
+  }
+  return 0;
+}
+
+/** Refuses a rule or a view that needs a role where no leaf plays it; 0 where one does. */
+export function required(role: u32, what: string): i32 {
+  if (firstOf(role) >= 0) return 0;
+  const refusal = Refusal.of(NOT_FOUND).put(what).put(" needs the ").put(roleName(role)).put(", and no leaf has that name: say role ");
+  return refusal.put(roleName(role)).put(" PATH").code;
+}
+
+/** The leaf of a role that is a number a step, by its index; NONE where there is none, SPEC_MISMATCH where it is something else. */
+export function numberIn(role: u32): i32 {
+  const first = firstOf(role);
+  if (first < 0) return NONE;
+  const field = Field.of(first);
+  const own = field.is(Role.of(role).path, Role.of(role).bytes);
+  if (own && field.size == 1 && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
+  const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role)).put(" must be one number a step, not text or shared");
+  return refusal
+    .put(role == TERMINATED ? "" : ", nor bool")
+    .put(", got the leaf ")
+    .word(field.path, field.bytes).code;
+}
+
+export function roleName(role: u32): string {
+  switch (role) {
+    case OBSERVATION:
+      return "observation";
+    case ACTION:
+      return "action";
+    case REWARD:
+      return "reward";
+    case DISCOUNT:
+      return "discount";
+    default:
+      return "terminated";
+  }
+}
+
+/** The first leaf in a role; -1 where there is none. */
+function firstOf(role: u32): i32 {
+  const fields = Root.the().fields();
+  for (let i: u32 = 0; i < fields.count; i++) if (Role.of(role).has(Field.of(i))) return i;
+  return -1;
+}

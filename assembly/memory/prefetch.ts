@@ -1,0 +1,77 @@
+/** What a batch needs is brought near by loads, since there are no prefetch instructions. The shorter a loop, the more of its cache misses are under way at a time. */
+import { Bytes } from "./bytes";
+import { header } from "./layout";
+
+@unmanaged
+export class Prefetch {
+  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number × bytes`. */
+  @inline
+  static touch(at: usize, end: usize, base: usize, bytes: u32): void {
+    let sum: u32 = 0;
+    // By eights: what a turn of the loop costs is felt.
+    for (; at + 32 <= end; at += 32) {
+      sum ^=
+        Prefetch.word(load<u32>(at), base, bytes) ^
+        Prefetch.word(load<u32>(at, 4), base, bytes) ^
+        Prefetch.word(load<u32>(at, 8), base, bytes) ^
+        Prefetch.word(load<u32>(at, 12), base, bytes) ^
+        Prefetch.word(load<u32>(at, 16), base, bytes) ^
+        Prefetch.word(load<u32>(at, 20), base, bytes) ^
+        Prefetch.word(load<u32>(at, 24), base, bytes) ^
+        Prefetch.word(load<u32>(at, 28), base, bytes);
+    }
+    for (; at < end; at += 4) sum ^= Prefetch.word(load<u32>(at), base, bytes);
+    Prefetch.keep(sum);
+  }
+
+  /** What was read is stored, so that no compiler leaves it out. Not in a draw: that is copied to the memory of a batch, and what stands where differs in a restored Replay. */
+  @inline
+  static keep(sum: u32): void {
+    header().prefetched = sum;
+  }
+
+  @inline
+  private static word(number: u32, base: usize, bytes: u32): u32 {
+    return load<u32>(base + <usize>(number * bytes));
+  }
+
+  /** Copies `bytes` from each of the addresses from `at` to `end` (u32), side by side. 16 bytes at least, 64 at most. */
+  static copy(at: usize, end: usize, bytes: u32, to: usize): void {
+    switch ((bytes + 15) >> 4) {
+      case 1:
+        return Prefetch.copyEach(at, end, bytes, to, 1);
+      case 2:
+        return Prefetch.copyEach(at, end, bytes, to, 2);
+      case 3:
+        return Prefetch.copyEach(at, end, bytes, to, 3);
+      default:
+        return Prefetch.copyEach(at, end, bytes, to, 4);
+    }
+  }
+
+  /** `wide`: a constant, of which the compiler makes a loop of its own. */
+  @inline
+  private static copyEach(at: usize, end: usize, bytes: u32, to: usize, wide: u32): void {
+    for (; at + 16 <= end; at += 16) {
+      Prefetch.copyOne(to, load<u32>(at), bytes, wide);
+      to += bytes;
+      Prefetch.copyOne(to, load<u32>(at, 4), bytes, wide);
+      to += bytes;
+      Prefetch.copyOne(to, load<u32>(at, 8), bytes, wide);
+      to += bytes;
+      Prefetch.copyOne(to, load<u32>(at, 12), bytes, wide);
+      to += bytes;
+    }
+    for (; at < end; at += 4, to += bytes) Prefetch.copyOne(to, load<u32>(at), bytes, wide);
+  }
+
+  /** So many times 16 bytes, the last of which may overlap others. */
+  @inline
+  private static copyOne(to: usize, from: usize, bytes: u32, wide: u32): void {
+    const last = <usize>bytes - 16;
+    if (wide > 2) Bytes.copy32(to, from);
+    else if (wide > 1) Bytes.copy16(to, from);
+    if (wide > 3) Bytes.copy16(to + 32, from + 32);
+    Bytes.copy16(to + last, from + last);
+  }
+}

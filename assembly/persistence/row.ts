@@ -1,0 +1,314 @@
+/**
+ * Rows as records: all of them by number, or what changed; and back. Rows go by number, so that a record holds no address.
+ *
+ * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too
+ * LINK: │ number u32 │ link u32 │   of a row whose successor or end came after its record
+ * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which they are used again
+ *
+ * What is saved is the payload of a section: │ count u32 │ records … │
+ *
+ * Loading: records in the order in which they were written, while links and frames stay numbers; then names; then streams and tables hold
+ * their rows; then what nothing holds is free. Until then `refs` says in two bits what came of a row.
+ */
+import { Bytes } from "../memory/bytes";
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { BYTES, Change, keeping, LINK } from "../rows/changes";
+import { SHARED, WIDE } from "../rows/leaf";
+import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
+import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
+
+const HEAD: u32 = 12;
+const LINK_BYTES: u32 = 8;
+const RUN_BYTES: u32 = 8;
+/** In `refs` while a pool is loaded: there is a record of the row, or it is in the queue of freed ones. */
+const LOADED: u32 = 0x80000000;
+const FREED: u32 = 0x40000000;
+
+/** Bytes of a row's record. */
+export function record_row_bytes(pool: usize): u32 {
+  const p = changetype<Pool>(pool);
+  let bytes = HEAD + p.rowBytes;
+  for (let i: u32 = 0; i < p.leaves; i++) bytes += p.leaf(i).kind == WIDE ? p.leaf(i).bytes : 0;
+  return bytes;
+}
+
+/** Rows ever used, and the last episode number (u32 each). */
+export function record_pool(pool: usize, out: usize): void {
+  const p = changetype<Pool>(pool);
+  store<u32>(out, p.high);
+  store<u32>(out, p.episodes, 4);
+}
+
+/** O(limit): saves up to `limit` rows that are held, from `number` on. The number to go on with, 0 = done. */
+export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u32 {
+  const p = changetype<Pool>(pool);
+  const bytes = record_row_bytes(pool);
+  let count: u32 = 0;
+  let row: u32 = 0;
+  let at = out + 4;
+  for (; number <= p.high && count < limit; number++) {
+    row = p.rowAfter(row, number);
+    if (Head.of(row).refs == 0) continue;
+    saveRow(p, row, number, at);
+    at += bytes;
+    count += 1;
+  }
+  store<u32>(out, count);
+  return number <= p.high ? number : 0;
+}
+
+/**
+ * O(limit): takes up to `limit` rows off the chain of changes, and saves those of which more than a link has changed to `out`, the links of the others to `links`.
+ * What was freed since is only forgotten; or, where it waited for this (`keeping`), is saved too, and queues for reuse. Whether there are more.
+ */
+export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
+  const p = changetype<Pool>(pool);
+  const bytes = record_row_bytes(pool);
+  let count: u32 = 0;
+  let linked: u32 = 0;
+  let row = p.changed;
+  let at = out + 4;
+  let link = links + 4;
+  for (; row != 0 && limit > 0; limit--) {
+    const change = p.changeOf(row);
+    const next = change.next();
+    const isFreed = Head.of(row).refs == 0;
+    const waited = isFreed && keeping();
+    if (isFreed) forget(change, live, bytes);
+    if ((waited || !isFreed) && change.bytes()) {
+      forget(change, live, bytes);
+      saveRow(p, row, numberOf(p, row), at);
+      if (!isFreed) {
+        change.written = <u16>segment;
+        account(live, segment, bytes);
+      }
+      at += bytes;
+      count += 1;
+    } else if (!isFreed || (waited && (Head.of(row).next & LINK_ENDS) != 0)) {
+      // Of a row that nothing holds, how its episode ended is all that is new.
+      if (!isFreed) noteLink(change, segment, live);
+      const number = numberOf(p, row);
+      store<u32>(link, number);
+      store<u32>(link, linkOf(p, row, number), 4);
+      link += LINK_BYTES;
+      linked += 1;
+    }
+    change.word = 0;
+    if (waited) p.queue(row);
+    row = next;
+  }
+  p.changed = row;
+  store<u32>(out, count);
+  store<u32>(links, linked);
+  return row != 0;
+}
+
+/** O(limit): notes the rows as changed whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
+export function record_collect_rows(pool: usize, segment: u32, number: u32, limit: u32): u32 {
+  const p = changetype<Pool>(pool);
+  for (; number <= p.high && limit > 0; limit--, number++) {
+    const row = rowOf(p, number);
+    const change = p.changeOf(row);
+    // What is not held any more is only to be forgotten.
+    if (change.written == segment || change.linked == segment) p.noteChange(row, Head.of(row).refs != 0 ? BYTES : LINK);
+  }
+  return number <= p.high ? number : 0;
+}
+
+/** Saves runs of freed rows from the run of row `cursor` on (0: the first), up to `limit`. The run to go on with, 0 = done. */
+export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usize): u32 {
+  const p = changetype<Pool>(pool);
+  const free = p.free();
+  let run = cursor == 0 ? free.first : cursor;
+  let count: u32 = 0;
+  for (let at = out + 4; run != 0 && count < limit; at += RUN_BYTES) {
+    store<u32>(at, numberOf(p, run));
+    store<u32>(at, free.endOf(run) + 1 - run, 4);
+    run = free.after(run);
+    count += 1;
+  }
+  store<u32>(out, count);
+  return run;
+}
+
+/** O(bytes): puts records in their places. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_load_rows(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
+  const p = changetype<Pool>(pool);
+  const bytes = record_row_bytes(pool);
+  let last: u32 = 0;
+  let row: u32 = 0;
+  for (; count > 0; count--, from += bytes) {
+    const number = load<u32>(from);
+    if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
+    while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
+    row = p.rowAfter(number == last + 1 ? row : 0, number);
+    last = number;
+    if (segment != 0) {
+      const change = p.changeOf(row);
+      forget(change, live, bytes);
+      change.written = <u16>segment;
+      account(live, segment, bytes);
+    }
+    const head = Head.of(row);
+    head.refs = LOADED;
+    head.next = load<u32>(from, 4);
+    head.episode = load<u32>(from, 8);
+    Bytes.copy(p.bytes(row), from + HEAD, p.rowBytes);
+    copyWide(p, row, from + HEAD + <usize>p.rowBytes, false);
+  }
+  return 0;
+}
+
+/** Puts links in their places. 0, or CORRUPT. */
+export function record_load_links(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
+  const p = changetype<Pool>(pool);
+  for (; count > 0; count--, from += LINK_BYTES) {
+    const number = load<u32>(from);
+    if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
+    // A row that is not held any more may have lost its record with a segment that was given back.
+    const row = rowOf(p, number);
+    if (row == 0 || (Head.of(row).refs & LOADED) == 0) continue;
+    if (segment != 0) noteLink(p.changeOf(row), segment, live);
+    Head.of(row).next = load<u32>(from, 4);
+  }
+  return 0;
+}
+
+/** O(rows): queues runs of rows as freed. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_load_free(pool: usize, count: u32, from: usize): i32 {
+  const p = changetype<Pool>(pool);
+  for (; count > 0; count--, from += RUN_BYTES) {
+    let number = load<u32>(from);
+    const end = <u64>number + load<u32>(from, 4);
+    if (number == 0 || end > LINK_ROW) return fail(E_CORRUPT, 1, number);
+    while (<u64>p.capacity + 1 < end) if (!growPool(p)) return E_OUT_OF_MEMORY;
+    for (; number < <u32>end; number++) {
+      const row = rowOf(p, number);
+      if (Head.of(row).refs != 0) return fail(E_CORRUPT, 1, number);
+      Head.of(row).refs = FREED;
+      p.free().push(row);
+    }
+  }
+  return 0;
+}
+
+/** O(rows): once all records are there, links and frames become names; pools of frames come first. `numbers`: record_pool's. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_name_rows(pool: usize, numbers: usize): i32 {
+  const p = changetype<Pool>(pool);
+  const high = load<u32>(numbers);
+  while (p.capacity < high) if (!growPool(p)) return E_OUT_OF_MEMORY;
+  p.high = high;
+  p.fresh = rowOf(p, high + 1);
+  p.episodes = load<u32>(numbers, 4);
+  let row: u32 = 0;
+  for (let number: u32 = 1; number <= p.capacity; number++) {
+    row = p.rowAfter(row, number);
+    const head = Head.of(row);
+    if ((head.refs & LOADED) == 0) continue;
+    const next = head.next & LINK_ROW;
+    if (number > high || next > high) return fail(E_CORRUPT, 1, number);
+    head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_ENDS);
+    if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
+  }
+  return 0;
+}
+
+/** O(rows): once streams and tables hold their rows, rows hold their frames, and what nothing holds is free. Steps first, then frames. 0, or CORRUPT. */
+export function record_hold_frames(pool: usize, live: usize): i32 {
+  const p = changetype<Pool>(pool);
+  const bytes = record_row_bytes(pool);
+  let free: u32 = 0;
+  let row: u32 = 0;
+  for (let number: u32 = 1; number <= p.high; number++) {
+    row = p.rowAfter(row, number);
+    const head = Head.of(row);
+    const held = head.refs & ~(LOADED | FREED);
+    const loaded = (head.refs & LOADED) != 0;
+    if (held != 0) {
+      if (!loaded) return fail(E_CORRUPT, 1, number);
+      head.refs = held;
+      if (p.shares()) holdFrames(p, row);
+      continue;
+    }
+    free += 1;
+    const queued = head.refs == FREED;
+    head.refs = 0;
+    if (queued) continue;
+    if (loaded && live != 0) forget(p.changeOf(row), live, bytes);
+    p.free().push(row);
+  }
+  return free == p.free().count ? 0 : fail(E_CORRUPT, 1, free);
+}
+
+/** Adds to the bytes of records that still count, a u32 for each of 65,536 places of segments. */
+export function account(live: usize, segment: u32, bytes: u32): void {
+  const at = live + ((<usize>segment) << 2);
+  store<u32>(at, load<u32>(at) + bytes);
+}
+
+function linkOf(p: Pool, row: u32, number: u32): u32 {
+  const link = Head.of(row).next;
+  const next = link & LINK_ROW;
+  return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_ENDS);
+}
+
+function noteLink(change: Change, segment: u32, live: usize): void {
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.linked = <u16>segment;
+  account(live, segment, LINK_BYTES);
+}
+
+function forget(change: Change, live: usize, bytes: u32): void {
+  if (change.written != 0) account(live, change.written, 0 - bytes);
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.written = 0;
+  change.linked = 0;
+}
+
+function saveRow(p: Pool, row: u32, number: u32, at: usize): void {
+  store<u32>(at, number);
+  store<u32>(at, linkOf(p, row, number), 4);
+  store<u32>(at, p.episode(row), 8);
+  Bytes.copy(at + HEAD, p.bytes(row), p.rowBytes);
+  if (p.shares()) nameFrames(p, row, at + HEAD, true);
+  copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);
+}
+
+function copyWide(p: Pool, row: u32, at: usize, saving: bool): void {
+  for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind != WIDE) continue;
+    const here = p.value(row, leaf);
+    memory.copy(saving ? at : here, saving ? here : at, leaf.bytes);
+    at += leaf.bytes;
+  }
+}
+
+/** Numbers for the names of a row's frames in its bytes or in a copy of them (`saving`), or back; false where there is no such frame. */
+function nameFrames(p: Pool, row: u32, bytes: usize, saving: bool): bool {
+  const moved = bytes - p.bytes(row);
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind != SHARED) continue;
+    const frames = changetype<Pool>(<usize>leaf.pool);
+    const names = p.value(row, leaf) + moved;
+    for (let f: u32 = 0; f < leaf.frames; f++) {
+      const name = load<u32>(names + ((<usize>f) << 2));
+      if (!saving && name > frames.high) return false;
+      store<u32>(names + ((<usize>f) << 2), saving ? numberOf(frames, name) : rowOf(frames, name));
+    }
+  }
+  return true;
+}
+
+function holdFrames(p: Pool, row: u32): void {
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind != SHARED) continue;
+    const frames = changetype<Pool>(<usize>leaf.pool);
+    for (let f: u32 = 0; f < leaf.frames; f++) {
+      const frame = load<u32>(p.value(row, leaf) + ((<usize>f) << 2));
+      if (frame != 0) frames.retain(frame);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Slots as records: all of them by number, or what changed; and back.
+ *
+ * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
+ *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
+ *
+ * What is saved is the payload of a section: │ count u32 │ records … │
+ */
+
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { numberOf } from "../rows/pool";
+import { placeWords } from "../selectors/kinds";
+import { Selector } from "../selectors/selector";
+import { Table } from "../tables/table";
+import { account } from "./row";
+
+/** Bytes of a slot's record. */
+export function record_slot_bytes(table: usize): u32 {
+  const t = changetype<Table>(table);
+  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);
+}
+
+/** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
+export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u32 {
+  const t = changetype<Table>(table);
+  const bytes = record_slot_bytes(table);
+  let count: u32 = 0;
+  for (let at = out + 4; slot <= t.slots().high && count < limit; at += bytes, slot++, count++) saveSlot(t, slot, at);
+  store<u32>(out, count);
+  return slot <= t.slots().high ? slot : 0;
+}
+
+/** O(limit): takes up to `limit` slots off the chain of changes, and saves them. Whether there are more. */
+export function record_changed_slots(table: usize, segment: u32, live: usize, limit: u32, out: usize): bool {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  const bytes = record_slot_bytes(table);
+  const chain = slots.changeOf(0);
+  let count: u32 = 0;
+  let slot = chain.word;
+  for (let at = out + 4; slot != 0 && count < limit; at += bytes, count++) {
+    noteSlot(t, slot, segment, live, bytes);
+    saveSlot(t, slot, at);
+    const change = slots.changeOf(slot);
+    slot = change.next();
+    change.word = 0;
+  }
+  chain.word = slot;
+  store<u32>(out, count);
+  return slot != 0;
+}
+
+/** O(limit): notes the slots as changed whose newest record is in a segment, from `slot` on. The slot to go on with, 0 = done. */
+export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
+  const slots = changetype<Table>(table).slots();
+  for (; slot <= slots.high && limit > 0; limit--, slot++) if (slots.changeOf(slot).written == segment) slots.track(slot);
+  return slot <= slots.high ? slot : 0;
+}
+
+/** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
+  const t = changetype<Table>(table);
+  const bytes = record_slot_bytes(table);
+  for (; count > 0; count--, from += bytes) {
+    const slot = load<u32>(from);
+    if (slot - 1 >= t.slots().capacity) return fail(E_CORRUPT, 1, slot);
+    if (load<u32>(from, 20) != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
+    if (segment != 0) noteSlot(t, slot, segment, live, bytes);
+    loadSlot(t, slot, from);
+  }
+  return 0;
+}
+
+function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): void {
+  const change = t.slots().changeOf(slot);
+  if (change.written != 0) account(live, change.written, 0 - bytes);
+  change.written = <u16>segment;
+  account(live, segment, bytes);
+}
+
+function saveSlot(t: Table, slot: u32, at: usize): void {
+  const slots = t.slots();
+  const item = slots.item(slot);
+  store<u32>(at, slot);
+  // Of a free slot `first` is a slot.
+  store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
+  // What kind of run it is hangs on where rows stand.
+  store<u32>(at, item.length(), 8);
+  store<u32>(at, item.generation, 12);
+  store<u32>(at, item.timesSampled, 16);
+  store<u32>(at, slots.layout(slot), 20);
+  store<f64>(at, slots.priority(slot), 24);
+  at += 32;
+  if (slots.stamps != 0) {
+    store<f64>(at, load<f64>(slots.stampAt(slot)));
+    at += 8;
+  }
+  const live = slots.isLive(slot);
+  at = savePlace(t.sampler(), slot, live, at);
+  if (t.hasSeparateRemover()) savePlace(t.remover(), slot, live, at);
+}
+
+function placeBytes(s: Selector): u32 {
+  return placeWords(s.kind) << 2;
+}
+
+function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
+  if (live) return s.copyState(slot, at, false);
+  memory.fill(at, 0, placeBytes(s));
+  return at + placeBytes(s);
+}
+
+function loadSlot(t: Table, slot: u32, from: usize): void {
+  const slots = t.slots();
+  const item = slots.item(slot);
+  item.first = load<u32>(from, 4);
+  item.word = load<u32>(from, 8);
+  item.generation = load<u32>(from, 12);
+  item.timesSampled = load<u32>(from, 16);
+  slots.setLayout(slot, load<u32>(from, 20));
+  item.priority = load<f64>(from, 24);
+  from += 32;
+  if (slots.stamps != 0) {
+    store<f64>(slots.stampAt(slot), load<f64>(from));
+    from += 8;
+  }
+  from = t.sampler().copyState(slot, from, true);
+  if (t.hasSeparateRemover()) t.remover().copyState(slot, from, true);
+}

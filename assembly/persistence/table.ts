@@ -1,0 +1,89 @@
+/**
+ * A table's numbers as a record: │ TABLE from `newest` to the limiter's counts │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
+ */
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { Pool } from "../rows/pool";
+import { END_WORDS } from "../selectors/selector";
+import { Item, Slots } from "../tables/slots";
+import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
+
+const TABLE_AT: usize = offsetof<Table>("newest");
+const TABLE_BYTES: usize = <usize>CANONICAL_END - TABLE_AT;
+const SLOTS_AT: usize = offsetof<Slots>("high");
+const SLOTS_BYTES: usize = offsetof<Slots>() - SLOTS_AT;
+const ENDS_AT: usize = TABLE_BYTES + SLOTS_BYTES;
+const END_BYTES: u32 = END_WORDS << 2;
+
+/** Bytes of a table's record. */
+export function record_table_bytes(): u32 {
+  return <u32>ENDS_AT + 2 * END_BYTES;
+}
+
+export function record_table(table: usize, out: usize): void {
+  const t = changetype<Table>(table);
+  memory.copy(out, table + TABLE_AT, TABLE_BYTES);
+  memory.copy(out + TABLE_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
+  memory.fill(out + ENDS_AT, 0, 2 * END_BYTES);
+  const end = t.sampler().copyState(0, out + ENDS_AT, false);
+  if (t.hasSeparateRemover()) t.remover().copyState(0, end, false);
+}
+
+/** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_load_table(table: usize, from: usize): i32 {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  memory.copy(table + TABLE_AT, from, TABLE_BYTES);
+  memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES, SLOTS_BYTES);
+  const end = t.sampler().copyState(0, from + ENDS_AT, true);
+  if (t.hasSeparateRemover()) t.remover().copyState(0, end, true);
+  const high = slots.high;
+  if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
+  if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);
+  let number: u32 = 0;
+  let row: u32 = 0;
+  for (let slot: u32 = 1; slot <= high; slot++) {
+    const item = slots.item(slot);
+    // A slot that was ever used has had a generation.
+    if (item.generation == 0) return fail(E_CORRUPT, 1, slot);
+    if (!slots.isUsed(slot)) {
+      if (item.first > high || slots.layout(slot) != 0) return fail(E_CORRUPT, 1, slot);
+      continue;
+    }
+    if (item.first > t.rows().high || (slots.isPending(slot) && item.nextInChain > high)) return fail(E_CORRUPT, 1, slot);
+    row = t.rows().rowAfter(item.first == number + 1 ? row : 0, item.first);
+    number = item.first;
+    item.first = row;
+    const code = joinItem(t, slot);
+    if (code != 0) return code;
+  }
+  if (!t.sampler().rebuild(t.count, high) || (t.hasSeparateRemover() && !t.remover().rebuild(t.count, high))) return fail(E_CORRUPT, 2, t.count);
+  return 0;
+}
+
+/** A slot that was loaded: holds its rows, counts its episodes, takes its place in the orders. 0, CORRUPT, or OUT_OF_MEMORY. */
+function joinItem(t: Table, slot: u32): i32 {
+  const slots = t.slots();
+  const item = slots.item(slot);
+  const priority = Math.abs(slots.priority(slot));
+  if (!t.takes(priority) || !isRun(t.rows(), item)) return fail(E_CORRUPT, 1, slot);
+  item.word = item.length() | retainRun(t, item.first, item.length());
+  if (!t.episodes().reserve(item.episodes())) return E_OUT_OF_MEMORY;
+  if (slots.isPending(slot)) {
+    t.episodes().promised += item.episodes();
+    return 0;
+  }
+  countEpisodes(t, item.first, item.episodes(), true);
+  const placed = t.sampler().restore(slot, priority) && (!t.hasSeparateRemover() || t.remover().restore(slot, priority));
+  return placed ? 0 : fail(E_CORRUPT, 2, slot);
+}
+
+/** Whether an item's rows are linked to its end. */
+function isRun(p: Pool, item: Item): bool {
+  let row = item.first;
+  let left = item.length();
+  while (row != 0 && left > 1) {
+    row = p.next(row);
+    left -= 1;
+  }
+  return row != 0 && left == 1;
+}

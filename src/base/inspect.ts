@@ -1,0 +1,50 @@
+/**
+ * How public objects look in consoles. Those of browsers show own fields and the name of the class, which esbuild changes where the class names itself: `this` stands
+ * for it there. The others ask methods for a text.
+ */
+
+/** A console's own way to show a value. */
+type InspectFunction = (value: unknown, options: object) => string;
+
+/** A text that consoles print without quotes. */
+export class PlainText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Makes getters enumerable, so that `for … in` and assertions see them like fields. */
+export function makeEnumerable({ prototype }: { readonly prototype: object }, names: readonly string[]): void {
+  for (const name of names) Object.defineProperty(prototype, name, { enumerable: true });
+}
+
+/** Makes consoles print objects of a class as `name` and these fields, at any depth. The name is an argument, since bundlers may change that of the class. */
+export function customInspect<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
+  const format = (object: T, inspect: InspectFunction, options: object) => {
+    try {
+      return `${name} ${inspect(fields(object), { ...options, depth: Number.POSITIVE_INFINITY })}`;
+    } catch {
+      // A proxy: it has no private fields.
+      return `[${name}]`;
+    }
+  };
+  const node = function (this: T, depth: number, options: object, inspect: InspectFunction) {
+    return depth < 0 ? `[${name}]` : format(this, inspect, options);
+  };
+  const deno = function (this: T, inspect: InspectFunction, options: object) {
+    return format(this, inspect, options);
+  };
+  defineInspect(prototype, node, deno);
+}
+
+function defineInspect(prototype: object, node: (...args: never[]) => string, deno: (...args: never[]) => string): void {
+  Object.defineProperty(prototype, Symbol.for("nodejs.util.inspect.custom"), { value: node });
+  Object.defineProperty(prototype, Symbol.for("Deno.customInspect"), { value: deno });
+}
+
+function plainText(this: PlainText): string {
+  return this.text;
+}
+defineInspect(PlainText.prototype, plainText, plainText);

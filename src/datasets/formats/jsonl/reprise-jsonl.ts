@@ -1,0 +1,77 @@
+/** The lines that writeJsonl writes: the spec, then episodes, each followed by its steps. */
+import { blank } from "../../../schema/leaf.ts";
+import { Collector } from "../../model/collector.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { ReadEpisode } from "../reader.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { valuesOfJson } from "./json-values.ts";
+import { inLine, type Line, linesOf } from "./lines.ts";
+import { specFromJson } from "./spec-json.ts";
+
+export interface RepriseSchema {
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+}
+
+export function isReprise(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "rlds" in value;
+}
+
+/** @throws RldsError CORRUPT */
+export function readRepriseSchema(line: Line, file: string): RepriseSchema {
+  const { rlds, stepSpec, metadataSpec = {} } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown };
+  if (rlds !== 1) throw corruptFile(inLine(file, line), `is of version ${JSON.stringify(rlds)}: 1 is read`);
+  return { stepSpec: specFromJson(stepSpec, file), metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec } };
+}
+
+/** @throws RldsError CORRUPT for lines in another order, SPEC_MISMATCH for what the first line does not say */
+export async function* readRepriseEpisodes(
+  file: SourceFile,
+  { stepSpec, metadataSpec }: RepriseSchema,
+  maxBytes: number,
+  signal?: AbortSignal,
+): AsyncGenerator<ReadEpisode, void, undefined> {
+  const name = file.name;
+  const [elements, ofEpisode] = [stepSpec, metadataSpec].map((spec) => leavesOf(spec).reduce((sum, { size }) => sum + size, 0)) as [number, number];
+  let isHeadRead = false;
+  let steps: Collector | undefined;
+  let metadata: object | undefined;
+  let episode = -1;
+  let bytes = 0;
+  const finishEpisode = (): ReadEpisode => {
+    const { data, length } =
+      steps === undefined || steps.length === 0 ? { data: leavesOf(stepSpec).map(({ leaf }): ColumnData => blank(leaf, 0)), length: 0 } : steps.take();
+    bytes = 0;
+    return { ...metadata, steps: new StepColumns(stepSpec, data, length) };
+  };
+  for await (const line of linesOf(file, maxBytes, signal)) {
+    const lineError = (what: string) => corruptFile(inLine(name, line), what);
+    const place = { file: name, offset: line.at, episode };
+    // The form, behind blank lines perhaps.
+    if (!isHeadRead) {
+      isHeadRead = true;
+      continue;
+    }
+    const { episode: first, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
+    if ((first === undefined) === (step === undefined)) throw lineError('must be {"episode": …} or {"step": …}');
+    if (first !== undefined) {
+      if (metadata !== undefined) yield finishEpisode();
+      episode++;
+      if (ofEpisode > line.bytes) throw lineError(`must have ${ofEpisode} elements, and has ${line.bytes} bytes`);
+      const collector = new Collector(metadataSpec as StepSpec, 1);
+      collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
+      metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
+    } else {
+      if (metadata === undefined) throw lineError("is a step before any episode");
+      if (elements > line.bytes) throw lineError(`must have ${elements} elements, and has ${line.bytes} bytes`);
+      bytes += line.bytes;
+      if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
+      steps ??= new Collector(stepSpec, 1);
+      steps.add(valuesOfJson(stepSpec, step), { ...place, step: steps.length });
+    }
+  }
+  if (metadata !== undefined) yield finishEpisode();
+}

@@ -1,0 +1,21 @@
+/** Values computed when they are first needed. */
+
+/** Calls `find` once and caches its result. A failure is not cached: the next call tries again. */
+export function lazy<T>(find: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | undefined;
+  return () => {
+    pending ??= find().catch((error) => {
+      pending = undefined;
+      throw error;
+    });
+    return pending;
+  };
+}
+
+/** Iterates over a source that is found on the first step. */
+export async function* lazyIterable<T>(find: () => Promise<AsyncIterable<T>>): AsyncGenerator<T, void, undefined> {
+  yield* await find();
+}
+
+/** No elements. */
+export async function* emptyIterable(): AsyncGenerator<never, void, undefined> {}

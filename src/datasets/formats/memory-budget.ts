@@ -1,0 +1,23 @@
+/** The memory that a file may take, reserved before it is allocated. */
+import { RldsError } from "../model/rlds-error.ts";
+
+export class MemoryBudget {
+  readonly #file: string;
+  readonly #maxBytes: number;
+  #used = 0;
+
+  constructor(file: string, maxBytes: number) {
+    this.#file = file;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** @param purpose takes them, as a message calls it @throws RldsError CORRUPT */
+  reserve(bytes: number, purpose: string): void {
+    const all = this.#used + bytes;
+    if (!(all <= this.#maxBytes))
+      throw new RldsError("CORRUPT", `with ${purpose} the file would take ${all} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows`, {
+        file: this.#file,
+      });
+    this.#used = all;
+  }
+}

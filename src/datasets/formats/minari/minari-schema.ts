@@ -1,0 +1,125 @@
+/** What Minari's Parquet has of a step. */
+
+import { isLeaf, isText } from "../../../schema/leaf.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
+import { type ColumnRows, encodingOf, rowOf } from "../parquet/table-writer.ts";
+import { ColumnGroup, type EncodePng } from "./episode-columns.ts";
+import { checkLeaves, isEncodable, isImage, spaceText, ValueSummary } from "./spaces.ts";
+
+/** An episode as columns. */
+export interface EpisodeData {
+  /** A column a leaf of a step. */
+  readonly data: readonly ColumnData[];
+  readonly length: number;
+  /** One less than steps, where the last one is the final observation alone. */
+  readonly actions: number;
+}
+
+/** What RLDS has for what Minari has otherwise. */
+const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
+const REWARD: StepLeaf = { dtype: "f64", shape: [] };
+const FLAG: StepLeaf = { dtype: "bool", shape: [] };
+
+/** Leaves below one field of a step, or several. */
+interface Side {
+  readonly group: ColumnGroup;
+  readonly spec: StepSpec;
+  /** Of each leaf its place among the step's. */
+  readonly columns: readonly number[];
+  readonly summaries: readonly ValueSummary[];
+}
+
+export class MinariSchema {
+  /** Whether images are stored as files of images. */
+  readonly encodes: boolean;
+  readonly #observation: Side;
+  readonly #action: Side;
+  readonly #infos: Side | undefined;
+  readonly #reward: { readonly leaf: StepLeaf; readonly column: number | undefined };
+  readonly #isLast: number | undefined;
+  readonly #isTerminal: number | undefined;
+
+  /** @throws RldsError UNSUPPORTED for what Minari cannot have */
+  constructor(stepSpec: StepSpec, encodePng: EncodePng) {
+    const fields = (isLeaf(stepSpec) || Array.isArray(stepSpec) ? {} : stepSpec) as { readonly [name: string]: StepSpec };
+    for (const field of ["observation", "action"])
+      if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, as Minari needs one`);
+    const {
+      observation,
+      action,
+      reward = REWARD,
+    } = fields as { readonly [name: string]: StepSpec } & { readonly observation: StepSpec; readonly action: StepSpec };
+    if (!isLeaf(reward) || isText(reward) || reward.shape.length > 0)
+      throw new RldsError("UNSUPPORTED", "the reward must be a single number, as Minari has it");
+    const images = [observation, action].flatMap((spec) => leavesOf(spec)).filter(({ leaf }) => isImage(leaf));
+    this.encodes = images.every(({ leaf }) => isEncodable(leaf));
+    const all = leavesOf(stepSpec);
+    const encoder = this.encodes ? encodePng : undefined;
+    const side = (name: string, title: string, spec: StepSpec, has: (field: string) => boolean, encode?: EncodePng): Side => {
+      checkLeaves(spec, title);
+      const columns = all.flatMap(({ keys }, k) => (has(keys[0] as string) ? [k] : []));
+      return {
+        group: new ColumnGroup(name, spec, encode),
+        spec,
+        columns,
+        summaries: leavesOf(spec).map(({ leaf }) => new ValueSummary(leaf, name === "actions")),
+      };
+    };
+    this.#observation = side("observations", "observation", observation, (field) => field === "observation", encoder);
+    this.#action = side("actions", "action", action, (field) => field === "action", encoder);
+    const infoFields = Object.fromEntries(Object.entries(fields).filter(([name, node]) => !STEP_FIELDS.has(name) && leavesOf(node).length > 0));
+    this.#infos = Object.keys(infoFields).length === 0 ? undefined : side("infos", "a step", infoFields, (field) => !STEP_FIELDS.has(field));
+    const at = (path: string) => {
+      const index = all.findIndex((leaf) => leaf.path === path);
+      return index < 0 ? undefined : index;
+    };
+    this.#reward = { leaf: reward as StepLeaf, column: at("reward") };
+    this.#isLast = at("is_last");
+    this.#isTerminal = at("is_terminal");
+  }
+
+  get schema(): SchemaElement[] {
+    const children = this.#sides.map(({ group: part }) => part.schema);
+    const flagSchemas = [columnSchema("rewards", this.#reward.leaf), columnSchema("terminations", FLAG), columnSchema("truncations", FLAG)];
+    return [{ name: "schema", num_children: children.length + flagSchemas.length }, ...children.flat(), ...flagSchemas.flat()];
+  }
+
+  /** The rows of an episode: one an observation. */
+  rows({ data, length, actions }: EpisodeData): ColumnRows[] {
+    const at = Array.from({ length: actions + 1 }, (_, i) => Math.min(i, length - 1));
+    const columns = this.#sides.map(({ group: part, columns: columnIndices, summaries }) => {
+      const values = columnIndices.map((k) => data[k] as ColumnData);
+      for (const [k, summary] of summaries.entries()) summary.add(values[k] as ColumnData);
+      return part.rows(values, at);
+    });
+    const { leaf, column } = this.#reward;
+    const reward = data[column ?? -1];
+    const flag = (k: number | undefined, i: number, fallback: boolean) => (k === undefined ? fallback : (data[k] as ColumnData)[i] === 1);
+    // An action led to the step behind it, where the last one has no action of its own.
+    const terminations = at.map((_, i) => i < actions && flag(this.#isTerminal, i + length - actions, false));
+    const truncations = at.map((_, i) => i === actions - 1 && !terminations[i] && flag(this.#isLast, length - 1, true));
+    return [
+      ...columns,
+      { name: "rewards", data: at.map((i) => (reward === undefined ? 0 : rowOf(leaf, reward, i))), ...encodingOf(leaf) },
+      { name: "terminations", data: terminations },
+      { name: "truncations", data: truncations },
+    ];
+  }
+
+  /** Of what was written, as Minari's metadata have it. */
+  get observationSpace(): string {
+    return spaceText(this.#observation.spec, this.#observation.summaries);
+  }
+
+  get actionSpace(): string {
+    return spaceText(this.#action.spec, this.#action.summaries);
+  }
+
+  get #sides(): Side[] {
+    return [this.#observation, this.#action, ...(this.#infos === undefined ? [] : [this.#infos])];
+  }
+}

@@ -1,0 +1,109 @@
+/** Where episodes end in generic files: where their number changes, or where a flag is set. */
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { FileColumn } from "./columns.ts";
+import type { Mapping } from "./mapping.ts";
+import type { ParquetFile } from "./parquet-file.ts";
+import { columnOf } from "./table.ts";
+
+export const ROLES = ["episode", "first", "last", "terminal", "truncated", "done"] as const;
+
+export type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
+
+/** What is read of a group. */
+type Chunks = Awaited<ReturnType<ParquetFile["read"]>>;
+
+/** An episode goes as far as before this row of the group; whether the data says that it ended there. */
+export interface EpisodeBoundary {
+  readonly to: number;
+  readonly isEnd: boolean;
+}
+
+export class EpisodeBoundaries {
+  readonly #mapping: Mapping;
+  #previous: unknown;
+  /** Rows of the episode that has begun. */
+  #length = 0;
+
+  constructor(mapping: Mapping) {
+    this.#mapping = mapping;
+  }
+
+  /** Of a group, from a row on. */
+  *of(roles: Roles, rows: number, from: number): Generator<EpisodeBoundary, void> {
+    const { episode, first, last, terminal, truncated, done } = roles;
+    for (let i = from; i < rows; i++) {
+      const isNewEpisode = episode === undefined ? isSet(first, i) : episode[i] !== this.#previous;
+      if (isNewEpisode && this.#length > 0) {
+        this.#length = 0;
+        yield { to: i, isEnd: episode !== undefined };
+      }
+      this.#previous = episode?.[i];
+      this.#length++;
+      if (episode !== undefined || !(isSet(last, i) || isSet(terminal, i) || isSet(truncated, i) || isSet(done, i))) continue;
+      this.#length = 0;
+      yield { to: i + 1, isEnd: true };
+    }
+  }
+
+  /** Rows of a group that all have one number, as `of` would have it. */
+  *ofSingleEpisode(episode: bigint | number, rows: number): Generator<EpisodeBoundary, void> {
+    if (episode !== this.#previous && this.#length > 0) {
+      this.#length = 0;
+      yield { to: 0, isEnd: true };
+    }
+    this.#previous = episode;
+    this.#length += rows;
+  }
+
+  /** The file is over: whether an episode is, too. Where nothing says what an episode is, a file is one. */
+  endsWithFile(): boolean {
+    const { episode, first, last, terminal, truncated, done } = this.#mapping;
+    const isEnd = this.#length > 0 && [episode, first, last, terminal, truncated, done].every((column) => column === undefined);
+    if (isEnd) this.#length = 0;
+    return isEnd;
+  }
+}
+
+/** The columns that have a role. */
+export function roleColumns(mapping: Mapping): FileColumn[] {
+  return ROLES.flatMap((role) => mapping[role] ?? []);
+}
+
+/** What was read of them, checked. @throws RldsError */
+export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: string): Roles {
+  const roles: { [role in (typeof ROLES)[number]]?: ColumnData } = {};
+  for (const [k, role] of ROLES.filter((role) => mapping[role] !== undefined).entries()) {
+    const column = mapping[role] as FileColumn;
+    roles[role] = columnOf(read[k] as never, { dtype: column.dtype, shape: [] } as StepLeaf, rows, { file, column });
+    checkPresent(roles[role] as ColumnData, column, file);
+  }
+  return roles;
+}
+
+/** Nobody knows what a number or a flag is that is missing: as a float it is NaN. @throws RldsError INVALID_DATA */
+function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
+  if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
+  const row = values.findIndex((value) => Number.isNaN(value));
+  if (row >= 0)
+    throw new RldsError("INVALID_DATA", `column ${column.keys.join("/")} must have a value in every row, got none or NaN in row ${row} of a row group`, {
+      file,
+    });
+}
+
+export function isSet(flags: ColumnData | undefined, i: number): boolean {
+  return flags !== undefined && Number(flags[i]) !== 0;
+}
+
+/** The column of another file that is the same. @throws RldsError SPEC_MISMATCH */
+export function sameColumn(file: ParquetFile, path: string, leaf?: StepLeaf): FileColumn {
+  const column = file.columns.find((column) => column.path === path);
+  if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)))
+    throw new RldsError(
+      "SPEC_MISMATCH",
+      `the file must have a column ${path} as the first one has it, got ${column === undefined ? "none" : `one of ${column.type}`}`,
+      { file: file.name },
+    );
+  return column;
+}

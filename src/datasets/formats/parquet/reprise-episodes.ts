@@ -1,0 +1,153 @@
+/** Episodes of files that writeParquet wrote. */
+import { pack } from "../../../schema/nest.ts";
+import { Collector } from "../../model/collector.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { valuesOfJson } from "../jsonl/json-values.ts";
+import type { ReadEpisode } from "../reader.ts";
+import { EpisodeBuffer } from "./episode-buffer.ts";
+import type { ParquetFile } from "./parquet-file.ts";
+import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
+import type { FileSchema } from "./schema.ts";
+import { bytesOf, columnOf, slice } from "./table.ts";
+
+export interface RepriseReadOptions {
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
+  readonly start?: { readonly part: number; readonly episode: number };
+}
+
+/** @param schema of the first file of all; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
+export async function* readRepriseEpisodes<S>(
+  files: AsyncIterable<ParquetFile>,
+  schema: FileSchema,
+  { maxBytes, signal, start = { part: 0, episode: 0 } }: RepriseReadOptions,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  const { stepSpec, metadataSpec } = schema;
+  const buffer = new EpisodeBuffer<S>(stepSpec, maxBytes);
+  let metadata: readonly ColumnData[] = [];
+  let { part } = start;
+  let last = false;
+  /** The number of the episode that has begun, or comes next. */
+  let { episode } = start;
+  let isBefore = episode > 0;
+  for await (const file of files) {
+    const corrupt = (message: string) => corruptFile({ file: file.name, episode }, message);
+    const fileSchema = readRepriseSchema(file);
+    if (fileSchema === undefined || JSON.stringify([fileSchema.stepSpec, fileSchema.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
+      throw corrupt("the file has another form than the first one");
+    if (last || fileSchema.part !== part++)
+      throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", behind the last one" : ""}`);
+    last = fileSchema.last;
+    const { columns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
+    const waiting = fileSchema.empty.filter(([index]) => index >= start.episode);
+    const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
+      for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
+        const [index, values] = waiting.shift() as readonly [number, unknown];
+        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
+        const data = collectMetadata(metadataSpec, values, file.name);
+        yield {
+          ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
+          steps: new StepColumns<S>(stepSpec, new Collector(stepSpec, 1).take().data, 0),
+        };
+      }
+    };
+    const finishEpisode = (): ReadEpisode<S> => {
+      episode++;
+      return { ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps: buffer.take() };
+    };
+    for (const [group, rows] of file.groups.entries()) {
+      signal?.throwIfAborted();
+      const range = isBefore ? file.range(group, episodeColumn) : undefined;
+      if (range !== undefined && range.max < BigInt(episode)) continue;
+      const readColumns = [episodeColumn, stepColumn, ...columns.map(({ column }) => column)];
+      const read = await file.read(group, readColumns);
+      const [episodes, steps] = [0, 1].map(
+        (k) => columnOf(read[k] as never, { dtype: "i64", shape: [] }, rows, { file: file.name, column: readColumns[k] as never }) as BigInt64Array,
+      ) as [BigInt64Array, BigInt64Array];
+      const data = columns.map(({ column, leaf }, k) => columnOf(read[k + 2] as never, leaf, rows, { file: file.name, column }));
+      if (bytesOf(data) > maxBytes) throw corrupt(`a row group has more than the ${maxBytes} bytes that maxBytes allows`);
+      const ofSteps = data.filter((_, k) => columns[k]?.of === "step");
+      const ofEpisode = data.filter((_, k) => columns[k]?.of === "episode");
+      for (let from = 0; from < rows; ) {
+        const index = Number(episodes[from]);
+        if (isBefore && index < episode) {
+          from++;
+          continue;
+        }
+        isBefore = false;
+        if (buffer.length > 0 && index !== episode) yield finishEpisode();
+        yield* empty(index);
+        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
+        let to = from;
+        for (; to < rows && episodes[to] === episodes[from]; to++)
+          if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got ${steps[to]}`);
+        if (buffer.length === 0) metadata = ofEpisode.map((column, k) => slice(column, leavesOf(metadataSpec as StepSpec)[k]?.size as number, from, from + 1));
+        buffer.push(ofSteps, from, to, file.name);
+        from = to;
+      }
+    }
+    // What has no steps comes behind what has, up to the file's end; an episode ends with its file.
+    if (buffer.length > 0) yield finishEpisode();
+    yield* empty(fileSchema.episodes);
+    if (episode !== fileSchema.episodes || waiting.length > 0)
+      throw corrupt(`the file says that ${fileSchema.episodes} episodes end with it, and ${episode} do`);
+  }
+  if (!last) throw new RldsError("CORRUPT", `the last part of the dataset is missing: found ${part}`, {});
+}
+
+/** Metadata of one episode, a value a leaf. */
+function rowOf(spec: { readonly [name: string]: StepSpec }, data: readonly ColumnData[]): unknown[] {
+  const steps = new StepColumns<unknown>(spec as StepSpec, data, 1);
+  const row = steps.at(0);
+  return leavesOf(spec as StepSpec).map(({ keys }) => keys.reduce<unknown>((at, key) => (at as { [key: string]: unknown })[key], row));
+}
+
+function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: unknown, file: string): ColumnData[] {
+  const collector = new Collector(spec as StepSpec, 1);
+  try {
+    collector.add(valuesOfJson(spec as StepSpec, values));
+  } catch (cause) {
+    throw new RldsError("CORRUPT", `the metadata of an episode without steps is of another form: ${(cause as Error).message}`, { file }, { cause });
+  }
+  return collector.take().data;
+}
+
+/** Steps of the episodes, by the column of their numbers, of which only what statistics do not tell is read. @throws RldsError CORRUPT */
+export async function readRepriseLengths(
+  files: AsyncIterable<ParquetFile>,
+  schema: FileSchema,
+  { signal }: { readonly signal?: AbortSignal },
+): Promise<number[]> {
+  const lengths: number[] = [];
+  for await (const file of files) {
+    const { episodes, empty } = readRepriseSchema(file) ?? schema;
+    const { episode: column } = findRepriseColumns(file, schema);
+    const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file goes on with episode ${index} after ${lengths.length}`);
+    // Only those without steps may be missing between two others.
+    const grow = (to: number | bigint) => {
+      if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);
+      while (lengths.length < to) lengths.push(0);
+    };
+    const count = (index: bigint, rows: number) => {
+      if (index < 0n) throw corrupt(index);
+      grow(index + 1n);
+      (lengths[Number(index)] as number) += rows;
+    };
+    for (const [group, rows] of file.groups.entries()) {
+      signal?.throwIfAborted();
+      const range = file.range(group, column);
+      if (range !== undefined && range.min === range.max) {
+        count(range.min, rows);
+        continue;
+      }
+      const [read] = await file.read(group, [column]);
+      for (const index of columnOf(read as never, { dtype: "i64", shape: [] }, rows, { file: file.name, column }) as BigInt64Array) count(index, 1);
+    }
+    grow(episodes);
+  }
+  return lengths;
+}

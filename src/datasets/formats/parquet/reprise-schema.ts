@@ -1,0 +1,49 @@
+/** The schema in the files that writeParquet wrote. */
+import type { StepSpec } from "../../model/dataset.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { parseJson } from "../json.ts";
+import { specFromJson } from "../jsonl/spec-json.ts";
+import type { FileColumn } from "./columns.ts";
+import type { ParquetFile } from "./parquet-file.ts";
+import { ABOUT, EPISODE_INDEX, type FileSchema, listOutputColumns, STEP_INDEX } from "./schema.ts";
+import { findColumn } from "./table.ts";
+
+/** Undefined for a file of somebody else. @throws RldsError CORRUPT, UNSUPPORTED */
+export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
+  const text = about.get(ABOUT);
+  if (text === undefined) return undefined;
+  const where = { file, subject: `what the file says of itself under ${ABOUT}` };
+  let json: Partial<FileSchema>;
+  try {
+    json = (parseJson(text) ?? {}) as Partial<FileSchema>;
+  } catch (cause) {
+    throw corruptFile(where, "is no JSON", cause);
+  }
+  const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = json;
+  if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has form version ${version}; only 1 can be read`, { file });
+  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  const areEmpty = Array.isArray(empty) && empty.every((entry) => Array.isArray(entry) && entry.length === 2 && isCount(entry[0]));
+  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile(where, "lacks a part");
+  const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
+  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corruptFile(where, "has no metadata by names");
+  return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
+}
+
+/** The columns of steps and of metadata, each in the order of its spec's leaves. @throws RldsError CORRUPT for one that is not there, or another */
+export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }: FileSchema) {
+  const columns = listOutputColumns(stepSpec, metadataSpec).map((output) => {
+    const { name, leaf, of } = output;
+    const column = findColumn(file, name);
+    if (column === undefined || column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)
+      throw new RldsError("CORRUPT", `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`, {
+        file: file.name,
+      });
+    return { column, leaf, of };
+  });
+  const index = (name: string): FileColumn => {
+    const column = findColumn(file, name);
+    if (column?.dtype !== "i64" || column.listDepth !== 0) throw new RldsError("CORRUPT", `the file has no column ${name} of i64`, { file: file.name });
+    return column;
+  };
+  return { columns, episode: index(EPISODE_INDEX), step: index(STEP_INDEX) };
+}

@@ -1,0 +1,123 @@
+/** What a recording holds, before any step is read: each segment but the newest is told by the one behind it. */
+import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
+import { loggerOf } from "../../../base/warnings.ts";
+import { SectionMemory } from "../../../memory/section-memory.ts";
+import { faultOf, recover, type ScanResult } from "../../../storage/log/read-directory.ts";
+import { SegmentReader } from "../../../storage/log/read-segment.ts";
+import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
+import { parseAbout, type RecordingAbout } from "../../model/recording/about.ts";
+import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import type { RecordingFolder } from "./recording-folder.ts";
+
+/** An episode as it was recorded. */
+export interface EpisodeEntry {
+  /** As its sections are numbered: those that were discarded count. */
+  readonly number: number;
+  /** In which segment it begins: its place among them. */
+  readonly segment: number;
+  steps: number;
+  flags: number;
+  task: string;
+}
+
+export interface Listing {
+  readonly about: RecordingAbout;
+  /** Oldest first. */
+  readonly segments: ScanResult["segments"];
+  readonly run: string;
+  /** In order, without those that were discarded. */
+  readonly episodes: readonly EpisodeEntry[];
+}
+
+/** An index is at a segment's beginning: so much of it is read for that. */
+const HEAD_PIECE = 1 << 16;
+
+/** @throws ReplayError CORRUPT, UNSUPPORTED, SPEC_MISMATCH where there is no recording · RldsError EMPTY */
+export async function listRecording(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
+  const { directory } = folder;
+  const memory = new SectionMemory();
+  const newest = directory.list().reduce((max, name) => Math.max(max, segmentOf(name)), 0);
+  await folder.ready(newest);
+  const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: false, logger: loggerOf(null) }));
+  if (recovered === undefined) throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });
+  const { segments, head } = recovered;
+  const about = parseAbout(directory.name, head.about);
+  const all: Contents[] = [];
+  for (const [i, segment] of segments.entries()) {
+    signal?.throwIfAborted();
+    const next = segments[i + 1];
+    const stated = next === undefined ? undefined : await folder.retryRead(() => readPreviousContents(folder, next, segment.id, memory));
+    if (stated === undefined) await folder.ready(segment.id);
+    all.push(stated ?? contentsOf(folder, recovered, segment, memory, all.at(-1)));
+    await folder.release();
+  }
+  return { about, segments, run: head.run, episodes: mergeEpisodes(all) };
+}
+
+/** What a segment says of the one before it, if it does. */
+function readPreviousContents(
+  { directory }: RecordingFolder,
+  { id, bytes }: { readonly id: number; readonly bytes: number },
+  of: number,
+  memory: SectionMemory,
+): Contents | undefined {
+  const walk = new SegmentReader(directory, id, memory, bytes, HEAD_PIECE);
+  try {
+    const { sections } = walk;
+    return walk.next() && sections.kind === RECORDED_INDEX && sections.id === of ? Contents.of(sections.payload) : undefined;
+  } finally {
+    walk.close();
+  }
+}
+
+/** The same by going through all of it. */
+function contentsOf(
+  { directory }: RecordingFolder,
+  { head: { run } }: ScanResult,
+  { id, bytes, sum }: ScanResult["segments"][number],
+  memory: SectionMemory,
+  previous: Contents | undefined,
+): Contents {
+  let contents = new Contents(previous?.after);
+  const walk = new SegmentReader(directory, id, memory, bytes);
+  try {
+    const { sections } = walk;
+    let isFirst = true;
+    while (walk.next()) {
+      const { kind, id: of } = sections;
+      if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(of);
+      else if (kind === RECORDED_END) contents.end(of, endOf(sections.payload));
+      // What stands before the first segment that is left is known from here alone.
+      else if (kind === RECORDED_INDEX && isFirst && previous === undefined) contents = new Contents(Contents.of(sections.payload).after);
+      isFirst = false;
+    }
+    // Of the newest too: its owner may have cut off what it could not write whole.
+    const fault = faultOf(walk, run, sum);
+    if (fault !== undefined) throw damaged(id, walk.faultAt ?? sections.end, fault);
+  } finally {
+    walk.close();
+  }
+  return contents;
+}
+
+export function damaged(segment: number, offset: number, fault: string): RldsError {
+  return corruptFile({ file: fileOf(segment), offset }, `the segment is cut or altered: ${fault}`);
+}
+
+/** Episodes, whose parts may stand in several segments. */
+function mergeEpisodes(all: readonly Contents[]): EpisodeEntry[] {
+  const episodes: EpisodeEntry[] = [];
+  for (const [segment, { parts }] of all.entries()) {
+    for (const { episode, steps, flags, task } of parts) {
+      const last = episodes.at(-1);
+      if (last !== undefined && last.number === episode && last.flags === 0) {
+        last.steps += steps;
+        last.flags = flags;
+        last.task = task;
+      } else if (episode === (last?.number ?? -1) + 1) episodes.push({ number: episode, segment, steps, flags, task });
+      else throw new RldsError("CORRUPT", `episode ${episode} is in the place of episode ${(last?.number ?? -1) + 1}`);
+    }
+  }
+  return episodes.filter(({ flags }) => (flags & DISCARDED) === 0);
+}

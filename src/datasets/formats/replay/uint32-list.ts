@@ -1,0 +1,29 @@
+/** A growing list of 32-bit numbers. */
+export class Uint32List {
+  length = 0;
+  #values = new Uint32Array(16);
+
+  /** Returns its place. */
+  push(word: number): number {
+    if (this.length === this.#values.length) {
+      const larger = new Uint32Array(2 * this.length);
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[this.length] = word;
+    return this.length++;
+  }
+
+  at(index: number): number {
+    return this.#values[index] as number;
+  }
+
+  set(index: number, word: number): void {
+    this.#values[index] = word;
+  }
+
+  /** All of them. */
+  toArray(): Uint32Array {
+    return this.#values.slice(0, this.length);
+  }
+}

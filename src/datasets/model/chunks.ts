@@ -1,0 +1,78 @@
+/** An episode's steps as columns, one chunk at a time. */
+import { Collector } from "./collector.ts";
+import type { MaybeAsyncIterable, StepSpec } from "./dataset.ts";
+import { leavesOf, sameSpec } from "./leaves.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
+
+export interface Chunk {
+  /** A column a leaf, in the order of the spec's leaves. */
+  readonly data: readonly ColumnData[];
+  readonly length: number;
+  /** The place of its first step in the episode. */
+  readonly from: number;
+}
+
+export interface ChunkOptions {
+  readonly episode: number;
+  /** The most steps of a chunk. Default: all */
+  readonly max?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Steps between two checks of the signal. */
+const STEPS_PER_CHECK = 1024;
+/** A chunk with a limit has at most these bytes and one step's. */
+const PIECE_BYTES = 2 ** 24;
+
+/**
+ * Columns of the right form are cut without a copy; steps one by one are checked and copied. Yields no chunk if there are no steps.
+ * @throws RldsError SPEC_MISMATCH, with episode, step and leaf
+ */
+export async function* readChunks(
+  steps: MaybeAsyncIterable<unknown>,
+  spec: StepSpec,
+  { episode, max = Infinity, signal }: ChunkOptions,
+): AsyncGenerator<Chunk, void> {
+  if (steps instanceof StepColumns && sameSpec(steps.spec, spec)) {
+    const sizes = leavesOf(spec).map(({ size }) => size);
+    for (let from = 0; from < steps.length; from += max) {
+      signal?.throwIfAborted();
+      const length = Math.min(max, steps.length - from);
+      yield {
+        data:
+          length === steps.length
+            ? steps.data
+            : steps.data.map((column, i) => slicedColumn(column, from * (sizes[i] as number), (from + length) * (sizes[i] as number))),
+        length,
+        from,
+      };
+    }
+    return;
+  }
+  const collector = new Collector(spec, Math.min(max, 64));
+  let from = 0;
+  let step = 0;
+  const full = (value: unknown): boolean => {
+    if (step % STEPS_PER_CHECK === 0) signal?.throwIfAborted();
+    collector.add(value, { episode, step: step++ });
+    return collector.length >= max || (max !== Infinity && collector.bytes >= PIECE_BYTES);
+  };
+  const takeChunk = (): Chunk => {
+    const chunk = { ...collector.take(), from };
+    from = step;
+    return chunk;
+  };
+  // What is there already is not waited for.
+  if (Symbol.iterator in steps) {
+    for (const value of steps) if (full(value)) yield takeChunk();
+  } else {
+    for await (const value of steps) if (full(value)) yield takeChunk();
+  }
+  if (collector.length > 0) yield takeChunk();
+}
+
+/** All of an episode at once. */
+export async function columnsOf(steps: MaybeAsyncIterable<unknown>, spec: StepSpec, options: ChunkOptions): Promise<Chunk> {
+  for await (const chunk of readChunks(steps, spec, options)) return chunk;
+  return { ...new Collector(spec, 1).take(), from: 0 };
+}

@@ -1,0 +1,39 @@
+/** Datasets that are made of another one, episode by episode, as they are asked for. */
+import type { DatasetForm, MaybeAsyncIterable, RldsDataset, RldsEpisode, StepSpec } from "./dataset.ts";
+import { checkIterable, mapIterable } from "./maybe-async.ts";
+import { checkEpisode } from "./traversal.ts";
+
+/** Changes each episode's steps; what is known of the episode as a whole stays. O(1) an episode. */
+export function withSteps<S, T>(
+  rlds: RldsDataset<S>,
+  change: (steps: MaybeAsyncIterable<S>, index: number) => MaybeAsyncIterable<T>,
+  changeSpec: (spec: StepSpec) => StepSpec | undefined,
+): RldsDataset<T> {
+  const episodes = mapIterable(episodesOf(rlds), (episode, index) => ({ ...checkEpisode(episode, index), steps: change(episode.steps, index) }));
+  return attachSchema<T>(episodes, deriveSchema(rlds, changeSpec));
+}
+
+export const keepSpec = (spec: StepSpec): StepSpec => spec;
+
+/** @throws TypeError */
+export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpisode<S>> {
+  return checkIterable<RldsEpisode<S>>("rlds", rlds);
+}
+
+/** A form that is found out when somebody asks: a spec may be a matter of calling functions of the user. */
+export function deriveSchema(rlds: DatasetForm, changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec): DatasetForm {
+  return {
+    get stepSpec() {
+      const { stepSpec } = rlds;
+      return stepSpec && changeSpec(stepSpec);
+    },
+    get metadataSpec() {
+      return rlds.metadataSpec;
+    },
+  };
+}
+
+/** Gives episodes a form; its getters stay getters. */
+export function attachSchema<T>(episodes: MaybeAsyncIterable<RldsEpisode<T>>, schema: DatasetForm): RldsDataset<T> {
+  return Object.defineProperties(episodes, Object.getOwnPropertyDescriptors(schema)) as RldsDataset<T>;
+}

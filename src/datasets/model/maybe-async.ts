@@ -1,0 +1,92 @@
+/** Iteration over sync and async iterables with one code path. A sync iterable stays sync: no promise and no await per value. */
+import { mustBe } from "../../base/error.ts";
+import type { MaybeAsyncIterable } from "./dataset.ts";
+
+/** What is made of values on their way; a new one for each time through. */
+export interface Stage<T, U> {
+  /** Puts what comes of one more value into `output`; false: nothing more is wanted, and the source is closed. */
+  push(value: T, output: U[]): boolean | undefined;
+  /** Puts into `output` what is left when there are no more values. Not called after `push` said false. */
+  end?(output: U[]): void;
+}
+
+/** Whether it can be gone through without waiting. What can be gone through both ways is. */
+export function isSync<T>(iterable: MaybeAsyncIterable<T>): iterable is Iterable<T> {
+  return typeof (iterable as Iterable<T>)[Symbol.iterator] === "function";
+}
+
+/** A value that can be gone through, and is no text. @throws TypeError */
+export function checkIterable<T>(subject: string, value: MaybeAsyncIterable<T>): MaybeAsyncIterable<T> {
+  const candidate = value as Partial<Iterable<T> & AsyncIterable<T>> | null | undefined;
+  if (typeof value === "object" && (candidate?.[Symbol.iterator] ?? candidate?.[Symbol.asyncIterator]) !== undefined) return value;
+  throw mustBe(TypeError, subject, "an iterable or an async iterable", value);
+}
+
+/** Calls `visit` with each value and its number until it says false. A promise only where values are waited for. */
+export function forEach<T>(iterable: MaybeAsyncIterable<T>, visit: (value: T, index: number) => unknown): Promise<void> | undefined {
+  if (!isSync(iterable)) return forEachAsync(iterable, visit);
+  let index = 0;
+  for (const value of iterable) if (visit(value, index++) === false) break;
+  return undefined;
+}
+
+async function forEachAsync<T>(iterable: AsyncIterable<T>, visit: (value: T, index: number) => unknown): Promise<void> {
+  let index = 0;
+  for await (const value of iterable) if (visit(value, index++) === false) break;
+}
+
+/** All values in an array; an array is given as it is. */
+export function collect<T>(iterable: MaybeAsyncIterable<T>): readonly T[] | Promise<readonly T[]> {
+  if (Array.isArray(iterable)) return iterable;
+  const values: T[] = [];
+  const push = (value: T): void => {
+    values.push(value);
+  };
+  return forEach(iterable, push)?.then(() => values) ?? values;
+}
+
+/** Applies `change` to each value. Lazy; can be iterated as often as `iterable`. */
+export function mapIterable<T, U>(iterable: MaybeAsyncIterable<T>, change: (value: T, index: number) => U): MaybeAsyncIterable<U> {
+  if (isSync(iterable)) {
+    return {
+      *[Symbol.iterator]() {
+        let index = 0;
+        for (const value of iterable) yield change(value, index++);
+      },
+    };
+  }
+  return {
+    async *[Symbol.asyncIterator]() {
+      let index = 0;
+      for await (const value of iterable) yield change(value, index++);
+    },
+  };
+}
+
+/** Passes the values through a stage. Lazy; can be iterated as often as `iterable`. Breaking off closes the source. */
+export function applyStage<T, U>(iterable: MaybeAsyncIterable<T>, stage: () => Stage<T, U>): MaybeAsyncIterable<U> {
+  if (isSync(iterable)) return { [Symbol.iterator]: () => applySync(iterable, stage()) };
+  return { [Symbol.asyncIterator]: () => applyAsync(iterable, stage()) };
+}
+
+function* applySync<T, U>(iterable: Iterable<T>, stage: Stage<T, U>): Generator<U, void, undefined> {
+  const output: U[] = [];
+  for (const value of iterable) {
+    const more = stage.push(value, output);
+    if (output.length > 0) yield* output.splice(0);
+    if (more === false) return;
+  }
+  stage.end?.(output);
+  yield* output;
+}
+
+async function* applyAsync<T, U>(iterable: AsyncIterable<T>, stage: Stage<T, U>): AsyncGenerator<U, void, undefined> {
+  const output: U[] = [];
+  for await (const value of iterable) {
+    const more = stage.push(value, output);
+    for (const result of output.splice(0)) yield result;
+    if (more === false) return;
+  }
+  stage.end?.(output);
+  for (const result of output) yield result;
+}

@@ -1,0 +1,90 @@
+/** Episodes read one after the other into a report. */
+import { mustBe } from "../../../base/error.ts";
+import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { isAllZero } from "../../model/elements.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { abortable, checkEpisode } from "../../model/traversal.ts";
+import type { Fault, RunningReport } from "./import-report.ts";
+import { Inspector, LAST, type StepFacts } from "./step-checks.ts";
+import { EpisodeValidator, type Violation } from "./validate.ts";
+
+/** Receives the steps that were read. */
+export interface StepReceiver<S> {
+  /** @param step undefined where steps are columns */
+  add(facts: StepFacts, step: S | undefined): void;
+}
+
+export interface ReadEpisodeFacts {
+  /** Of the source, from 0. */
+  readonly index: number;
+  readonly length: number;
+  /** The first fault. */
+  readonly violation: Violation | undefined;
+}
+
+/** O(1) memory. */
+export class ImportReader {
+  readonly #inspector: Inspector;
+  readonly #report: RunningReport;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(spec: StepSpec | undefined, report: RunningReport, signal: AbortSignal | undefined) {
+    this.#inspector = new Inspector(spec);
+    this.#report = report;
+    this.#signal = signal;
+  }
+
+  /** @throws TypeError for what is no episode · what the source raises */
+  async episode<S>(source: RldsEpisode<S>, receiver?: StepReceiver<S>): Promise<ReadEpisodeFacts> {
+    const report = this.#report;
+    const index = report.episodes;
+    const { steps } = checkEpisode(source, index);
+    let violation: Violation | undefined;
+    const validator = new EpisodeValidator((current) => {
+      violation ??= current;
+      const { fault, step, subject: path, value, count } = current;
+      report.faults[fault].add({ episode: index, step, path, value }, count);
+    });
+    let length = 0;
+    let sum = 0;
+    let last: S | undefined;
+    const pending = this.#inspector.read<S>(abortable(steps, this.#signal), (facts, step) => {
+      validator.step(facts);
+      receiver?.add(facts, step);
+      length++;
+      if (!(facts.flags & LAST)) sum += facts.reward;
+      last = step;
+    });
+    if (pending !== undefined) await pending;
+    validator.end();
+    report.episode(length, sum);
+    if (violation !== undefined) report.faultyEpisodes++;
+    if (length > 0) this.#final((steps instanceof StepColumns ? steps.at(length - 1) : last) as RldsStep, index, length - 1);
+    return { index, length, violation };
+  }
+
+  #final(last: RldsStep | null | undefined, episode: number, step: number): void {
+    if (isAllZero([last?.action, last?.reward])) this.#report.zeroFinalSteps++;
+    if (isAllZero(last?.observation)) this.#report.zeroFinalObservations.add({ episode, step });
+  }
+}
+
+/** What mode "repair" does about each fault. */
+const REMEDIES: { readonly [fault in Fault]: string } = {
+  emptyEpisodes: "leaves it out",
+  danglingTails: "sets it",
+  missingFirsts: "sets it",
+  firstsInMidEpisode: "begins an episode there",
+  lastsInMidEpisode: "ends the episode there",
+  terminalsWithoutLast: "sets it, and ends the episode there",
+  nonFinite: "ends the episode before it",
+  wrongForms: "ends the episode before it",
+};
+
+/** An episode's fault as an error: INVALID_DATA, or SPEC_MISMATCH for a step's form. */
+export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
+  const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
+  const { message } = mustBe(TypeError, subject, rule, value);
+  return new RldsError(code, `${message}; importRlds in mode "repair" ${REMEDIES[fault]}, in mode "drop" it leaves such episodes out`, { episode, step });
+}

@@ -1,0 +1,134 @@
+/** Checks of each step of an episode: its flags, its reward, whether it conforms to the spec, and values that are not finite. */
+import { isText } from "../../../schema/leaf.ts";
+import { valueAt } from "../../../schema/nest.ts";
+import type { MaybeAsyncIterable, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { flagOf, nonFiniteIn, numberOf } from "../../model/elements.ts";
+import { type LeafEntry, leavesOf, sameSpec } from "../../model/leaves.ts";
+import { forEach } from "../../model/maybe-async.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { STEP_FIELDS } from "../../model/step-fields.ts";
+import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
+
+export const FIRST = 1;
+export const LAST = 2;
+export const TERMINAL = 4;
+
+/** Numbers in one leaf of one step that are NaN or infinite. */
+export interface NonFiniteLeaf {
+  readonly keys: readonly string[];
+  readonly path: string;
+  readonly count: number;
+  readonly value: number;
+}
+
+export interface StepFacts {
+  /** FIRST, LAST and TERMINAL. */
+  readonly flags: number;
+  /** NaN where it is not a single number. */
+  readonly reward: number;
+  readonly mismatch?: Mismatch;
+  readonly nonFinite?: readonly NonFiniteLeaf[];
+}
+
+const FLAGS = [
+  ["is_first", FIRST],
+  ["is_last", LAST],
+  ["is_terminal", TERMINAL],
+] as const;
+
+/** Reads steps against one spec: the dataset's, or else that of the first step that has one. */
+export class Inspector {
+  #spec: StepSpec | undefined;
+  #check: ((step: unknown) => Mismatch | undefined) | undefined;
+  #floats: readonly LeafEntry[] = [];
+
+  constructor(spec: StepSpec | undefined) {
+    if (spec !== undefined) this.#setSpec(spec);
+  }
+
+  #setSpec(spec: StepSpec): void {
+    this.#spec = spec;
+    this.#check = stepChecker(spec);
+    this.#floats = floatsOf(spec);
+  }
+
+  /** Calls `visit` with the facts of each step, and the step where steps are not columns. A promise only where steps are waited for. O(elements that are floats), and O(leaves) a step. */
+  read<S>(steps: MaybeAsyncIterable<S>, visit: (facts: StepFacts, step: S | undefined) => void): Promise<void> | undefined {
+    if (steps instanceof StepColumns) {
+      if (this.#spec === undefined) this.#setSpec(steps.spec);
+      if (sameSpec(steps.spec, this.#spec as StepSpec)) {
+        const read = columnsReader(steps);
+        if (read !== undefined) return read(visit);
+      }
+    }
+    return forEach(steps, (step) => visit(this.#factsOf(step as RldsStep), step));
+  }
+
+  #factsOf(step: RldsStep): StepFacts {
+    if (!STEP_FIELDS.every((field) => step?.[field] !== undefined))
+      return { flags: 0, reward: Number.NaN, mismatch: { path: "step", rule: `an object with ${STEP_FIELDS.join(", ")}`, value: step } };
+    let mismatch: Mismatch | undefined;
+    try {
+      if (this.#check === undefined) this.#setSpec(stepSpecOf(step));
+      mismatch = this.#check?.(step);
+    } catch (error) {
+      if (!(error instanceof RldsError)) throw error;
+      mismatch = { path: "step", rule: "one that has a spec", value: error.message };
+    }
+    let flags = 0;
+    for (const [name, bit] of FLAGS) {
+      const value = step[name];
+      const flag = flagOf(value);
+      if (flag) flags |= bit;
+      if (flag === undefined) mismatch ??= { path: name, rule: "a flag: true, false, 1 or 0", value };
+    }
+    let nonFinite: readonly NonFiniteLeaf[] | undefined;
+    for (const { keys, path } of this.#floats) {
+      const nonFiniteValues = nonFiniteIn(valueAt(step, keys));
+      if (nonFiniteValues !== undefined) nonFinite = [...(nonFinite ?? []), { keys, path, ...nonFiniteValues }];
+    }
+    return { flags, reward: numberOf(step.reward), mismatch, nonFinite };
+  }
+}
+
+function floatsOf(spec: StepSpec): LeafEntry[] {
+  return leavesOf(spec).filter(({ leaf }) => leaf.dtype === "f32" || leaf.dtype === "f64");
+}
+
+/** Goes through columns, not steps; undefined where a flag is no single number. */
+function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts, step: undefined) => void) => undefined) | undefined {
+  const leaves = leavesOf(steps.spec);
+  const columnAt = (path: string) => leaves.findIndex((leaf) => leaf.path === path && leaf.size === 1 && !isText(leaf.leaf));
+  const [first, last, terminal, reward] = ["is_first", "is_last", "is_terminal", "reward"].map((name) => {
+    const at = columnAt(name);
+    return at < 0 ? undefined : (steps.data[at] as ArrayLike<number | bigint>);
+  });
+  const hasFlags = [first, last, terminal].every((column) => column !== undefined && Array.prototype.every.call(column, (flag) => flag === 0 || flag === 1));
+  if (!hasFlags || !STEP_FIELDS.every((field) => field in steps.spec)) return undefined;
+  return (visit) => {
+    const nonFinite = nonFiniteSteps(leaves, steps);
+    const { length } = steps;
+    for (let i = 0; i < length; i++) {
+      const flags = (first?.[i] ? FIRST : 0) | (last?.[i] ? LAST : 0) | (terminal?.[i] ? TERMINAL : 0);
+      visit({ flags, reward: reward === undefined ? Number.NaN : Number(reward[i]), nonFinite: nonFinite.get(i) }, undefined);
+    }
+    return undefined;
+  };
+}
+
+function nonFiniteSteps(leaves: readonly LeafEntry[], steps: StepColumns<unknown>): Map<number, NonFiniteLeaf[]> {
+  const leavesByStep = new Map<number, NonFiniteLeaf[]>();
+  leaves.forEach(({ leaf, keys, path, size }, k) => {
+    if (leaf.dtype !== "f32" && leaf.dtype !== "f64") return;
+    const data = steps.data[k] as Float64Array;
+    for (let at = 0; at < data.length; at++) {
+      if (Number.isFinite(data[at])) continue;
+      const step = Math.floor(at / size);
+      const part = nonFiniteIn(data.subarray(step * size, (step + 1) * size));
+      if (part !== undefined) leavesByStep.set(step, [...(leavesByStep.get(step) ?? []), { keys, path, ...part }]);
+      at = (step + 1) * size - 1;
+    }
+  });
+  return leavesByStep;
+}

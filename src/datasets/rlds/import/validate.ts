@@ -1,0 +1,49 @@
+/** The rules of an episode, step by step. */
+
+import type { Fault } from "./import-report.ts";
+import { FIRST, LAST, type StepFacts, TERMINAL } from "./step-checks.ts";
+
+/** A rule that an episode breaks, and where. */
+export interface Violation {
+  readonly fault: Fault;
+  /** Undefined of an episode without steps. */
+  readonly step?: number;
+  /** What should be there: `subject must be rule, got value`. */
+  readonly subject: string;
+  readonly rule: string;
+  readonly value: unknown;
+  /** Values that break it. */
+  readonly count: number;
+}
+
+/** Validates one episode. O(1) per step. */
+export class EpisodeValidator {
+  #length = 0;
+  #flags = 0;
+  readonly #report: (violation: Violation) => void;
+
+  constructor(report: (violation: Violation) => void) {
+    this.#report = report;
+  }
+
+  #flag(fault: Fault, step: number, subject: string, position: string, expected: boolean): void {
+    this.#report({ fault, step, subject, rule: `${expected} ${position}`, value: !expected, count: 1 });
+  }
+
+  step({ flags, mismatch, nonFinite }: StepFacts): void {
+    const i = this.#length++;
+    if (mismatch !== undefined) this.#report({ fault: "wrongForms", step: i, subject: mismatch.path, rule: mismatch.rule, value: mismatch.value, count: 1 });
+    if (i === 0 && !(flags & FIRST)) this.#flag("missingFirsts", i, "is_first", "at an episode's first step", true);
+    if (i > 0 && flags & FIRST) this.#flag("firstsInMidEpisode", i, "is_first", "after an episode's first step", false);
+    if (i > 0 && this.#flags & LAST) this.#flag("lastsInMidEpisode", i - 1, "is_last", "before an episode's last step", false);
+    if ((flags & (TERMINAL | LAST)) === TERMINAL) this.#flag("terminalsWithoutLast", i, "is_last", "where is_terminal is", true);
+    for (const { path, count, value } of nonFinite ?? []) this.#report({ fault: "nonFinite", step: i, subject: path, rule: "finite", value, count });
+    this.#flags = flags;
+  }
+
+  /** The episode is over. */
+  end(): void {
+    if (this.#length === 0) this.#report({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
+    else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.#length - 1, "is_last", "at an episode's last step", true);
+  }
+}

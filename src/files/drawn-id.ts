@@ -1,5 +1,0 @@
-/** A name that nobody else draws, on this machine or another: 32 hexadecimal digits. */
-export function drawnId(): string {
-  const { crypto } = globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } };
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}

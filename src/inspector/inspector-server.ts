@@ -1,0 +1,63 @@
+/** Answers the questions of an inspector about one Replay. A program notices nothing: the server has random numbers of its own, and uses only reserved scratch memory. */
+import { integer, mustBe } from "../base/error.ts";
+import type { Replay } from "../replay/replay.ts";
+import type { About, Answer, Question, Survey } from "./protocol.ts";
+import { Random } from "./random.ts";
+import { rewardOf, TableView } from "./table-view.ts";
+
+/** A draw shows so many items at most. */
+const MAX_DRAWN = 1024;
+
+export class InspectorServer {
+  readonly #replay: Replay;
+  readonly #random = new Random();
+  readonly #views = new Map<string, TableView>();
+
+  constructor(replay: Replay) {
+    this.#replay = replay;
+  }
+
+  /** @throws RangeError for a wrong number · ReplayError NOT_FOUND for a table that is not there, CLOSED */
+  answer(question: Question): Answer {
+    switch (question.kind) {
+      case "about":
+        return this.#about();
+      case "survey":
+        return this.#survey(question.table);
+      case "draw":
+        return this.#view(question.table).draw(integer("n", question.n, 1, MAX_DRAWN));
+      case "item":
+        return this.#view(question.table).view(question.key);
+      default:
+        throw mustBe("UNSUPPORTED", "kind", "about, survey, draw or item", (question as { readonly kind: unknown }).kind);
+    }
+  }
+
+  #about(): About {
+    const { maxBytes, tables } = this.#replay.options;
+    // The spec as its leaves are placed.
+    const leaves = TableView.leavesOf(this.#replay);
+    const limits = (name: string) => {
+      const { maxSize, maxSteps, maxTimesSampled, sampler, remover, rateLimiter } = tables[name] as NonNullable<(typeof tables)[string]>;
+      const unlimited = (n: number) => (n === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : n);
+      return { name, maxSize, maxSteps: unlimited(maxSteps), maxTimesSampled: unlimited(maxTimesSampled), sampler, remover, rateLimiter };
+    };
+    return { leaves, maxBytes, tables: Object.keys(tables).map(limits), reward: rewardOf(this.#replay)?.path };
+  }
+
+  #survey(name: string | undefined): Survey {
+    const { steps, bytes, writers } = this.#replay.stats();
+    const tables = Object.values(this.#replay.tables).map((table) => ({ ...table.stats(), canSample: table.canSample(), canInsert: table.canInsert() }));
+    return { steps, bytes: bytes.used, writers, tables, table: name === undefined ? undefined : this.#view(name).survey() };
+  }
+
+  #view(name: string): TableView {
+    const table = this.#replay.table(name);
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      view = new TableView(this.#replay, table, this.#random);
+      this.#views.set(name, view);
+    }
+    return view;
+  }
+}

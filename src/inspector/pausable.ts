@@ -1,0 +1,62 @@
+/** A program that can be paused: it asks for a turn before each step. */
+
+export class Pausable {
+  #paused = false;
+  /** Whether the next turn passes, since a step was requested before it. */
+  #hasStep = false;
+  #waiter: { readonly turn: Promise<void>; readonly release: () => void } | undefined;
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#hasStep = false;
+  }
+
+  /** Lets go who waits, once, or who asks next. */
+  step(): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    this.#hasStep = waiter === undefined && this.#paused;
+    waiter?.release();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.step();
+  }
+
+  /** `undefined`, or a promise to await while it is paused. @throws the signal's reason */
+  turn(signal?: AbortSignal): Promise<void> | undefined {
+    signal?.throwIfAborted();
+    if (!this.#paused) return undefined;
+    if (this.#hasStep) {
+      this.#hasStep = false;
+      return undefined;
+    }
+    this.#waiter ??= deferred();
+    return signal === undefined ? this.#waiter.turn : abortable(this.#waiter.turn, signal);
+  }
+}
+
+function deferred(): { readonly turn: Promise<void>; readonly release: () => void } {
+  let release = () => {};
+  const turn = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { turn, release: release };
+}
+
+/** The same promise, until the signal ends it. */
+function abortable(turn: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    turn.then(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+  });
+}

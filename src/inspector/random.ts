@@ -1,0 +1,30 @@
+/** Random numbers of the inspector, so that the random state of tables does not change. */
+
+const STEP = 0x9e3779b9;
+
+export class Random {
+  #state: number;
+
+  constructor(seed = 1) {
+    this.#state = seed >>> 0;
+  }
+
+  /** 32 bits: Weyl's sequence, mixed as MurmurHash3 ends. */
+  next(): number {
+    this.#state = (this.#state + STEP) >>> 0;
+    let z = this.#state;
+    z = Math.imul(z ^ (z >>> 16), 0x85ebca6b);
+    z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35);
+    return (z ^ (z >>> 16)) >>> 0;
+  }
+
+  /** A whole number in 0 … n - 1, n at most 2^32. */
+  integerBelow(n: number): number {
+    return Math.floor((this.next() / 2 ** 32) * n);
+  }
+
+  /** A random state for a draw: bytes of no pattern. */
+  fill(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.next();
+  }
+}

@@ -1,0 +1,225 @@
+/** One table as an inspector shows it: a sample of its items, their ages, its episodes; one item; a preview of a draw. O(sample) each. */
+import { concatArrays } from "../base/bytes.ts";
+import type { Blocked } from "../batch/batch.ts";
+import { BLOCKED_BY } from "../batch/draw.ts";
+import { MOST, Probe, type Seen } from "../batch/inspect-table.ts";
+import { CoreStream } from "../memory/stream.ts";
+import { engineOf, type Replay } from "../replay/replay.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import { SELECTOR_KINDS } from "../schema/selector.ts";
+import type { Table } from "../tables/table.ts";
+import { agesOf, findPreviousTurn } from "./item-ages.ts";
+import { ItemWalk } from "./item-walk.ts";
+import type { DrawnItem, DrawPreview, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./protocol.ts";
+import type { Random } from "./random.ts";
+
+/** Items that a survey samples; where there are not more, it has them all. */
+const SAMPLE_SIZE = 512;
+/** Of the newest items so many are read in a survey, for their episodes. */
+const EPISODE_ITEMS = 1024;
+/** A table with so few items, of which none has left, is read from its beginning. */
+const SMALL_TABLE = 4096;
+/** Slots whose neighbours tell whether items stand in turn. */
+const ORDER_CHECKS = 16;
+/** Values of a leaf that an item shows at most. */
+const MAX_VALUES = 1 << 20;
+
+export class TableView {
+  readonly #table: Table;
+  readonly #probe: Probe;
+  readonly #random: Random;
+  readonly #itemWalk: ItemWalk | undefined;
+  readonly #leaves: readonly PlacedLeaf[];
+  /** What keys of the turn before the newest item's are above their slots. */
+  #previousTurn = Number.NaN;
+
+  constructor(replay: Replay, table: Table, random: Random) {
+    const engine = engineOf(replay);
+    const probe = new Probe(engine, table.handle);
+    this.#table = table;
+    this.#probe = probe;
+    this.#random = random;
+    this.#leaves = engine.layout.leaves;
+    if (!this.#isInOrder) return;
+    const openEpisodes = () => {
+      const rows = replay.writers.flatMap((writer) => writer.streams.map((stream) => new CoreStream(engine, stream).newest));
+      return new Set(rows.filter((row) => row !== 0).map((row) => probe.episodeOf(row)));
+    };
+    const { size, deletes } = table.stats();
+    const reward = rewardOf(replay);
+    this.#itemWalk = new ItemWalk({ probe, rows: probe, reward, longest: () => probe.longest, openEpisodes }, deletes === 0 && size <= SMALL_TABLE);
+  }
+
+  static leavesOf(replay: Replay): readonly LeafAbout[] {
+    return engineOf(replay).layout.leaves.map(({ path, leaf, shape }) => ({ path, dtype: leaf.dtype, shape: [...shape] }));
+  }
+
+  /** Whether the table keeps the order of age. */
+  get #isInOrder(): boolean {
+    return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
+  }
+
+  /** What is seen of it now. */
+  survey(): TableSurvey {
+    const { name } = this.#table;
+    const slots = this.#sampleSlots();
+    const sample = this.#sampleOf(slots);
+    const episodes = this.#itemWalk?.next(EPISODE_ITEMS, () => this.#randomSlot()) ?? [];
+    return { name, sample, total: this.#probe.total, episodes, hasEpisodes: this.#itemWalk !== undefined };
+  }
+
+  /** n draws as the table would make them now, but by another chance. Nothing is drawn from the table. */
+  draw(n: number): DrawPreview {
+    const isOrdered = SELECTOR_KINDS[this.#table.options.sampler.kind].isDeterministic === true;
+    const { slots, refused: refusal } = this.#probe.wouldDraw(n, (state) => this.#random.fill(state), isOrdered);
+    let values = MAX_VALUES;
+    const items = Array.from(slots, (slot): DrawnItem => {
+      const about = this.about(this.#probe.keyOf(slot));
+      values -= this.#leaves.reduce((sum, { size }) => sum + size, 0) * about.length;
+      return { ...about, leaves: values < 0 ? undefined : this.#leavesOf(slot, about.length) };
+    });
+    const blocked = refusal && ({ by: BLOCKED_BY[refusal.code], have: refusal.have, need: refusal.need } as Blocked);
+    return { table: this.#table.name, items, blocked: refusal?.code === 0 ? undefined : blocked };
+  }
+
+  /** What there is to tell of an item, by its key. */
+  about(key: number): ItemAbout {
+    const probe = this.#probe;
+    const { state, length = 0, priority = 0, probability = 0, timesSampled = 0 } = this.#table.explain(key);
+    if (state === "gone") {
+      const numbers = { length, priority, weight: Number.NaN, probability, timesSampled };
+      return { key, state, ...numbers, age: Number.NaN, episode: Number.NaN, episodeAge: Number.NaN };
+    }
+    const slots = Uint32Array.of(probe.slotOf(key));
+    const [row = 0] = probe.rows(slots, 0, 1, undefined).rows;
+    const episode = probe.episodeOf(row);
+    const { newest, total } = probe;
+    const age = state === "live" && newest !== 0 ? this.#agesOf(slots, Float64Array.of(key), newest)[0] : undefined;
+    const episodeAge = newest === 0 ? Number.NaN : this.#newestEpisode() - episode;
+    const weight = total > 0 ? probability * total : Number.NaN;
+    return { key, state, length, priority, weight, probability, timesSampled, age: age ?? Number.NaN, episode, episodeAge: Math.max(0, episodeAge) };
+  }
+
+  /** The same with its steps, leaf by leaf. */
+  view(key: number): ItemView {
+    const about = this.about(key);
+    const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
+    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leavesOf(slot, about.length) };
+  }
+
+  #leavesOf(slot: number, length: number): LeafValues[] {
+    return this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, length));
+  }
+
+  #valuesOf(leaf: PlacedLeaf, slot: number, length: number): LeafValues {
+    const { path, size } = leaf;
+    const about = { path, dtype: leaf.leaf.dtype, shape: leaf.shape };
+    const maxSteps = Probe.stepsTogether(leaf);
+    const steps = Math.min(length, Math.max(1, Math.floor(MAX_VALUES / size)));
+    if (maxSteps === 0) return { ...about, data: undefined, steps: 0 };
+    const chunks: ArrayLike<unknown>[] = [];
+    for (let from = 0; from < steps; from += maxSteps) chunks.push(this.#probe.steps(slot, from, Math.min(maxSteps, steps - from), leaf));
+    return { ...about, data: joined(chunks) as LeafValues["data"], steps };
+  }
+
+  #sampleOf(slots: Uint32Array): Sample {
+    const probe = this.#probe;
+    const chunks: Seen[] = [];
+    for (let from = 0; from < slots.length; from += MOST) chunks.push(probe.see(slots.subarray(from, from + MOST)));
+    const column = <K extends keyof Seen>(name: K) => joined(chunks.map((chunk) => chunk[name])) as Seen[K];
+    const isEmpty = slots.length === 0;
+    const keys = isEmpty ? new Float64Array(0) : column("keys");
+    const { newest } = probe;
+    if (newest !== 0 && !isEmpty) this.#previousTurn = findPreviousTurn(slots, keys, { slot: newest, key: probe.keyOf(newest) });
+    const episodes = isEmpty ? new Uint32Array(0) : column("episodes");
+    const newestEpisode = newest === 0 ? 0 : this.#newestEpisode();
+    return {
+      isWhole: slots.length === this.#table.size,
+      keys,
+      priorities: isEmpty ? new Float64Array(0) : column("priorities"),
+      probabilities: isEmpty ? new Float64Array(0) : column("probabilities"),
+      timesSampled: isEmpty ? new Uint32Array(0) : column("timesSampled"),
+      lengths: isEmpty ? new Uint32Array(0) : column("lengths"),
+      ages: this.#agesOf(slots, keys, newest),
+      episodeAges: Float64Array.from(episodes, (episode) => (newest === 0 ? Number.NaN : Math.max(0, newestEpisode - episode))),
+    };
+  }
+
+  #agesOf(slots: Uint32Array, keys: Float64Array, newest: number): Float64Array {
+    const { high } = this.#probe;
+    if (newest === 0 || !this.#isInTurn(newest, high)) return new Float64Array(slots.length).fill(Number.NaN);
+    const ages = agesOf(slots, keys, { slot: newest, key: this.#probe.keyOf(newest) }, high, this.#previousTurn);
+    for (let i = 0; i < ages.length; i++) if (!this.#isFollowed(slots[i] as number, high)) ages[i] = Number.NaN;
+    return ages;
+  }
+
+  /** Whether items take slots in turn, but for a few. Where many were deleted, or left by draws, ages are not known. */
+  #isInTurn(newest: number, high: number): boolean {
+    const { remover, maxTimesSampled } = this.#table.options;
+    if (
+      SELECTOR_KINDS[remover.kind].leaves !== "newest" ||
+      maxTimesSampled < Number.MAX_SAFE_INTEGER ||
+      !this.#isFollowed(newest === 1 ? high : newest - 1, high)
+    )
+      return false;
+    let outOfOrder = 0;
+    for (let i = 0; i < ORDER_CHECKS; i++) {
+      const slot = this.#randomSlot();
+      outOfOrder += Number(slot !== 0 && !this.#isFollowed(slot, high));
+    }
+    return outOfOrder <= 1;
+  }
+
+  /** Whether the item that came after that of a slot stands behind it. */
+  #isFollowed(slot: number, high: number): boolean {
+    if (!this.#probe.isThere(slot)) return true;
+    const [next] = this.#probe.after(slot, 1);
+    return next === undefined || next === (slot % high) + 1;
+  }
+
+  /** That of the first step of the item that came last. */
+  #newestEpisode(): number {
+    const [row = 0] = this.#probe.rows(Uint32Array.of(this.#probe.newest), 0, 1, undefined).rows;
+    return this.#probe.episodeOf(row);
+  }
+
+  /** All slots with items where there are few; else some by chance, perhaps one twice. */
+  #sampleSlots(): Uint32Array {
+    const probe = this.#probe;
+    const { high } = probe;
+    const { size } = this.#table;
+    const slots: number[] = [];
+    if (high <= 2 * SAMPLE_SIZE && size <= SAMPLE_SIZE) {
+      for (let slot = 1; slot <= high; slot++) if (probe.isThere(slot)) slots.push(slot);
+      return Uint32Array.from(slots);
+    }
+    for (let tries = 0; slots.length < SAMPLE_SIZE && tries < 4 * SAMPLE_SIZE; tries++) {
+      const slot = 1 + this.#random.integerBelow(high);
+      if (probe.isThere(slot)) slots.push(slot);
+    }
+    return Uint32Array.from(slots);
+  }
+
+  #randomSlot(): number {
+    const { high } = this.#probe;
+    for (let tries = 0; tries < 16 && high > 0; tries++) {
+      const slot = 1 + this.#random.integerBelow(high);
+      if (this.#probe.isThere(slot)) return slot;
+    }
+    return 0;
+  }
+}
+
+/** The leaf of rewards; undefined where the spec has none that is one number. */
+export function rewardOf(replay: Replay): PlacedLeaf | undefined {
+  try {
+    return engineOf(replay).roles.optional("reward");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Arrays of one class as one, without a copy if there is one. */
+function joined(pieces: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
+  return pieces.length > 1 ? concatArrays(pieces) : (pieces[0] ?? []);
+}

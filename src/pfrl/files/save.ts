@@ -1,0 +1,174 @@
+/** Saving to a file, and loading from one. */
+import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
+import { ioError, withIoErrors } from "../../files/io-errors.ts";
+import { type Directory, Log } from "../../storage/index.ts";
+import { deliver } from "../store/history.ts";
+import type { Progress } from "./incremental.ts";
+import type { Content, StoreLoader } from "./loader.ts";
+import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
+
+/** What a file of ours says that it is. */
+export const ABOUT = { reprise: "pfrl", version: 1 };
+
+/** Files that this process saves to, by the paths of their folders, or by their directories. */
+const busy = new Map<string | Directory, Set<string>>();
+
+/** The build of the core that the buffer was given. */
+type Module = WebAssembly.Module | undefined;
+
+/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
+export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
+  const { directory, file } = targetOf(target);
+  const location = directory.path ?? directory;
+  const files = busy.get(location) ?? new Set();
+  if (files.has(file))
+    throw new ReplayError("OUT_OF_TURN", `${directory.name}/${file} is being saved to already: wait for the end of that, or save to another file`);
+  busy.set(location, files.add(file));
+  try {
+    yield* writeFile(directory, file, content, module);
+  } finally {
+    files.delete(file);
+    if (files.size === 0) busy.delete(location);
+  }
+}
+
+function* writeFile(directory: Directory, file: string, content: Content, module: Module): Generator<Progress, void> {
+  withIoErrors("listing", directory, "", () => checkFolder(directory, file));
+  refuseFolder(directory, file);
+  const part = new SingleFile(directory, `${file}.part`);
+  const targetFile = new SingleFile(directory, file);
+  clear(part);
+  // Of one segment, whatever its run: the same buffer gives the same file.
+  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
+  let done = false;
+  try {
+    yield* content.write((kind, id, payload) => log.write(kind, id, payload));
+    log.commit();
+    log.flush();
+    log.close();
+    done = true;
+  } finally {
+    if (!done) {
+      close(log);
+      clear(part);
+    }
+  }
+  if (directory.rename === undefined) {
+    yield* copying(part, targetFile);
+    return;
+  }
+  try {
+    withIoErrors("naming", directory, file, () => directory.rename?.(`${file}.part`, file));
+  } catch (error) {
+    // Whole as it is, it would be taken for what was saved last.
+    clear(part);
+    throw error;
+  }
+}
+
+/** @throws ReplayError IO · what listing throws */
+function checkFolder(directory: Directory, file: string): void {
+  try {
+    directory.list();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw ioError(`saving to ${directory.name}/${file} failed: there is no folder ${directory.name} (ENOENT): make it first`, error);
+  }
+}
+
+/** @throws ReplayError IO where there is a folder of that name */
+function refuseFolder(directory: Directory, file: string): void {
+  withIoErrors("opening", directory, file, () => {
+    try {
+      directory.open(file, false).close();
+    } catch (error) {
+      // Whatever else it is, what comes next says it, or does without the file.
+      if (codeOf(error) === "EISDIR") throw error;
+    }
+  });
+}
+
+/** Reads a history from a file. */
+export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
+  const { directory, file } = targetOf(target);
+  refuseFolder(directory, file);
+  // One that is whole, and has not got its name yet, is what was saved last.
+  const part = new SingleFile(directory, `${file}.part`);
+  const from = isWhole(part, module) ? part : new SingleFile(directory, file);
+  if (!exists(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
+  yield* readLog(from, content.loader(), module);
+}
+
+/** Gives all sections of a log to a sink, and takes it over. */
+function* readLog(from: Directory, loader: StoreLoader, module: Module): Generator<Progress, void> {
+  let done = false;
+  const log = Log.open(from, { about: ABOUT, readOnly: true, module });
+  try {
+    checkAbout(from, log.about);
+    for (const { bytes, of } of log.replay((kind, id, payload) => deliver(loader, kind, id, payload))) yield { done: bytes, of };
+    loader.finish();
+    done = true;
+  } finally {
+    log.close();
+    if (!done) loader.cancel();
+  }
+}
+
+/** @throws ReplayError INVALID_DATA for a log of another owner */
+export function checkAbout(from: Directory, about: object): void {
+  const { reprise, version } = about as Partial<typeof ABOUT>;
+  if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is not a file of reprise/pfrl`);
+  if (version !== ABOUT.version)
+    throw new ReplayError("UNSUPPORTED", `${from.name} has format version ${version}, but this version of Reprise reads ${ABOUT.version}`);
+}
+
+function exists(file: SingleFile): boolean {
+  try {
+    return file.list().length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function isWhole(file: SingleFile, module: Module): boolean {
+  if (!exists(file)) return false;
+  let sections = 0;
+  try {
+    const log = Log.open(file, { about: ABOUT, readOnly: true, module });
+    for (const _ of log.replay(() => sections++));
+    log.close();
+  } catch {
+    return false;
+  }
+  return sections > 0;
+}
+
+function clear(file: SingleFile): void {
+  if (exists(file)) file.clear();
+}
+
+/** Whatever it says: something else failed before. */
+function close(log: Log): void {
+  try {
+    log.close();
+  } catch {}
+}
+
+/** Where files have no other name, it is copied. */
+function* copying(part: SingleFile, targetFile: SingleFile): Generator<Progress, void> {
+  clear(targetFile);
+  for (const name of part.list()) {
+    const from = part.open(name, false);
+    const to = targetFile.open(name, true);
+    const chunk = new Uint8Array(1 << 20);
+    for (let at = 0, read = from.read(chunk, 0); read > 0; read = from.read(chunk, at)) {
+      for (let done = 0; done < read; ) done += to.write(chunk.subarray(done, read), at + done);
+      at += read;
+      yield { done: at, of: from.size };
+    }
+    to.sync();
+    to.close();
+    from.close();
+  }
+  part.clear();
+}

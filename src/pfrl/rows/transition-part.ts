@@ -1,0 +1,105 @@
+/** One part of a transition (its state, its action, an extra): splits it into the row and its objects, and joins it again. */
+import { mustBe } from "../../base/error.ts";
+import type { NumberArray } from "../../schema/dtype.ts";
+import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../schema/leaf.ts";
+import { nested, nodeRule } from "../../schema/nest.ts";
+import type { Spec } from "../../schema/spec.ts";
+import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
+import { copyObject } from "./object-value.ts";
+
+/** Objects of one step, by the number of their column. */
+export type RowValues = unknown[];
+
+/** The columns that a leaf was read into, by its path in the row. */
+export type Columns = ReadonlyMap<string, NumberArray>;
+
+export interface TransitionPart {
+  /** What of it the row has; undefined where that is nothing. */
+  readonly row: Spec | undefined;
+  /** How many object columns it has. */
+  readonly objects: number;
+  /** Whether the row's part of a value is the value. */
+  readonly direct: boolean;
+  /** The row's part of a value; objects go to the record, from `slot` on. */
+  split(value: unknown, record: RowValues, slot: number): unknown;
+  /** In the row's place of a value that is not there. */
+  readonly zero: unknown;
+  /** What a column-wise reader of it gives: `leaf` and `list` make a column of a leaf, and of an object column. */
+  columns<T>(path: string, slot: number, leaf: (path: string) => T, list: (slot: number) => T): unknown;
+  /** A value, put together by the n-th elements of the columns at `path`. */
+  join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;
+}
+
+/** @param name how messages call it */
+export function partOfSpec(name: string, spec: PartSpec): TransitionPart {
+  if (isObject(spec)) return objectPart(name);
+  return isLeaf(spec) ? leafPart(spec) : nodePart(name, spec);
+}
+
+function objectPart(name: string): TransitionPart {
+  return {
+    row: undefined,
+    objects: 1,
+    direct: false,
+    zero: undefined,
+    split(value, record, slot) {
+      record[slot] = copyObject(value, name);
+      return undefined;
+    },
+    columns: (_, slot, __, list) => list(slot),
+    join: () => (_, __, record, slot) => record?.[slot],
+  };
+}
+
+function leafPart(leaf: PartLeaf): TransitionPart {
+  return {
+    row: leaf,
+    objects: 0,
+    direct: true,
+    zero: zeroOf(leaf),
+    split: (value) => value,
+    columns: (path, _, column) => column(path),
+    join(path) {
+      const read = valueReader(leaf);
+      const leafSize = sizeOf(shapeOf(leaf));
+      return (columns, n) => read(columns.get(path) as NumberArray, n * leafSize);
+    },
+  };
+}
+
+function nodePart(name: string, spec: PartSpec): TransitionPart {
+  const names = Object.keys(spec);
+  const parts = names.map((key) => partOfSpec(`${name}.${key}`, (spec as { readonly [key: string]: PartSpec })[key] as PartSpec));
+  const list = Array.isArray(spec);
+  const objects = parts.reduce((sum, part) => sum + part.objects, 0);
+  const direct = parts.every((part) => part.direct);
+  const slots = parts.map((_, i) => parts.slice(0, i).reduce((sum, part) => sum + part.objects, 0));
+  const gather = (values: readonly unknown[]): unknown => {
+    if (list && values.every((value) => value !== undefined)) return values;
+    const present = names.map((key, i) => [key, values[i]] as const).filter(([, value]) => value !== undefined);
+    return present.length === 0 ? undefined : Object.fromEntries(present);
+  };
+  return {
+    row: gather(parts.map((part) => part.row)) as Spec | undefined,
+    objects,
+    direct,
+    zero: gather(parts.map((part) => part.zero)),
+    split(value, record, slot) {
+      if (direct) return value;
+      if (typeof value !== "object" || value === null || Object.keys(value).length !== names.length || !names.every((key) => Object.hasOwn(value, key)))
+        throw mustBe("SPEC_MISMATCH", name, `${nodeRule(names, value, name)} (a spec with object() takes any form)`, value);
+      return gather(parts.map((part, i) => part.split((value as { [key: string]: unknown })[names[i] as string], record, slot + (slots[i] as number))));
+    },
+    columns(path, slot, leaf, objectList) {
+      const partValues = parts.map((part, i) => part.columns(`${path}.${names[i]}`, slot + (slots[i] as number), leaf, objectList));
+      return nested(names, partValues, list);
+    },
+    join(path) {
+      const joins = parts.map((part, i) => part.join(`${path}.${names[i]}`));
+      return (columns, n, record, slot) => {
+        const partValues = joins.map((join, i) => join(columns, n, record, slot + (slots[i] as number)));
+        return nested(names, partValues, list);
+      };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** What a recording holds when it is opened to go on: read from its two newest segments, and from those that are not sealed. */
+import { ReplayError } from "../base/error.ts";
+import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
+import { Contents, endOf } from "../datasets/model/recording/contents.ts";
+
+/** The state from which recording continues. */
+export interface ResumeState {
+  /** Of the newest segment. */
+  readonly contents: Contents;
+  readonly segment: number;
+  /** What the newest segment should begin with, and does not, since a crash came between. */
+  readonly index: { readonly previousSegment: number; readonly bytes: Uint8Array } | undefined;
+  /** Steps of the episode that a crash cut; 0 if there is none. */
+  readonly cutLength: number;
+  /** Number of the next episode. */
+  readonly nextEpisode: number;
+  /** Episodes that are recorded, but for those that were discarded. */
+  readonly episodes: number;
+}
+
+export class ResumeReader {
+  /** Of the segment that was visited last. */
+  #contents: Contents | undefined;
+  #segment = 0;
+
+  /** A section of a whole group. @throws ReplayError CORRUPT */
+  visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
+    if (segment !== this.#segment) this.#contents = kind === RECORDED_INDEX ? new Contents(Contents.of(payload).after) : this.#begin(segment);
+    this.#segment = segment;
+    const contents = this.#contents as Contents;
+    if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(id);
+    else if (kind === RECORDED_END) contents.end(id, endOf(payload));
+    else if (kind !== RECORDED_FRAME && kind !== RECORDED_INDEX) throw new ReplayError("CORRUPT", `the recording has a section of kind ${kind}`);
+  }
+
+  /** Once all sections were visited. @param newest number of the newest segment @throws ReplayError CORRUPT */
+  finish(newest: number): ResumeState {
+    const [previous, of] = [this.#contents, this.#segment];
+    const contents = newest === of ? (previous as Contents) : this.#begin(newest);
+    const { kept: episodes, episode, length } = contents.after;
+    return {
+      contents,
+      segment: newest,
+      index: newest === of || previous === undefined ? undefined : { previousSegment: of, bytes: previous.bytes() },
+      cutLength: length,
+      nextEpisode: episode + Number(length > 0),
+      episodes: episodes + Number(length > 0),
+    };
+  }
+
+  /** A segment that does not say what stands before it: the first, or one behind which a crash came. */
+  #begin(segment: number): Contents {
+    if (this.#contents !== undefined) return new Contents(this.#contents.after);
+    if (segment === 1) return new Contents();
+    throw new ReplayError("CORRUPT", `segment ${segment} of the recording does not say what stands before it`);
+  }
+}

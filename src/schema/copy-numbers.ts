@@ -1,0 +1,116 @@
+/** Checks keys and priorities and copies them into the core. */
+
+import { mustBe, show } from "../base/error.ts";
+import { trimStack } from "../base/stack-trace.ts";
+import { isDetached, kindOf, typedLength } from "../base/typed-arrays.ts";
+
+/** Numbers from a caller. */
+export type Numbers = ArrayLike<number>;
+
+/** The error for a priority that the core refused. */
+export function priorityError(subject: string, value: number): RangeError {
+  return mustBe(RangeError, subject, "a finite number >= 0, with a weight (priority^exponent) of at most 2^990", value);
+}
+
+/** Whether a value is a plain or typed array. */
+export function isList(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || kindOf(value) !== undefined;
+}
+
+/** Elements of a plain or typed array: of the latter, whatever a subclass says. */
+export function listLength(list: ArrayLike<unknown>): number {
+  return kindOf(list) === undefined ? list.length : typedLength(list as Uint8Array);
+}
+
+/** The elements of a list, its holes too, each read once. */
+export function elementsIn<T>(list: ArrayLike<T>): T[] {
+  return Array.from({ length: listLength(list) }, (_, i) => list[i] as T);
+}
+
+/**
+ * Numbers as nobody changes them while they are copied: a typed array as it is, of a plain one the elements, each read once.
+ * @param n how many there must be
+ */
+export function checkedNumbers(subject: string, input: Numbers, n?: number): Numbers {
+  const kind = kindOf(input);
+  if (kind?.startsWith("Big") || (kind === undefined && !Array.isArray(input))) throw notNumbersError(subject, input);
+  const length = listLength(input);
+  if (n !== undefined && length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, input);
+  if (kind === undefined) return copyElements(subject, input, length, "number");
+  if (length === 0 && isDetached(input as Uint8Array))
+    throw mustBe(RangeError, subject, "an array of numbers", "one whose memory was transferred, or has shrunk");
+  return input;
+}
+
+/** Keys of this process are below 2^53, those of a server below 2^64. */
+const KEY_RULE = "whole numbers from 0 to 2^53 - 1, as batches have them";
+const KEY_END = 2 ** 53;
+const SERVER_KEY_END = 2n ** 64n;
+
+/** Whether a value can be a key, of an item that is there or not. 0 is that of none. */
+export function isKey(value: unknown): value is number | bigint {
+  return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** What a list of keys may be: other typed arrays lose bits of large keys, which then name other items. @throws TypeError */
+export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
+  const kind = kindOf(input);
+  if (kind === undefined || kind === "Float64Array" || kind === alternative) return;
+  const reason = kind.startsWith("Big") ? "" : `: ${kind} loses bits of large keys, which then name other items`;
+  throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array as batches have them${reason}`, input);
+}
+
+/** `checkedNumbers` for keys. `checkKeys` checks each of them once they are copied. */
+export function checkedKeys(subject: string, input: Numbers, n?: number): Numbers {
+  if (kindOf(input) !== undefined) checkKeyArray(subject, input);
+  else if (!Array.isArray(input)) throw notNumbersError(subject, input, keysIn(input));
+  return checkedNumbers(subject, input, n);
+}
+
+/** n numbers from element `first` on. Allocates nothing. @throws RangeError where one can be no key */
+export function checkKeys(numbers: Float64Array, first: number, n: number): void {
+  for (let i = first; i < first + n; i++) {
+    const key = numbers[i] as number;
+    // NaN fails every comparison.
+    if (!(key >= 0 && key < KEY_END && Math.floor(key) === key)) throw keyError("keys", numbers.subarray(first, first + n));
+  }
+}
+
+/** The error for numbers of which some can be no key: how many, and the first. */
+export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
+  const invalid = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
+  const [first = 0] = invalid;
+  const summary = `${invalid.length} ${invalid.length === 1 ? "is" : "are"} not, the first is ${subject}[${first}]`;
+  return trimStack(new RangeError(`${subject} must be ${rule}: ${summary}, got ${show(keys[first])}. Pass them as they came`));
+}
+
+/** Where a batch, or its info, has the keys that were meant. */
+function keysIn(input: unknown): string {
+  const { keys, info } = (input ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
+  if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys, where transitions were sampled)";
+  return kindOf(keys) === undefined ? "" : ", such as batch.keys";
+}
+
+/** The same of flags: numbers or booleans. */
+export function checkedFlags(subject: string, input: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
+  if (input === undefined) return input;
+  if (!Array.isArray(input)) return checkedNumbers(subject, input as Numbers, n);
+  if (input.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers or booleans`, input);
+  return copyElements(subject, input, n, "boolean");
+}
+
+function copyElements<T>(subject: string, from: ArrayLike<T>, n: number, alternative: "number" | "boolean"): T[] {
+  const elements: T[] = [];
+  for (let i = 0; i < n; i++) {
+    const value = from[i] as T;
+    if (typeof value !== "number" && typeof value !== alternative)
+      throw mustBe(TypeError, `${subject}[${i}]`, alternative === "number" ? "a number" : "a number or a boolean", value);
+    elements.push(value);
+  }
+  return elements;
+}
+
+function notNumbersError(subject: string, input: unknown, hint = ""): Error {
+  const isColumn = kindOf((input as { readonly data?: unknown } | null | undefined)?.data) !== undefined;
+  return mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : hint}`, input);
+}

@@ -1,0 +1,276 @@
+/** Checks values and copies them into typed arrays. */
+import { ReplayError, type ReplayErrorCode } from "../base/error.ts";
+import { kindOf, typedLength } from "../base/typed-arrays.ts";
+import { isList, listLength } from "./copy-numbers.ts";
+import { DTYPES, type Dtype, isArrayOf, type NumberArray } from "./dtype.ts";
+import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
+import { mismatchError, pathText, type Visit } from "./nest.ts";
+import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
+
+/** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape` say. */
+export interface LeafTarget {
+  readonly dtype: AnyLeaf["dtype"];
+  readonly shape: readonly number[];
+  /** The total number of elements. */
+  readonly size: number;
+}
+
+/** A form with a fixed place in memory. */
+export interface ViewTarget extends LeafTarget {
+  readonly leaf: RowLeaf;
+  readonly keys: readonly string[];
+  /** Its elements, or the bytes of its text; another array after memory has moved. */
+  view: NumberArray;
+  /** Called if a value of floats holds NaN, where each number is read anyway. */
+  readonly onNaN?: (() => void) | undefined;
+}
+
+/** Options of `put`: values that it accepts besides typed arrays of the dtype, and numbers that are flat or nested like the shape. */
+export interface PutOptions {
+  /** Typed arrays of any dtype, booleans and bigints, as numbers. */
+  readonly anyNumbers?: boolean;
+  /** `{data, shape}`. */
+  readonly columns?: boolean;
+}
+
+/** Why a value was refused. */
+export interface Misfit {
+  readonly code: ReplayErrorCode;
+  readonly rule: string;
+  readonly value: unknown;
+}
+
+const STRICT: PutOptions = {};
+
+/** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
+const SHORT = 16;
+
+/** The largest number that f32 holds. */
+const MAX_F32 = 3.4028234663852886e38;
+const F32_RULE = `finite as f32, from -${MAX_F32} to ${MAX_F32}, or Infinity itself`;
+
+/** Whether f32 would make a finite number infinite. What is beyond the largest by less than half a step is rounded to it. */
+function overflows(number: number): boolean {
+  return !(Math.abs(number) <= MAX_F32) && Number.isFinite(number) && !Number.isFinite(Math.fround(number));
+}
+
+/** Whether a dtype would make a finite number infinite. */
+export function isOverflow(dtype: string, number: number): boolean {
+  return dtype === "f32" && overflows(number);
+}
+
+export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): LeafTarget {
+  return { dtype, shape, size: sizeOf(shape) };
+}
+
+/** Whether a value is `{data, shape}`, and both fit each other. */
+export function isShaped(value: unknown): value is { readonly data: ArrayLike<unknown>; readonly shape: readonly number[] } {
+  const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: unknown };
+  return Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0) && isList(data) && listLength(data) === sizeOf(shape);
+}
+
+/**
+ * Writes a value to an array, from element `at` on. Without an array it only checks. One copy for typed arrays of the dtype, else O(elements).
+ * @returns why the value was refused, possibly after a part was written: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
+ */
+export function put(target: LeafTarget, to: NumberArray | undefined, at: number, input: unknown, options: PutOptions = STRICT): Misfit | undefined {
+  const { dtype, shape, size } = target;
+  const value = typeof input === "object" && input !== null ? unwrap(target, input, options) : input;
+  const isOther = ArrayBuffer.isView(value) && !(dtype === "bytes" && shape.length === 0) && !isTyped(dtype, value);
+  const end = isOther && options.anyNumbers !== true ? -1 : putNested(target, to, at, value, 0, size, options);
+  if (typeof end !== "number") return end;
+  return end < 0 ? { code: "SPEC_MISMATCH", rule: leafText(dtype, shape), value: input } : undefined;
+}
+
+/** What stands in a column of the target's shape; for a single value, what stands in a typed array of one. */
+function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOptions): unknown {
+  const isColumn = columns === true && !ArrayBuffer.isView(input) && isShaped(input) && input.shape.join() === shape.join();
+  const value = isColumn ? input.data : input;
+  return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && typedLength(value) === 1 ? value[0] : value;
+}
+
+/** @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: unknown, keys: readonly string[], options?: PutOptions): void {
+  const misfit = put(target, to, at, value, options);
+  if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
+}
+
+/** Which of two forms of as many elements a value has; the first where it has neither. */
+export function matchingTarget(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
+  return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
+}
+
+/** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or what is wrong with a number */
+function putNested(
+  target: LeafTarget,
+  to: NumberArray | undefined,
+  at: number,
+  part: unknown,
+  depth: number,
+  size: number,
+  options: PutOptions,
+): number | Misfit {
+  const { dtype, shape } = target;
+  if (depth === shape.length) return putElement(dtype, to, at, part, options) ?? at + 1;
+  if (!isList(part)) return -1;
+  const length = listLength(part);
+  if (length === size && isTyped(dtype, part)) {
+    const wrong = dtype === "bool" ? indexOfNonFlag(part, size) : -1;
+    if (wrong >= 0) return { code: "INVALID_DATA", rule: "bool, an integer in 0 … 1", value: part[wrong] };
+    to?.set(part, at);
+    return at + size;
+  }
+  const isFlat = length === size && !(dtype === "bytes" ? Array.isArray(part[0]) : isList(part[0]));
+  if (!isFlat && length !== shape[depth]) return -1;
+  let next = at;
+  if (isFlat || depth + 1 === shape.length) {
+    const isFloat = dtype === "f32" || dtype === "f64";
+    const max = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
+    for (let i = 0; i < length; i++, next++) {
+      const element = part[i];
+      if (isFloat && typeof element === "number" && element <= max && element >= -max) {
+        if (to !== undefined) to[next] = element;
+        continue;
+      }
+      const misfit = putElement(dtype, to, next, element, options);
+      if (misfit !== undefined) return misfit;
+    }
+    return next;
+  }
+  for (let i = 0; i < length; i++) {
+    const end = putNested(target, to, next, part[i], depth + 1, size / length, options);
+    if (typeof end !== "number" || end < 0) return end;
+    next = end;
+  }
+  return next;
+}
+
+/** Where a byte is neither 0 nor 1; -1 for nowhere. */
+function indexOfNonFlag(bytes: NumberArray, n: number): number {
+  for (let i = 0; i < n; i++) if ((bytes[i] as number) > 1) return i;
+  return -1;
+}
+
+/** Whether a value is a typed array of the dtype. Text and bytes have none. */
+function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is NumberArray {
+  return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
+}
+
+/** Writes one element if the dtype can hold it. */
+function putElement(dtype: AnyLeaf["dtype"], to: NumberArray | undefined, at: number, value: unknown, { anyNumbers }: PutOptions): Misfit | undefined {
+  if (dtype === "string" || dtype === "bytes" || dtype === "object") return putText(dtype, to, at, value);
+  const { big, float, min, max } = DTYPES[dtype];
+  let number = typeof value === "boolean" && (dtype === "bool" || anyNumbers) ? Number(value) : value;
+  if (big && Number.isSafeInteger(number)) number = BigInt(number as number);
+  else if (!big && anyNumbers && typeof number === "bigint") number = Number(number);
+  if (typeof number !== (big ? "bigint" : "number")) {
+    const rule = big ? "a bigint or a safe integer" : float ? "a number" : `an integer in ${min} … ${max}`;
+    return { code: "SPEC_MISMATCH", rule: `${dtype}, ${rule}`, value };
+  }
+  if (!float && !((number as number) >= (min as number) && (number as number) <= (max as number) && (big || Number.isInteger(number))))
+    return { code: "INVALID_DATA", rule: `${dtype}, an integer in ${min} … ${max}`, value };
+  if (dtype === "f32" && overflows(number as number)) return { code: "INVALID_DATA", rule: F32_RULE, value };
+  if (to !== undefined) to[at] = number as number;
+  return undefined;
+}
+
+function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
+  const isValid = dtype === "string" ? isWellFormed(value) : kindOf(value) === "Uint8Array";
+  if (!isValid) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
+  // A copy of bytes, because the caller may reuse the array.
+  if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
+  return undefined;
+}
+
+/** Copies plain numbers of at most this size; whether they all were. NaN is not one of them. */
+function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): boolean {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (typeof value !== "number" || !(value <= max && value >= -max)) return false;
+    to[i] = value;
+  }
+  return true;
+}
+
+/** Whether some of n elements from one on are NaN, every `stride`-th of them. */
+export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 1): boolean {
+  for (let i = first; i < first + n; i += stride) {
+    const number = numbers[i] as number;
+    if (Number.isNaN(number)) return true;
+  }
+  return false;
+}
+
+/**
+ * `mustPut` for text, as it is in rows: from a byte on.
+ * @throws ReplayError SPEC_MISMATCH, INVALID_DATA where one is too long; both name the leaf
+ */
+export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, value: unknown, keys: readonly string[], maxBytes: number): void {
+  if (target.shape.length === 0 && isWellFormed(value)) {
+    if (!writeText(to, at, maxBytes, value)) throw tooLong(value, keys, maxBytes);
+    return;
+  }
+  const texts: string[] = [];
+  mustPut(target, texts as unknown as NumberArray, 0, value, keys);
+  for (const [i, text] of texts.entries()) if (!writeText(to, at + i * textBytes(maxBytes), maxBytes, text)) throw tooLong(text, keys, maxBytes);
+}
+
+function tooLong(text: string, keys: readonly string[], maxBytes: number): Error {
+  return new ReplayError("INVALID_DATA", `${pathText(keys)} must be text of at most ${maxBytes} bytes in UTF-8, its maxBytes, got ${utf8Bytes(text)} bytes`);
+}
+
+/**
+ * `mustPut` for a view: the commonest values have a way of their own.
+ * @param other a form of as many elements that values may have instead
+ */
+export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
+  const { leaf, shape, size, keys } = to;
+  if (leaf.dtype === "string") return (value) => mustPutText(matchingTarget(value, to, other), to.view as unknown as Uint8Array, 0, value, keys, leaf.maxBytes);
+  const { dtype } = leaf;
+  const { array, big, float } = DTYPES[dtype];
+  const isLine = float && shape.length === 1;
+  const maxMagnitude = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
+  const onNaN = float ? to.onNaN : undefined;
+  const setSlowly: Visit = (value) => {
+    if (isLine && Array.isArray(value) && value.length === size && copyNumbers(to.view, value, maxMagnitude)) return;
+    mustPut(matchingTarget(value, to, other), to.view, 0, value, keys);
+    if (onNaN !== undefined && hasNaN(to.view, 0, size)) onNaN();
+  };
+  if (shape.length === 0 && dtype === "f32") {
+    return (value) => {
+      // MAX_F32 as a literal, since V8 loads a constant of the module at each call: with that a step of five leaves takes 2 to 3 % longer.
+      if (typeof value === "number" && value <= 3.4028234663852886e38 && value >= -3.4028234663852886e38) to.view[0] = value;
+      else setSlowly(value);
+    };
+  }
+  if (shape.length === 0 && float) {
+    return (value) => {
+      if (typeof value === "number" && !Number.isNaN(value)) to.view[0] = value;
+      else setSlowly(value);
+    };
+  }
+  if (shape.length === 0 && dtype === "i32") {
+    return (value) => {
+      if (typeof value === "number" && (value | 0) === value) to.view[0] = value;
+      else setSlowly(value);
+    };
+  }
+  if (shape.length === 0 && !big) {
+    const max = DTYPES[dtype].max as number;
+    return (value) => {
+      const { view } = to;
+      const number = typeof value === "boolean" && dtype === "bool" ? +value : (value as number);
+      if (typeof number === "number") view[0] = number;
+      if (view[0] !== number || number > max) setSlowly(value);
+    };
+  }
+  if (dtype === "bool") return setSlowly;
+  return (value) => {
+    const from = value as NumberArray;
+    const { view } = to;
+    // By its elements: a subclass may lie about its length, but not about these.
+    if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) setSlowly(value);
+    else if (size > SHORT) view.set(from);
+    else for (let i = 0; i < size; i++) view[i] = from[i] as number;
+  };
+}

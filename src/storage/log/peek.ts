@@ -1,0 +1,56 @@
+/** Reads the head of a log without its lock, before the log is opened. */
+import { codeOf } from "../../base/error.ts";
+import type { Directory } from "../../files/directory.ts";
+import { withIoErrors } from "../../files/io-errors.ts";
+import { readConsistentlyNow } from "./file-sizes.ts";
+import { Log } from "./log.ts";
+import { flushLogs } from "./open-logs.ts";
+import { ReadOnlyDirectory } from "./read-only-directory.ts";
+
+export interface PeekOptions {
+  readonly salvage: boolean | undefined;
+  readonly takeOver: boolean | undefined;
+  readonly module?: WebAssembly.Module | undefined;
+}
+
+/**
+ * Looks at a log, which is closed again. Where it makes no sense its owner may be writing to it: then it is looked at once more with the lock.
+ * @returns undefined where there is none, or no folder; none is made
+ * @throws ReplayError LOCKED where an owner is at it · CORRUPT, UNSUPPORTED, IO
+ */
+export function peekLog(directory: Directory, options: PeekOptions): Log | undefined {
+  let failure: unknown;
+  try {
+    flushLogs(directory);
+    // The newest file says it.
+    const log = readConsistentlyNow(directory.name, () => openReadOnly(new ReadOnlyDirectory(directory, { isLazy: true }), options));
+    if (log !== undefined) return log;
+  } catch (error) {
+    failure = error;
+  }
+  if (!hasFiles(directory)) {
+    if (failure === undefined || codeOf((failure as Error).cause) === "ENOENT") return undefined;
+    throw failure;
+  }
+  const release = withIoErrors("locking", directory, "", () => directory.lock(() => {}, options.takeOver));
+  try {
+    return openReadOnly(directory, options);
+  } finally {
+    release();
+  }
+}
+
+function openReadOnly(directory: Directory, { salvage = false, module }: PeekOptions): Log | undefined {
+  const log = Log.open(directory, { about: {}, readOnly: true, salvage, ...(module && { module }) });
+  log.close();
+  return log.isNew ? undefined : log;
+}
+
+function hasFiles(directory: Directory): boolean {
+  try {
+    return directory.list().length > 0;
+  } catch {
+    // There is no folder.
+    return false;
+  }
+}

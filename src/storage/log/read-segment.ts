@@ -1,0 +1,200 @@
+/** What one segment holds: its sections in order, its head, its groups, whether it is sealed, and where it stops to make sense. */
+
+import { ReplayError } from "../../base/error.ts";
+import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../../base/kinds.ts";
+import type { Directory, StorageFile } from "../../files/directory.ts";
+import { ioError, withIoErrors } from "../../files/io-errors.ts";
+import type { SectionMemory } from "../../memory/section-memory.ts";
+import { addToSum, MAGIC, NUMBER_BYTES, numberAt, SECTION_BYTES, SectionParser } from "../format/section.ts";
+import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
+
+const CHUNK_BYTES = 1 << 20;
+
+/**
+ * Goes through a segment's sections, each checked before it is shown; what it says of groups, it says of those that have passed. Needs memory for a piece of the file,
+ * or for its longest section.
+ */
+export class SegmentReader {
+  readonly segment: number;
+  /** What it has found: the section of `next`. */
+  readonly sections: SectionParser;
+  /** Bytes of the file that count. */
+  readonly size: number;
+  /** Pieces that were read: who reads many files may stop to breathe after each. */
+  chunks = 0;
+  head: SegmentHead | undefined;
+  /** Number of the next group. */
+  group = 0;
+  /** End of the last whole group, or of the head; and the sum of all sections up to there. */
+  wholeBytes = 0;
+  sum = 0;
+  /** Whether it says that the next segment is on the disk. */
+  isSealed = false;
+  /** Whether it is no beginning of a segment, however that was cut: somebody else's file. */
+  isForeign = false;
+  /** Segments that whole groups give back. */
+  readonly drops: number[] = [];
+  /** Why there is no next section; undefined at the end of the file. */
+  fault: string | undefined;
+  readonly #directory: Directory;
+  readonly #name: string;
+  readonly #file: StorageFile;
+  readonly #chunkBytes: number;
+  #read = 0;
+  /** Of all sections so far. */
+  #sum = 0;
+  /** Those that the open group gives back. */
+  #groupDrops: number[] = [];
+  /** Whether there are sections behind the last whole group. */
+  #hasOpenGroup = false;
+
+  /** @param limit bytes of the file that count @param chunkBytes bytes that are read at once */
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES) {
+    this.segment = segment;
+    this.#chunkBytes = chunkBytes;
+    this.#directory = directory;
+    this.#name = fileOf(segment);
+    this.sections = new SectionParser(memory);
+    this.#file = withIoErrors("opening", directory, this.#name, () => directory.open(this.#name, false));
+    this.size = Math.min(this.#file.size, limit);
+  }
+
+  /** The next section of the owner: whether there is one. */
+  next(): boolean {
+    if (this.head === undefined && !this.#begin()) return false;
+    while (this.fault === undefined) {
+      if (!this.#readSection()) return false;
+      if (this.isSealed) return this.#setFault("bytes behind the seal");
+      const { kind, id } = this.sections;
+      if (!isOwn(kind)) {
+        this.#hasOpenGroup = true;
+        return true;
+      }
+      if (kind === COMMIT) this.#commit();
+      else if (kind === SEAL) this.#seal();
+      else if (kind === DROP) {
+        this.#groupDrops.push(id);
+        this.#hasOpenGroup = true;
+      } else this.#setFault(`a section of kind ${kind}`);
+    }
+    return false;
+  }
+
+  /** Goes to the end, or to the fault. */
+  readToEnd(): this {
+    while (this.next());
+    return this;
+  }
+
+  /** Whether sections stand behind the last whole group. */
+  get isOpen(): boolean {
+    return this.#hasOpenGroup;
+  }
+
+  /** Where what follows makes no sense; undefined where all of it does. A group that did not end is a fault too. */
+  get faultAt(): number | undefined {
+    if (this.fault !== undefined) return this.sections.from;
+    return this.#hasOpenGroup ? this.wholeBytes : undefined;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #begin(): boolean {
+    if (!this.#readMagic() || !this.#readSection()) return this.#setFault(this.fault ?? "it has no head");
+    const { kind, payload, end } = this.sections;
+    this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
+    this.isForeign = this.head === undefined;
+    if (this.head === undefined) return this.#setFault("its head is that of another segment");
+    this.group = this.head.group;
+    this.#markWhole(end);
+    return true;
+  }
+
+  #commit(): void {
+    const { end, from, view } = this.sections;
+    if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
+      this.#setFault(`not the end of group ${this.group}`);
+      return;
+    }
+    this.group++;
+    this.#markWhole(end);
+    this.drops.push(...this.#groupDrops);
+    this.#groupDrops = [];
+    this.#hasOpenGroup = false;
+  }
+
+  #seal(): void {
+    const { end, from, view } = this.sections;
+    if (this.#hasOpenGroup || end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
+      this.#setFault(`a seal before group ${this.group}`);
+      return;
+    }
+    this.isSealed = true;
+  }
+
+  #markWhole(at: number): void {
+    this.wholeBytes = at;
+    this.sum = this.#sum;
+  }
+
+  #setFault(fault: string): false {
+    this.fault = fault;
+    return false;
+  }
+
+  /** Reads the magic: whether it is there. @throws ReplayError UNSUPPORTED where another version's is */
+  #readMagic(): boolean {
+    const magic = this.#readStart(Math.min(MAGIC.length, this.size));
+    if (magic === MAGIC) return true;
+    if (/^REPRISE[2-9]$/.test(magic)) {
+      throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}, but this version of Reprise reads ${MAGIC}`);
+    }
+    // A system that failed may have left zeros.
+    this.isForeign = !MAGIC.startsWith(magic.replaceAll("\0", ""));
+    const description = `it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`;
+    return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is cut");
+  }
+
+  /** So many bytes at the beginning, at most a magic, as text. */
+  #readStart(bytes: number): string {
+    if (bytes === MAGIC.length) {
+      this.#fill(bytes);
+      return this.sections.readMagic() as string;
+    }
+    const buffer = new Uint8Array(bytes);
+    withIoErrors("reading", this.#directory, this.#name, () => this.#file.read(buffer, 0));
+    return String.fromCharCode(...buffer);
+  }
+
+  /** The next section of the file: whether there is one that is whole. */
+  #readSection(): boolean {
+    const { sections } = this;
+    const remaining = this.size - sections.end;
+    while (!sections.next(remaining)) {
+      if (sections.fault !== undefined) return this.#setFault(sections.fault);
+      if (remaining < SECTION_BYTES) return remaining === 0 ? false : this.#setFault("a section's head is cut");
+      this.#fill(sections.need);
+    }
+    this.#sum = addToSum(this.#sum, sections.crc);
+    return true;
+  }
+
+  /** Has so many bytes from the last section's end on in memory. */
+  #fill(need: number): void {
+    const { sections } = this;
+    const missing = need - sections.available;
+    if (missing <= 0) return;
+    this.chunks++;
+    // With what waits no more than a piece: more would not stay in the cache.
+    const into = sections.reserve(Math.min(Math.max(missing, this.#chunkBytes - sections.available), this.size - this.#read));
+    for (let count = 0; count < missing; ) {
+      const n = withIoErrors("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(count), this.#read));
+      if (!(n > 0)) throw ioError(`reading ${this.#directory.name}/${this.#name} failed: it ended at ${this.#read} of ${this.size} bytes`, undefined);
+      count += n;
+      this.#read += n;
+      sections.advance(n);
+    }
+  }
+}

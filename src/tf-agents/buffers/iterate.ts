@@ -1,0 +1,62 @@
+/** Iteration over buffers: endless draws, and traversals in order. */
+
+import { codeOf, mustBe } from "../../base/error.ts";
+import type { Waiters } from "../../base/wait.ts";
+import type { ElementSource } from "../../batch/iterate.ts";
+import { lengthOf } from "../nest.ts";
+
+/** The elements of a generator. */
+export function toElementSource<E>(elements: Iterator<E, void>): ElementSource<E> {
+  return { next: () => elements.next().value ?? undefined };
+}
+
+/** Applies `change` to the elements, one at a time. */
+export function* mapElements<E, F>(elements: Iterable<E>, change: (element: E) => F): Generator<F, void> {
+  for (const element of elements) yield change(element);
+}
+
+/** Draws without end; with a time-out an async iteration waits until one can be had. */
+export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
+  if (timeoutMs === undefined) return { next: draw };
+  const attempt = (): E | undefined => {
+    try {
+      return draw();
+    } catch (error) {
+      if (codeOf(error) === "EMPTY" || codeOf(error) === "TOO_FEW") return undefined;
+      throw error;
+    }
+  };
+  return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }), ahead: attempt };
+}
+
+/** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */
+export function* iterateWindows(steps: number, n: number, shift: number, dropShort: boolean): Generator<readonly [begin: number, end: number], void> {
+  for (let begin = 0; begin < steps; begin += shift) {
+    const end = Math.min(begin + n, steps);
+    if (end - begin === n || !dropShort) yield [begin, end];
+  }
+}
+
+/** One of each in turn, as long as there are any; one that has none left is passed over. */
+export function* roundRobin<T>(sources: readonly Iterator<T, void>[]): Generator<T, void> {
+  let remaining = [...sources];
+  while (remaining.length > 0) {
+    const next: Iterator<T, void>[] = [];
+    for (const source of remaining) {
+      const { done, value } = source.next();
+      if (done) continue;
+      next.push(source);
+      yield value;
+    }
+    remaining = next;
+  }
+}
+
+/** What a program's function makes of a sequence: one of as many steps, or fewer unless `exactly` so many are asked. */
+export function preprocessItems(fn: (items: never) => unknown, items: unknown, steps: number, exactly: boolean): unknown {
+  const result = fn(items as never);
+  const length = lengthOf(result);
+  if (length > steps || (exactly && length < steps))
+    throw mustBe("SPEC_MISMATCH", "the result of sequencePreprocessFn", `of ${exactly ? "" : "at most "}${steps} steps, like its argument`, length);
+  return result;
+}

@@ -1,0 +1,59 @@
+/** Items drawn before a loop receives an element with them: each counts with the first such element. */
+import type { Column } from "../../schema/column.ts";
+
+export interface PrefetchedItem {
+  readonly key: number;
+  /** How many were drawn before it. */
+  readonly order: number;
+  /** How often it has been drawn. */
+  times: number;
+  isCounted: boolean;
+}
+
+/** Counts items by their keys. @param times becomes how often each has been drawn */
+type Count = (keys: Float64Array, times: Uint32Array) => void;
+
+export class PrefetchedItems {
+  readonly #count: Count | undefined;
+  /** The items of an element, row by row; undefined for one that has counted from the beginning. */
+  readonly #rows = new WeakMap<object, readonly (PrefetchedItem | undefined)[]>();
+  #drawCount = 0;
+
+  constructor(count: Count | undefined) {
+    this.#count = count;
+  }
+
+  /** Creates the record of an item that was just drawn. */
+  create({ key, timesSampled }: { readonly key: unknown; readonly timesSampled: number }): PrefetchedItem {
+    return { key: key as number, order: this.#drawCount++, times: timesSampled, isCounted: false };
+  }
+
+  /** Stores which items an element has, one per row. */
+  set<E extends object>(element: E, rows: readonly (PrefetchedItem | undefined)[]): E {
+    if (rows.some((item) => item !== undefined)) this.#rows.set(element, rows);
+    return element;
+  }
+
+  /** Counts the items of an element, and shows how often each has been drawn. */
+  countElement(element: readonly [unknown, { readonly timesSampled: Column<"f64"> }]): void {
+    const rows = this.#rows.get(element);
+    if (rows === undefined) return;
+    this.#rows.delete(element);
+    const fresh = [...new Set(rows)].filter((item) => item !== undefined && !item.isCounted) as PrefetchedItem[];
+    // A key that was drawn twice has its counts in the order of its draws.
+    fresh.sort((a, b) => a.order - b.order);
+    const times = Uint32Array.from(fresh, (item) => item.times);
+    if (fresh.length > 0)
+      this.#count?.(
+        Float64Array.from(fresh, (item) => item.key),
+        times,
+      );
+    for (const [i, item] of fresh.entries()) {
+      item.times = times[i] as number;
+      item.isCounted = true;
+    }
+    const { data } = element[1].timesSampled;
+    const windowSize = data.length / rows.length;
+    for (const [i, item] of rows.entries()) if (item !== undefined) data.fill(item.times, i * windowSize, (i + 1) * windowSize);
+  }
+}

@@ -1,0 +1,74 @@
+/** The forms in which observers take a step: nested, as a flat list of leaves, or with columns that carry their shape. */
+import { mustBe } from "../../base/error.ts";
+import { isShaped } from "../../schema/copy-values.ts";
+import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../schema/leaf.ts";
+import { flatten, pack } from "../../schema/nest.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+import { StepType } from "../time-step.ts";
+
+/** A trajectory's fields, in TF-Agents' order. */
+const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"];
+
+export class StepSchema<S extends Spec> {
+  /** A boundary step with 0 everywhere: what episodes are padded with. */
+  readonly padding: StepOf<S>;
+  readonly #spec: S;
+  /** Which leaf of the spec each entry of a flat list is. */
+  readonly #order: readonly number[];
+  readonly #leaves: readonly RowLeaf[];
+
+  /** @throws ReplayError SPEC_MISMATCH for a spec without a step type */
+  constructor(spec: S) {
+    const fields = spec as { readonly [name: string]: Spec };
+    const { stepType } = fields as { readonly stepType?: Leaf };
+    if (typeof stepType?.dtype !== "string" || stepType.shape.length > 0)
+      throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with a stepType of one number (see trajectorySpec)", spec);
+    this.#spec = spec;
+    const numbers = pack(spec, [...Array(MAX_LEAVES).keys()]) as { readonly [name: string]: unknown };
+    const rank = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);
+    const names = Object.keys(fields).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    this.#order = names.flatMap((name) => flatten(fields[name] as Spec, numbers[name])) as number[];
+    this.#leaves = flatten(spec, spec) as RowLeaf[];
+    const zeros = this.#leaves.map(zeroOf);
+    this.padding = { ...(pack(spec, zeros) as object), stepType: StepType.LAST } as StepOf<S>;
+  }
+
+  /** The nested step of any form. A step whose step type is a number is nested already, and comes back as it is. */
+  nest(step: unknown): StepOf<S> {
+    const nestedStep = Array.isArray(step) ? this.#fromFlat(step) : step;
+    const stepType = (nestedStep as { readonly stepType?: unknown } | null)?.stepType;
+    if (typeof stepType === "number" || typeof stepType === "bigint") return nestedStep as StepOf<S>;
+    if (!isShaped(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "a single number, because a step has no batch dimension", stepType);
+    return this.#fromColumns(nestedStep);
+  }
+
+  #fromFlat(values: readonly unknown[]): unknown {
+    const n = this.#order.length;
+    if (values.length !== n) throw mustBe("SPEC_MISMATCH", "a flattened step", `a list of ${n} leaves`, values);
+    const ordered: unknown[] = [];
+    this.#order.forEach((leaf, i) => {
+      ordered[leaf] = values[i];
+    });
+    return pack(this.#spec, ordered);
+  }
+
+  #fromColumns(step: unknown): StepOf<S> {
+    const values = flatten(this.#spec, step).map((column, i) => {
+      const leafShape = shapeOf(this.#leaves[i] as RowLeaf);
+      if (!isShaped(column) || column.shape.join() !== leafShape.join())
+        throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${leafShape}]`, column);
+      // Not the bare number: the array's class tells the dtype.
+      return column.data;
+    });
+    return pack(this.#spec, values) as StepOf<S>;
+  }
+}
+
+/** An int64 comes as a bigint, a column's value as an array. */
+export function stepTypeOf(step: unknown): number {
+  const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
+  return Number(typeof stepType === "object" ? stepType[0] : stepType);
+}
+
+/** More than a spec may have. */
+const MAX_LEAVES = 4097;

@@ -1,0 +1,89 @@
+/** A config as a writer applies it: which steps of which leaves, and which comparisons, are worked out once. */
+import { mustBe } from "../../base/error.ts";
+import type { ColumnOf } from "../../schema/columns.ts";
+import { leafText } from "../../schema/leaf.ts";
+import { pathText } from "../../schema/nest.ts";
+import type { FoundLeaf } from "../../schema/spec.ts";
+import { testOf } from "./condition.ts";
+import { type Config, nameOf } from "./config.ts";
+import { nodesOf, type PatternNode } from "./pattern.ts";
+
+type Test = (number: number | bigint) => boolean;
+
+export interface CompiledNode {
+  readonly keys: readonly string[];
+  readonly node: PatternNode;
+  /** The number of its leaf. */
+  readonly leaf: number;
+  /** How far back its steps are, the oldest first. */
+  readonly ages: readonly number[];
+}
+
+export interface CompiledConfig {
+  readonly config: Config;
+  readonly nodes: readonly CompiledNode[];
+  /** Steps that must be at hand. */
+  readonly reach: number;
+  /** The item's steps end so many before the newest one. */
+  readonly endOffset: number;
+  readonly length: number;
+  /** The same in columns of an item. */
+  readonly columns: { readonly [name: string]: ColumnOf };
+  /** Whether it is for the ends of episodes alone. */
+  readonly atEnd: boolean;
+  readonly ofIndex: readonly Test[];
+  readonly ofSince: readonly Test[];
+  readonly ofData: readonly { readonly leaf: number; readonly test: Test }[];
+  /** Of a priority that is made of errors: the leaf, and the ages of the last column that has it. */
+  readonly errors: { readonly leaf: number; readonly weight: number; readonly ages: readonly number[] } | undefined;
+}
+
+/**
+ * @param leaves what the steps will have
+ * @param subject the config in messages
+ * @throws ReplayError SPEC_MISMATCH where it was made for other leaves
+ */
+export function compileConfig(config: Config, leaves: readonly FoundLeaf[], subject: string): CompiledConfig {
+  const { conditions, priority } = config;
+  const numberOf = (leaf: FoundLeaf) => leafNumber(leaf, leaves, subject);
+  const nodes = nodesOf(config.pattern).map(({ keys, node }) => ({ keys, node, leaf: numberOf(node.leaf), ages: node.ages }));
+  const reach = Math.max(...nodes.map(({ ages: [oldest = 1] }) => oldest));
+  const newest = Math.min(...nodes.map(({ ages }) => ages.at(-1) ?? 1));
+  const of = (subject: string) => conditions.filter((condition) => condition.of === subject);
+  const errorLeaf = priority.leaf === undefined ? undefined : numberOf(priority.leaf);
+  const column = nodes.filter(({ leaf }) => leaf === errorLeaf).at(-1);
+  return {
+    config,
+    nodes,
+    reach,
+    endOffset: newest - 1,
+    length: reach - newest + 1,
+    columns: Object.fromEntries(nodes.map(({ keys, node, ages }) => [nameOf(keys), columnOf(node, ages, newest)])),
+    atEnd: of("isEndEpisode").length > 0,
+    ofIndex: of("stepIndex").map(testOf),
+    ofSince: of("stepsSinceApplied").map(testOf),
+    ofData: of("data").map((condition) => ({ leaf: numberOf(condition.leaf as FoundLeaf), test: testOf(condition) })),
+    errors: errorLeaf === undefined ? undefined : { leaf: errorLeaf, weight: priority.value, ages: column?.ages ?? [] },
+  };
+}
+
+/** The leaf of some at the place of another. */
+function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly FoundLeaf[], subject: string): number {
+  const text = leafText(leaf.dtype, shape);
+  const number = leaves.findIndex((candidate) => candidate.path === path);
+  const stepLeaf = leaves[number];
+  if (stepLeaf === undefined)
+    throw mustBe("SPEC_MISMATCH", `${subject}, which names ${pathText(keys)},`, "made of the spec of the steps, which has no such field", text);
+  const specText = leafText(stepLeaf.leaf.dtype, stepLeaf.shape);
+  if (specText !== text) throw mustBe("SPEC_MISMATCH", `${pathText(keys)} of ${subject}`, `${specText}, as in the spec of the steps`, text);
+  return number;
+}
+
+/** The column of a node, counted from the end of an item whose newest step is so old. */
+function columnOf({ leaf, isSqueezed, step }: PatternNode, ages: readonly number[], newest: number): ColumnOf {
+  const offset = (age: number) => newest - 1 - age;
+  const [oldest = 1] = ages;
+  const last = offset(ages.at(-1) ?? 1);
+  if (isSqueezed) return { leaf: leaf.path, at: last };
+  return { leaf: leaf.path, from: offset(oldest), ...(last === -1 ? {} : { to: last + 1 }), ...(step === null ? {} : { step }) };
+}
