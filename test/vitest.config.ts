@@ -24,8 +24,9 @@ export default defineConfig({
     // What was transformed is kept for the next run, by the hash of its source.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
-    // The sources are loaded once a worker, not once a file.
-    isolate: false,
+    // In `npm test` the sources are loaded once per worker, not once per file. Whole suites make more cores than one process has addresses for (some 10 GiB each), so there
+    // each file has a process of its own.
+    isolate: process.env.REPRISE_TESTS !== "quick",
     // What a Replay without a logger says; tests of warnings give one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
     // Of two processors the default leaves one idle.
