@@ -14,7 +14,7 @@ const NEEDS = [
   { name: "core (kernels)", pattern: /\bcoreOf\b|"kernels"/, build: () => core(["kernels"]) },
   { name: "embed", pattern: /\bembed\b/i, build: () => core(["embed", "embedScalar"]) },
   { name: "bundle", pattern: /\bdist\b|["']reprise["'/]|child_process|\bWorker\(|examples\//, build: bundle },
-  { name: "page", pattern: /dist\/page|"page"|serve-page/, build: page },
+  { name: "page", pattern: /reprise-page|"page"|serve-page/, build: page },
   { name: "operations", pattern: /operations\.bin|dist\/embed/, build: operations },
   { name: "programs", pattern: /\b(conformance|digest|soak|suite)\.mjs/, build: programs },
   { name: "types", pattern: /typescript|dist\/types/, build: declarations },

@@ -10,7 +10,7 @@
  *   64 │ PLACED (16)                       │  rows/layout.ts
  *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
  *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
- *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, said u32, … : roles.ts
+ *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
  *  176 │ LIST × 11 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │

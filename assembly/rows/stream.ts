@@ -4,7 +4,7 @@
  * STREAM, 48 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (recent.ts)
+ *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (held-stream.ts)
  *   24 │ before u32      │ … u32       │  steps of earlier episodes, of a stream whose recent steps live on over their ends
  *   32 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */

@@ -15,11 +15,6 @@ export class PlainText {
   }
 }
 
-/** Makes getters enumerable, so that `for … in` and assertions see them like fields. */
-export function makeEnumerable({ prototype }: { readonly prototype: object }, names: readonly string[]): void {
-  for (const name of names) Object.defineProperty(prototype, name, { enumerable: true });
-}
-
 /** Makes consoles print objects of a class as `name` and these fields, at any depth. The name is an argument, since bundlers may change that of the class. */
 export function customInspect<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
   const format = (object: T, inspect: InspectFunction, options: object) => {

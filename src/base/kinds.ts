@@ -50,7 +50,7 @@ export const CLEAR = 72;
 /** Recordings (datasets/model/recording/): 96 to 127. */
 /** id: camera │ a frame: its pixels, or a PNG; of one in a file beside: its bytes u32, their CRC-32C u32. It stands before its step. */
 export const RECORDED_FRAME = 96;
-/** id: episode │ all leaves but the frames (datasets/model/recording/row-form.ts). */
+/** id: episode │ all leaves but the frames (datasets/model/recording/row-layout.ts). */
 export const RECORDED_STEP = 97;
 /** id: episode │ likewise: what was seen last, behind the last step. */
 export const RECORDED_FINAL = 98;

@@ -288,7 +288,7 @@ function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readon
 }
 
 /** The values of a column's arrays, nested as its layout says. */
-export function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
+function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
   if (nest === undefined) return values[0];
   if (typeof nest === "function") return nest(values);
   const node: { [name: string]: unknown } = {};
@@ -335,7 +335,7 @@ export function itemOf(batch: unknown, i: number): BatchItem {
 }
 
 /** A column in a word: `f32 [32, 1, 4]`. */
-export function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): PlainText {
+function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): PlainText {
   return new PlainText(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
 }
 

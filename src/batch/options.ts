@@ -45,7 +45,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
 }
 
 export const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
-export const OFFSETS = { start: 0, end: 1, uniform: 2 };
+const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 export type Recycle = boolean | "detach";
 

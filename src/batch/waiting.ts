@@ -172,7 +172,7 @@ export class AwaitedBatch<B extends { readonly count: number }> {
 }
 
 /** Whether a batch means something only if it is drawn from a table as it stands. */
-export function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
+function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
   return replacement === false || stratified === true;
 }
 

@@ -66,7 +66,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
+/** Out of the class, which does not name itself: see inspect.ts. */
 function createDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
   return new TimestepDataset(client, table, options);
 }

@@ -57,7 +57,7 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
+/** Out of the class, which does not name itself: see inspect.ts. */
 function createDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TrajectoryDataset {
   return new TrajectoryDataset(client, table, options);
 }

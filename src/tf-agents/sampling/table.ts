@@ -91,7 +91,7 @@ export class Table implements NamedTable {
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
+/** Out of the class, which does not name itself: see inspect.ts. */
 function createTable(options: TableArguments): Table {
   return new Table(options);
 }

@@ -92,7 +92,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
+/** Out of the class, which does not name itself: see inspect.ts. */
 function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);
 }

@@ -85,7 +85,7 @@ export class TrajectoryColumn {
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
+/** Out of the class, which does not name itself: see inspect.ts. */
 function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }
