@@ -10,10 +10,10 @@ import { writer_append } from "../writer/step";
 import { writer_stream } from "../writer/writer";
 import { Field } from "./field";
 import { CLOSED, INVALID, INVALID_DATA, NOT_FOUND, OUT_OF_TURN, Refusal } from "./refusal";
-import { numberIn, REWARD } from "./transition-roles";
 import { opened, outside, Root, WORK } from "./root";
 import { blockBytes, checkSteps, cleanStep, writeBlock } from "./step";
 import { tableOf } from "./table-options";
+import { numberIn, REWARD } from "./transition-roles";
 import { NEXT_STEP, WriterOptions, writerOf } from "./writer-options";
 
 /**

@@ -5,15 +5,15 @@ import { wholeOf } from "./decimal";
 import { readLeaf, readList, settleFields } from "./field";
 import { makePools } from "./pools";
 import { INVALID, noRoom, notUtf8 } from "./refusal";
-import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./transition-roles";
 import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
 import { readHead, readWriters as readWriterOptions } from "./snapshot-options";
 import { makeTables, readTable } from "./table-options";
+import { TextReader } from "./text-reader";
+import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./transition-roles";
 import { isUtf8 } from "./utf8";
 import { readView } from "./view";
 import { settleViews } from "./view-columns";
-import { TextReader } from "./text-reader";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
 /** Makes the Replay that a text says. Its handle; 0: it was refused, and nothing is there. */

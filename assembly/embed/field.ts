@@ -15,8 +15,8 @@ import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
 import { GrowingArray } from "./growing-array";
 import { INVALID, noRoom, Refusal } from "./refusal";
 import { Root } from "./root";
+import { sameWord, TextReader, Word } from "./text-reader";
 import { compareText, isText } from "./utf8";
-import { sameWord, Word, TextReader } from "./text-reader";
 
 export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;

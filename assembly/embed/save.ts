@@ -10,10 +10,10 @@ import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_se
 import { record_slot_bytes, record_slots } from "../persistence/slot";
 import { record_stream } from "../persistence/stream";
 import { record_table, record_table_bytes } from "../persistence/table";
-import { putHead, putWriters } from "./snapshot-head";
 import { poolCount, poolOf } from "./pools";
 import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, WORK } from "./root";
+import { putHead, putWriters } from "./snapshot-head";
 import { TableOptions } from "./table-options";
 import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";

@@ -6,10 +6,10 @@ import { writer_number, writer_numbers } from "../writer/dues";
 import { MAX_WHOLE, placeOf } from "./decimal";
 import { Field, isList, partEnd } from "./field";
 import { putLimiter } from "./limiter-options";
-import { ROLES, Role, roleName } from "./transition-roles";
 import { Root } from "./root";
 import { TableOptions } from "./table-options";
 import { Put, TEXT as TEXT_TAG } from "./tags";
+import { ROLES, Role, roleName } from "./transition-roles";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
 /** Of the records (src/storage/format/head.ts). */

@@ -11,15 +11,15 @@ import { kindHas, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds
 import { MAX_LENGTH } from "../tables/slots";
 import { MAX_WHOLE } from "./decimal";
 import { dtypeNamed, endField, FIELD_BYTES, Field, MAX_DEPTH, MAX_STACK, MAX_VALUE_BYTES } from "./field";
-import { STATE_VERSION } from "./snapshot-head";
-import { loadLimiter } from "./limiter-options";
 import { GrowingArray } from "./growing-array";
+import { loadLimiter } from "./limiter-options";
 import { noRoom, notUtf8, Refusal } from "./refusal";
-import { ROLES, roleNamed, setRole } from "./transition-roles";
 import { Root } from "./root";
+import { STATE_VERSION } from "./snapshot-head";
 import { beginTable, endTable, kindNamed, MAX_ITEMS, nameTable, TableOptions, tableAt } from "./table-options";
 import { ARRAY, find, NOT_UTF8, NUMBER, OBJECT, Put, Tags, TEXT, TRUE } from "./tags";
-import { Word, TextReader } from "./text-reader";
+import { TextReader, Word } from "./text-reader";
+import { ROLES, roleNamed, setRole } from "./transition-roles";
 import { autoresetNamed, beginRule, beginWriter, endRule, MAX_LANES, nameWriter } from "./writer-options";
 
 /** PART, 8 bytes, of the path to a node of the spec: │ name u32 │ bytes u32 │; of a list no name, and its number. */

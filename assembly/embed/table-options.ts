@@ -22,8 +22,8 @@ import { isNumber } from "./field";
 import { beginLimiter, NO_OPTION, readLimiter } from "./limiter-options";
 import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
-import { isText } from "./utf8";
 import { sameWord, TextReader } from "./text-reader";
+import { isText } from "./utf8";
 
 /** Items of a table, as in src/base/limits.ts. */
 export const MAX_ITEMS: f64 = 0x3ffffff;

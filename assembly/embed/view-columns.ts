@@ -10,11 +10,11 @@ import { E_UNSUPPORTED } from "../memory/error";
 import { F32, F64, U8, U32 } from "../rows/leaf";
 import { Field, partEnd } from "./field";
 import { NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
-import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./transition-roles";
 import { Root } from "./root";
+import { sameWord, Word } from "./text-reader";
+import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./transition-roles";
 import { isText } from "./utf8";
 import { ITEMS, singleRow, tooManySteps, View } from "./view";
-import { sameWord, Word } from "./text-reader";
 import { longestRule, makesSingles } from "./writer-options";
 
 /** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are. */

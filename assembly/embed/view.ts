@@ -20,7 +20,7 @@ import { MAX_LENGTH } from "../tables/slots";
 import { INVALID, NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { TableOptions, tableNamed } from "./table-options";
-import { Word, TextReader } from "./text-reader";
+import { TextReader, Word } from "./text-reader";
 
 export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;

@@ -20,10 +20,10 @@ import { writer_close } from "../writer/ends";
 import { LARGEST, TAILS } from "../writer/rule";
 import { Writer, writer_bytes, writer_init, writer_rule } from "../writer/writer";
 import { INVALID, NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
-import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./transition-roles";
 import { Root } from "./root";
 import { TableOptions, tableNamed } from "./table-options";
 import { sameWord, TextReader } from "./text-reader";
+import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./transition-roles";
 
 const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;

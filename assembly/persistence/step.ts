@@ -7,9 +7,9 @@
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { BYTES, tracking } from "../rows/changes";
+import { makeRoom } from "../rows/held-stream";
 import { Leaf, SHARED, WIDE } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
-import { makeRoom } from "../rows/held-stream";
 import { Head } from "../rows/row";
 import { Stream } from "../rows/stream";
 

@@ -16,8 +16,9 @@
  * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
-import { Prefetch } from "../memory/prefetch";
+
 import { power } from "../memory/power";
+import { Prefetch } from "../memory/prefetch";
 import { random_below, random_f64 } from "../memory/random";
 import { Items } from "./items";
 
