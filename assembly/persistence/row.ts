@@ -42,15 +42,13 @@ export function record_pool(pool: usize, out: usize): void {
 /** O(limit): saves up to `limit` rows that are held, from `number` on. The number to go on with, 0 = done. */
 export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
-  const bytes = record_row_bytes(pool);
   let count: u32 = 0;
   let row: u32 = 0;
   let at = out + 4;
   for (; number <= p.high && count < limit; number++) {
     row = p.rowAfter(row, number);
     if (Head.of(row).refs == 0) continue;
-    saveRow(p, row, number, at);
-    at += bytes;
+    at = saveRow(p, row, number, at);
     count += 1;
   }
   store<u32>(out, count);
@@ -64,42 +62,39 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
-  let count: u32 = 0;
-  let linked: u32 = 0;
+  const keeps = keeping();
   let row = p.changed;
   let at = out + 4;
   let link = links + 4;
   for (; row != 0 && limit > 0; limit--) {
     const change = p.changeOf(row);
     const next = change.next();
-    const isFreed = Head.of(row).refs == 0;
-    const waited = isFreed && keeping();
-    if (isFreed) forget(change, live, bytes);
-    if ((waited || !isFreed) && change.bytes()) {
-      forget(change, live, bytes);
-      saveRow(p, row, numberOf(p, row), at);
-      if (!isFreed) {
+    const isSaved = change.bytes();
+    change.word = 0;
+    if (Head.of(row).refs != 0) {
+      if (isSaved) {
+        forget(change, live, bytes);
         change.written = <u16>segment;
         account(live, segment, bytes);
+        at = saveRow(p, row, numberOf(p, row), at);
+      } else {
+        noteLink(change, segment, live);
+        link = saveLink(p, row, link);
       }
-      at += bytes;
-      count += 1;
-    } else if (!isFreed || (waited && (Head.of(row).next & LINK_ENDS) != 0)) {
-      // Of a row that nothing holds, how its episode ended is all that is new.
-      if (!isFreed) noteLink(change, segment, live);
-      const number = numberOf(p, row);
-      store<u32>(link, number);
-      store<u32>(link, linkOf(p, row, number), 4);
-      link += LINK_BYTES;
-      linked += 1;
+    } else {
+      forget(change, live, bytes);
+      if (keeps) {
+        // Of a row that nothing holds, how its episode ended is all that is new.
+        if (isSaved) at = saveRow(p, row, numberOf(p, row), at);
+        else if ((Head.of(row).next & LINK_ENDS) != 0) link = saveLink(p, row, link);
+        p.queue(row);
+      }
     }
-    change.word = 0;
-    if (waited) p.queue(row);
     row = next;
   }
   p.changed = row;
-  store<u32>(out, count);
-  store<u32>(links, linked);
+  store<u32>(out, <u32>(at - out - 4) / bytes);
+  store<u32>(links, <u32>(link - links - 4) / LINK_BYTES);
   return row != 0;
 }
 
@@ -265,16 +260,24 @@ function forget(change: Change, live: usize, bytes: u32): void {
   change.linked = 0;
 }
 
-function saveRow(p: Pool, row: u32, number: u32, at: usize): void {
+/** Returns where the next record begins, like `saveRow`. */
+function saveLink(p: Pool, row: u32, at: usize): usize {
+  const number = numberOf(p, row);
+  store<u32>(at, number);
+  store<u32>(at, linkOf(p, row, number), 4);
+  return at + LINK_BYTES;
+}
+
+function saveRow(p: Pool, row: u32, number: u32, at: usize): usize {
   store<u32>(at, number);
   store<u32>(at, linkOf(p, row, number), 4);
   store<u32>(at, p.episode(row), 8);
   Bytes.copy(at + HEAD, p.bytes(row), p.rowBytes);
   if (p.shares()) nameFrames(p, row, at + HEAD, true);
-  copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);
+  return copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);
 }
 
-function copyWide(p: Pool, row: u32, at: usize, saving: bool): void {
+function copyWide(p: Pool, row: u32, at: usize, saving: bool): usize {
   for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
     if (leaf.kind != WIDE) continue;
@@ -282,6 +285,7 @@ function copyWide(p: Pool, row: u32, at: usize, saving: bool): void {
     memory.copy(saving ? at : here, saving ? here : at, leaf.bytes);
     at += leaf.bytes;
   }
+  return at;
 }
 
 /** Numbers for the names of a row's frames in its bytes or in a copy of them (`saving`), or back; false where there is no such frame. */

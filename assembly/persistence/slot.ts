@@ -25,7 +25,7 @@ export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
   let count: u32 = 0;
-  for (let at = out + 4; slot <= t.slots().high && count < limit; at += bytes, slot++, count++) saveSlot(t, slot, at);
+  for (let at = out + 4; slot <= t.slots().high && count < limit; at += bytes, slot++, count++) saveSlot(t, slot, at, at + bytes);
   store<u32>(out, count);
   return slot <= t.slots().high ? slot : 0;
 }
@@ -40,7 +40,7 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
   let slot = chain.word;
   for (let at = out + 4; slot != 0 && count < limit; at += bytes, count++) {
     noteSlot(t, slot, segment, live, bytes);
-    saveSlot(t, slot, at);
+    saveSlot(t, slot, at, at + bytes);
     const change = slots.changeOf(slot);
     slot = change.next();
     change.word = 0;
@@ -78,7 +78,7 @@ function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): v
   account(live, segment, bytes);
 }
 
-function saveSlot(t: Table, slot: u32, at: usize): void {
+function saveSlot(t: Table, slot: u32, at: usize, end: usize): void {
   const slots = t.slots();
   const item = slots.item(slot);
   store<u32>(at, slot);
@@ -95,19 +95,17 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
     store<f64>(at, load<f64>(slots.stampAt(slot)));
     at += 8;
   }
-  const live = slots.isLive(slot);
-  at = savePlace(t.sampler(), slot, live, at);
-  if (t.hasSeparateRemover()) savePlace(t.remover(), slot, live, at);
+  if (!slots.isLive(slot)) {
+    memory.fill(at, 0, end - at);
+    return;
+  }
+  at = t.sampler().copyPlace(slot, at, false);
+  if (t.hasSeparateRemover()) at = t.remover().copyPlace(slot, at, false);
+  if (!ASC_NO_ASSERT) assert(at == end, "copyPlace copies as many words as kinds.ts has");
 }
 
 function placeBytes(s: Selector): u32 {
   return placeWords(s.kind) << 2;
-}
-
-function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
-  if (live) return s.copyState(slot, at, false);
-  memory.fill(at, 0, placeBytes(s));
-  return at + placeBytes(s);
 }
 
 function loadSlot(t: Table, slot: u32, from: usize): void {
@@ -124,6 +122,6 @@ function loadSlot(t: Table, slot: u32, from: usize): void {
     store<f64>(slots.stampAt(slot), load<f64>(from));
     from += 8;
   }
-  from = t.sampler().copyState(slot, from, true);
-  if (t.hasSeparateRemover()) t.remover().copyState(slot, from, true);
+  from = t.sampler().copyPlace(slot, from, true);
+  if (t.hasSeparateRemover()) t.remover().copyPlace(slot, from, true);
 }

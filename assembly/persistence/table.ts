@@ -24,8 +24,8 @@ export function record_table(table: usize, out: usize): void {
   memory.copy(out, table + TABLE_AT, TABLE_BYTES);
   memory.copy(out + TABLE_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
   memory.fill(out + ENDS_AT, 0, 2 * END_BYTES);
-  const end = t.sampler().copyState(0, out + ENDS_AT, false);
-  if (t.hasSeparateRemover()) t.remover().copyState(0, end, false);
+  const end = t.sampler().copyEnds(out + ENDS_AT, false);
+  if (t.hasSeparateRemover()) t.remover().copyEnds(end, false);
 }
 
 /** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
@@ -34,8 +34,8 @@ export function record_load_table(table: usize, from: usize): i32 {
   const slots = t.slots();
   memory.copy(table + TABLE_AT, from, TABLE_BYTES);
   memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES, SLOTS_BYTES);
-  const end = t.sampler().copyState(0, from + ENDS_AT, true);
-  if (t.hasSeparateRemover()) t.remover().copyState(0, end, true);
+  const end = t.sampler().copyEnds(from + ENDS_AT, true);
+  if (t.hasSeparateRemover()) t.remover().copyEnds(end, true);
   const high = slots.high;
   if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
   if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);

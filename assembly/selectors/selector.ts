@@ -5,7 +5,7 @@
 import { fillWith } from "../memory/bytes";
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Items } from "./items";
-import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, placeWords, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
+import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
 import { ORDER_BYTES, Order } from "./order";
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
@@ -263,37 +263,41 @@ export class Selector {
     }
   }
 
-  /**
-   * Copies state that no priority tells to a record at `at`, or from one if it `loads`: `placeWords` of a slot's place, or (slot 0) END_WORDS of where the order begins
-   * and ends, as far as it has them. Returns where the record goes on.
-   */
-  copyState(slot: u32, at: usize, loads: bool): usize {
-    const end = at + ((<usize>(slot == 0 ? END_WORDS : placeWords(this.kind))) << 2);
-    for (let i: u32 = 0; at < end; i++, at += 4) {
-      const word = this.stateAt(slot, i);
-      if (word == 0) continue;
-      if (loads) store<u32>(word, load<u32>(at));
-      else store<u32>(at, load<u32>(word));
-    }
-    return at;
-  }
-
-  /** Where the i-th word (u32) of its state is: of a slot's place, or (slot 0) of where the order begins and ends, END_WORDS at most; 0 where there is none. */
-  private stateAt(slot: u32, i: u32): usize {
+  /** Copies a slot's place, which no priority tells, to a record at `at`, or from one if it `loads`: `placeWords` of it. Returns where the record goes on. */
+  copyPlace(slot: u32, at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:
       case LIFO:
-        if (slot == 0) return i == 0 ? <usize>this.handle + offsetof<Order>("oldest") : 0;
-        return this.order().at(slot) + ((<usize>i) << 2);
+        return copyState<u64>(this.order().at(slot), at, loads);
       case UNIFORM:
-        return slot == 0 ? this.uniform().endAt(i) : this.uniform().position(slot);
+        return copyState<u32>(this.uniform().position(slot), at, loads);
       case PRIORITIZED:
       case MIN_HEAP:
       case MAX_HEAP:
-        return 0;
+        return at;
       default:
         return unreachable();
     }
+  }
+
+  /** Likewise where its order begins and ends: END_WORDS, as far as it has them. */
+  copyEnds(at: usize, loads: bool): usize {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        copyState<u32>(<usize>this.handle + offsetof<Order>("oldest"), at, loads);
+        break;
+      case UNIFORM:
+        for (let i: u32 = 0; i < END_WORDS; i++) copyState<u32>(this.uniform().endAt(i), at + ((<usize>i) << 2), loads);
+        break;
+      case PRIORITIZED:
+      case MIN_HEAP:
+      case MAX_HEAP:
+        break;
+      default:
+        unreachable();
+    }
+    return at + ((<usize>END_WORDS) << 2);
   }
 
   /** A live slot joins again whose place, priority and stamp were loaded; `rebuild` follows when all have. false where that is no place. */
@@ -401,6 +405,13 @@ if (offsetof<Selector>() != 8) ERROR("Selector is 8 bytes");
 
 function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
+}
+
+/** A number of a selector's state to a record at `at`, or from one. Returns where the record goes on. */
+function copyState<T>(state: usize, at: usize, loads: bool): usize {
+  if (loads) store<T>(state, load<T>(at));
+  else store<T>(at, load<T>(state));
+  return at + sizeof<T>();
 }
 
 /** The number of a remover beside a sampler: TOGETHER where one structure serves both, since they keep the same order. `alike`: whether their exponents are the same. */
