@@ -26,7 +26,7 @@ import { type RestoreOptions, restore, type SnapshotSource } from "../storage/sn
 import { snapshot } from "../storage/snapshot/write.ts";
 import { resolveWriterOptions, unknownTable, type WriterOptions } from "../tables/rules.ts";
 import { type AnyTable, type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "../tables/table.ts";
-import { type HasLanes, internalsOf, type OneLane, type Writer } from "../tables/writer.ts";
+import type { HasLanes, OneLane, Writer } from "../tables/writer.ts";
 import type { SavedWriterOptions } from "../tables/writer-internals.ts";
 import { Writers } from "../tables/writers.ts";
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
@@ -188,7 +188,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       options: replay.options,
       tables: [...replay.#tables.values()],
       get writers() {
-        return replay.writers.map((writer) => ({ options: internalsOf(writer).saved, streams: writer.streams }));
+        return replay.#writers.states;
       },
       adopt: (options) => replay.#writers.adopt(options as SavedWriterOptions),
       finishRestore: (writers, isCopy) => replay.#writers.finishRestore(writers, isCopy),

@@ -3,7 +3,7 @@ import { corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { type ColumnSet, isSameSelection } from "../schema/columns.ts";
-import type { OpenWriters } from "../storage/replay-state.ts";
+import type { OpenWriters, ReplayState } from "../storage/replay-state.ts";
 import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWriterOptions, type WriterOptions } from "./rules.ts";
 import type { AnyTable } from "./table.ts";
 import { internalsOf, Writer, type WriterTraits } from "./writer.ts";
@@ -16,6 +16,8 @@ export class Writers {
   readonly #tables: ReadonlyMap<string, AnyTable>;
   /** Those that are open, in the order of their creation, with the tables that they have rules without a priority for. */
   readonly #open = new Map<Writer, readonly string[]>();
+  /** What storage has of them, made once: a journal reads it after each group. */
+  readonly #states = new Map<Writer, ReplayState["writers"][number]>();
   /** Those with a name. */
   readonly #byName = new Map<string, Writer>();
   /** Writers of an earlier run that nobody has asked for by name, and their positions when they were restored. */
@@ -32,6 +34,10 @@ export class Writers {
 
   get all(): Writer[] {
     return [...this.#open.keys()];
+  }
+
+  get states(): ReplayState["writers"] {
+    return [...this.#states.values()];
   }
 
   /**
@@ -106,11 +112,19 @@ export class Writers {
     const onClose = () => {
       this.#count(writer, []);
       this.#open.delete(writer);
+      this.#states.delete(writer);
       this.#orphans.delete(writer);
       if (options.name !== undefined) this.#byName.delete(options.name);
     };
     const writer: Writer = new Writer(this.#engine, this.#tables, options, onClose, traits);
     this.#open.set(writer, []);
+    const internals = internalsOf(writer);
+    this.#states.set(writer, {
+      streams: writer.streams,
+      get options() {
+        return internals.saved;
+      },
+    });
     this.#count(writer, defaultTables);
     if (options.name !== undefined) this.#byName.set(options.name, writer);
     return writer;

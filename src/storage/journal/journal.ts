@@ -57,9 +57,9 @@ export class Journal {
   #isBusy = false;
   #isClosed = false;
   #keptValue: Uint8Array | undefined;
-  /** WRITERS, and what it was made of. */
+  /** WRITERS, and the options that it was made of. */
   #writers: Uint8Array | undefined;
-  #encodedWriters: ReplayState["writers"] = [];
+  #encodedOptions: readonly object[] = [];
 
   constructor(
     replayState: ReplayState,
@@ -280,11 +280,11 @@ export class Journal {
 
   /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */
   #openWriters(): Uint8Array {
-    const { writers } = this.#replayState;
-    const isSame = writers.length === this.#encodedWriters.length && writers.every(({ options }, i) => options === this.#encodedWriters[i]?.options);
+    const all = this.#replayState.writers.map(({ options }) => options);
+    const isSame = all.length === this.#encodedOptions.length && all.every((options, i) => options === this.#encodedOptions[i]);
     if (!isSame || this.#writers === undefined) {
       this.#writers = writersBytes(this.#replayState);
-      this.#encodedWriters = writers;
+      this.#encodedOptions = all;
     }
     return this.#writers;
   }
