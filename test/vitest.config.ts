@@ -17,7 +17,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
-    setupFiles: ["support/equality.ts"],
+    setupFiles: ["support/equality.ts", "support/stack-traces.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -78,7 +78,7 @@ function fill(random: TestRandom, form: Form, tables: { [name: string]: TableOpt
   return [replay.stats().bytes.used, bytes];
 }
 
-test.each(Array.from({ length: scaled(60, 4) }, (_, i) => i + 1))("random tables, seed %i", (seed) => {
+test.each(Array.from({ length: scaled(60, 2) }, (_, i) => i + 1))("random tables, seed %i", (seed) => {
   const random = new TestRandom(seed);
   const form = forms[random.pick(Object.keys(forms))] as Form;
   const tables = Object.fromEntries(Array.from({ length: 1 + random.below(3) }, (_, i) => [`t${i}`, tableOf(random)]));

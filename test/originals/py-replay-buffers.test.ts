@@ -9,7 +9,7 @@ const STACK = 4;
 const SIDE = 15;
 const CAPACITY = 32;
 const DRAWS = scaled(200, 30);
-const PAIRS = scaled(10_000, 3000);
+const PAIRS = scaled(10_000, 1500);
 const SPEC = trajectorySpec({ observation: i32(SIDE, SIDE, STACK), action: i32() });
 type Buffer = PyUniformReplayBuffer<typeof SPEC>;
 

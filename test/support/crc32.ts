@@ -8,6 +8,6 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
 /** @param before the sum of what came before these bytes */
 export function crc32(bytes: Uint8Array, before = 0): number {
   let sum = ~before;
-  for (const byte of bytes) sum = (sum >>> 8) ^ (TABLE[(sum ^ byte) & 255] as number);
+  for (let i = 0; i < bytes.length; i++) sum = (sum >>> 8) ^ (TABLE[(sum ^ (bytes[i] as number)) & 255] as number);
   return ~sum >>> 0;
 }

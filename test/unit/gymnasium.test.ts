@@ -226,7 +226,7 @@ describe.each(cartPole.vector)("lanes, autoreset $autoreset_mode", (run) => {
   test.each(
     some(
       Object.keys(MEANWHILE).flatMap((meanwhile) => NS.map((n) => [meanwhile, n] as const)),
-      5,
+      3,
     ),
   )("and %s in between: transitions of %i steps", async (meanwhile, n) => {
     const replay = await lanesOf(run, n, meanwhile);

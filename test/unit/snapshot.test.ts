@@ -4,9 +4,10 @@ import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { type AnyReplay, SCENES, sceneNames } from "../support/scenes.ts";
-import { some, whole } from "../support/size.ts";
+import { scaled, some, whole } from "../support/size.ts";
 
 const DRAWS = 10_000;
+const CALLS = scaled(250, 100);
 
 /** The next draws of every table, whatever they use up: keys, probabilities and steps, as bytes. */
 function draws(replay: AnyReplay): Buffer {
@@ -24,7 +25,7 @@ test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name)
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
   const original = make();
   const past = new TestRandom(name.length);
-  for (let i = 0; i < 250; i++) act(original, past);
+  for (let i = 0; i < CALLS; i++) act(original, past);
   const bytes = bytesOf(original);
   const restored = Replay.restore(bytes) as AnyReplay;
   expect(bytesOf(restored).equals(bytes)).toBe(true);
@@ -38,7 +39,7 @@ test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name)
   const other = Replay.restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
   const futures = [original, restored, other].map((replay) => {
     const random = new TestRandom(5);
-    for (let i = 0; i < 250; i++) act(replay, random);
+    for (let i = 0; i < CALLS; i++) act(replay, random);
     return bytesOf(replay);
   });
   expect(futures[1]?.equals(futures[0] as Buffer)).toBe(true);

@@ -57,7 +57,7 @@ test("what is not made yet keeps its own over later calls, with priorities and w
 });
 
 describe.each(["a snapshot", "a crash", "nothing", "a port"])("with %s in between", (between) => {
-  test.each(some([1, 2, 3, 4], 2))("any cut into blocks gives the same (seed %i)", async (seed) => {
+  test.each(some([1, 2, 3, 4], 1))("any cut into blocks gives the same (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
     const lanes = random.pick([1, 1, 3]);
     const nStep = 1 + random.below(5);

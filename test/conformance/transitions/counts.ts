@@ -1,5 +1,6 @@
 /** PFRL's PrioritizedBuffer on ours, for what is told by counts: values are episodes of one step. */
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
+import { scaled } from "../../support/size.ts";
 import { isObject } from "../case.ts";
 import type { Args } from "./world.ts";
 
@@ -25,7 +26,8 @@ export function countsOf(
     buffer.append({ state, action: 0, reward: priority, isStateTerminal: true });
   });
   const counts = { counts_first: values.map(() => 0), counts_any: values.map(() => 0) };
-  for (let i = 0; i < (repeat as number); i++) {
+  const draws = scaled(repeat as number);
+  for (let i = 0; i < draws; i++) {
     const { state } = buffer.sampleEpisodes(n as number);
     for (let k = 0; k < (n as number); k++) {
       const value = state.data[k];
@@ -33,7 +35,7 @@ export function countsOf(
       counts.counts_any[value] = (counts.counts_any[value] as number) + 1;
     }
   }
-  return { ...counts, repeat };
+  return { ...counts, repeat: draws };
 }
 
 const SIGMA = 4;

@@ -44,8 +44,8 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
 };
 
 export class World {
-  /** Where a case's files are. */
-  readonly root = mkdtempSync(join(tmpdir(), "reprise-pfrl-"));
+  /** Where a case's files are, if it has some. */
+  #folder: string | undefined;
   /** Of the case's first object. */
   readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
@@ -58,7 +58,8 @@ export class World {
   }
 
   path(name: unknown): string {
-    return join(this.root, String(name));
+    this.#folder ??= mkdtempSync(join(tmpdir(), "reprise-pfrl-"));
+    return join(this.#folder, String(name));
   }
 
   make(on: string, name: unknown, args: Args): void {
@@ -101,7 +102,7 @@ export class World {
 
   end(): void {
     for (const buffer of this.#all) if ("close" in buffer) buffer.close();
-    rmSync(this.root, { recursive: true, force: true });
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #argumentsOf(args: Args): { [name: string]: unknown } {

@@ -193,7 +193,7 @@ const CALLS: Attacked<World>["calls"] = {
   trajectorySpec: [() => [{ observation: f32(2), action: i32(), policyInfo: [] }], (_, args) => trajectorySpec(...(args as unknown as [never]))],
 };
 
-const seeds = Array.from({ length: scaled(60, 5) }, (_, i) => i + 1);
+const seeds = Array.from({ length: scaled(60, 3) }, (_, i) => i + 1);
 
 test.each(seeds)("hostile values for observers, writers and clients, seed %i", async (seed) => {
   const world = worldOf(seed);

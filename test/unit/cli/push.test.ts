@@ -14,6 +14,11 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
+/** Of half_cheetah's 40, each of which has 250 steps, comes to 251 trajectories, and has 83 items of four steps, three apart. */
+const EPISODES = scaled(40, 10);
+const SPLIT = `train[:${EPISODES}]`;
+const inWords = (count: number) => count.toLocaleString("en");
+
 /** All items of a table in order, as another process sees them: that package's own entries, not these sources. */
 function itemsOf(
   dir: string,
@@ -45,7 +50,7 @@ function itemsOf(
 
 /** The same by the library, in this process. */
 async function pushedHere(path: string, sequenceLength: number, strideLength: number) {
-  const reader = await openRlds(path);
+  const reader = await openRlds(path, { split: SPLIT });
   const spec = await createTrajectoryDataSpec(reader);
   const replay = new Replay({ spec, tables: { t: { maxSize: 20_000 } } });
   const pushed = await pushRldsToReverb(reader, new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength, strideLength }));
@@ -62,6 +67,8 @@ describe("half_cheetah, pushed", () => {
     pushed = await document(
       "push",
       HALF_CHEETAH,
+      "--split",
+      SPLIT,
       "--dir",
       temp("a"),
       "--table",
@@ -78,10 +85,10 @@ describe("half_cheetah, pushed", () => {
   });
 
   test("tells what it did", () => {
-    expect(pushed).toMatchObject({ pushed: 10_040, report: { complete: true, kept: { episodes: 40 } }, journal: { segments: 1 } });
+    expect(pushed).toMatchObject({ pushed: 251 * EPISODES, report: { complete: true, kept: { episodes: EPISODES } }, journal: { segments: 1 } });
     expect(pushed.tables.map((table: { name: string; inserted: number }) => [table.name, table.inserted])).toEqual([
-      ["pairs", 3320],
-      ["twins", 3320],
+      ["pairs", 83 * EPISODES],
+      ["twins", 83 * EPISODES],
     ]);
     const files = readdirSync(temp("a")).filter((name) => name.endsWith(".rpr"));
     expect(files).toEqual(["00000001.rpr"]);
@@ -90,15 +97,27 @@ describe("half_cheetah, pushed", () => {
   test("stats tells of tables, files and spec, and changes nothing", async () => {
     const before = readFileSync(temp("a", "00000001.rpr"));
     const value = await document("stats", temp("a"));
-    expect(value).toMatchObject({ kind: "journal", segments: 1, steps: 10_000, openWriters: 0 });
+    expect(value).toMatchObject({ kind: "journal", segments: 1, steps: 250 * EPISODES, openWriters: 0 });
     expect(value.bytes).toBe(before.length);
     expect(value.spec.discount).toEqual({ dtype: "f32", shape: [], minimum: 0, maximum: 1 });
     expect(value.tables).toMatchObject([
-      { name: "pairs", size: 3320, maxSize: 1_000_000, inserts: 3320, samples: 0, sampler: "uniform", priorities: { min: 1, max: 1, mean: 1 } },
-      { name: "twins", size: 3320 },
+      {
+        name: "pairs",
+        size: 83 * EPISODES,
+        maxSize: 1_000_000,
+        inserts: 83 * EPISODES,
+        samples: 0,
+        sampler: "uniform",
+        priorities: { min: 1, max: 1, mean: 1 },
+      },
+      { name: "twins", size: 83 * EPISODES },
     ]);
     const { stdout } = await reprise("stats", temp("a"));
-    expect(stdout).toMatch(/: 10,000 steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +3,320 +1,000,000 +3,320 +0 +uniform +1 … 1, mean 1\n/);
+    const items = inWords(83 * EPISODES);
+    expect(stdout).toMatch(
+      /: ([\d,]+) steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +([\d,]+) +1,000,000 +([\d,]+) +0 +uniform +1 … 1, mean 1\n/,
+    );
+    expect(/: ([\d,]+) steps; .*\n.*\n {2}pairs +([\d,]+) +1,000,000 +([\d,]+)/.exec(stdout)?.slice(1)).toEqual([inWords(250 * EPISODES), items, items]);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
     expect((await failure(2, "stats", temp("a"), "--split", "train")).line).toMatch(/--split and --open work only with datasets/);
   });
@@ -122,7 +141,8 @@ describe("half_cheetah, pushed", () => {
     expect((await document("sample", temp("a"), "--table", "twins", "-n", "7")).items).toEqual(items);
     const { stdout, status } = await reprise("sample", temp("a"), "--table", "twins", "-n", "2");
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^Item 1: key \d+, priority 1, probability 0\.0003012, sampled \d+×, 4 steps\n {2}leaf .*\n {2}action +f32 +\[4, 6\] /);
+    expect(stdout).toMatch(/^Item 1: key \d+, priority 1, probability 0\.\d+, sampled \d+×, 4 steps\n {2}leaf .*\n {2}action +f32 +\[4, 6\] /);
+    expect(stdout).toContain(`probability ${Number((1 / (83 * EPISODES)).toPrecision(5))},`);
     expect(stdout.split("\n").filter((line) => line.startsWith("  observation ")).length).toBe(2);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { type Batch, f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, sampleToInsertRatio, text } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled, some } from "../../support/size.ts";
 
 const ONCE = { maxTimesSampled: 1, sampler: fifo() };
 
@@ -34,31 +35,34 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-test.each([1, 2, 5, 6, 7, 8, 256])("a dataset of batches of %i under a ratio beside 285 inserts has every draw that Reverb makes", async (batchSize) => {
-  const spec = { observation: f32(), action: i32(), reward: f32() };
-  for (const kind of ["table", "transitions"]) {
-    const replay = new Replay({ spec, tables: { t: { maxSize: 1000, rateLimiter: sampleToInsertRatio(3, 3, 3) } } });
-    const writer = replay.writer();
-    const { t } = replay.tables;
-    const inserting = (async () => {
-      for (let step = 0; step < 286; step++) {
-        writer.append({ observation: step, action: 0, reward: 1 });
-        if (step > 0) await writer.createItem("t", { length: 2 });
-      }
-    })();
-    const counts: number[] = [];
-    const options = { batchSize, timeoutMs: 20 };
-    for await (const { count } of kind === "table" ? t.dataset(options) : t.transitions({ gamma: 1 }).dataset(options)) counts.push(count);
-    await inserting;
-    // The cursor starts at 0 and never goes below 6: 3 × 285 - 6 draws. Batches of 5 are the real system's 169, and a short one.
-    expect(counts.filter((count) => count === batchSize).length).toBe(Math.floor(849 / batchSize));
-    expect(counts.reduce((sum, count) => sum + count)).toBe(849);
-    expect(t.stats()).toMatchObject({ inserts: 285, samples: 849 });
-  }
-});
+test.each(some([5, 1, 2, 256, 6, 7, 8], 2))(
+  "a dataset of batches of %i under a ratio beside 285 inserts has every draw that Reverb makes",
+  async (batchSize) => {
+    const spec = { observation: f32(), action: i32(), reward: f32() };
+    for (const kind of ["table", "transitions"]) {
+      const replay = new Replay({ spec, tables: { t: { maxSize: 1000, rateLimiter: sampleToInsertRatio(3, 3, 3) } } });
+      const writer = replay.writer();
+      const { t } = replay.tables;
+      const inserting = (async () => {
+        for (let step = 0; step < 286; step++) {
+          writer.append({ observation: step, action: 0, reward: 1 });
+          if (step > 0) await writer.createItem("t", { length: 2 });
+        }
+      })();
+      const counts: number[] = [];
+      const options = { batchSize, timeoutMs: 20 };
+      for await (const { count } of kind === "table" ? t.dataset(options) : t.transitions({ gamma: 1 }).dataset(options)) counts.push(count);
+      await inserting;
+      // The cursor starts at 0 and never goes below 6: 3 × 285 - 6 draws. Batches of 5 are the real system's 169, and a short one.
+      expect(counts.filter((count) => count === batchSize).length).toBe(Math.floor(849 / batchSize));
+      expect(counts.reduce((sum, count) => sum + count)).toBe(849);
+      expect(t.stats()).toMatchObject({ inserts: 285, samples: 849 });
+    }
+  },
+);
 
 test("more draws than the limiter allows at once come one after the other", async () => {
-  for (const n of [9, 8, 256]) {
+  for (const n of [9, 8, scaled(256, 64)]) {
     const { table, insert } = make(sampleToInsertRatio(2, 1, 4.5));
     const batch = table.sampleWhenReady(n);
     for (let i = 0; i < 2 * n; i++) await Promise.race([insert(i), turn()]);

@@ -7,7 +7,7 @@ import { BATCH, Clone } from "../../../page/record/clone.ts";
 import { Demonstrations } from "../../../page/record/demonstrations.ts";
 import { Game } from "../../../page/record/game.ts";
 import { CAMERA } from "../../../page/record/picture.ts";
-import { whole } from "../../support/size.ts";
+import { scaled, whole } from "../../support/size.ts";
 import { pilot } from "./pilot.ts";
 
 setFlagsFromString("--expose-gc");
@@ -70,5 +70,5 @@ it("leaves nothing behind when it is let go", async () => {
     return process.memoryUsage().heapUsed;
   };
   const before = cloned(2);
-  expect(cloned(10) - before).toBeLessThan(2 * 2 ** 20);
+  expect(cloned(scaled(10, 4)) - before).toBeLessThan(scaled(2, 1) * 2 ** 20);
 });

@@ -32,7 +32,7 @@ function play(store: Demonstrations, seed: number, most = 300): Ending {
   return "stopped";
 }
 
-const CRASHES = scaled(25, 6);
+const CRASHES = scaled(25, 3);
 const opened = (dir: MemoryDirectory) => Demonstrations.open(dir);
 
 it("gives back what was recorded, step by step, with what was seen last", async () => {

@@ -243,7 +243,7 @@ test("of nothing, and into what has something", () => {
 });
 
 describe("in pieces", () => {
-  const MANY = scaled(5000, 2000);
+  const MANY = scaled(5000, 1200);
   const frames = (n: number) => {
     const buffer = new ReplayBuffer(n);
     for (let i = 0; i < n; i++) buffer.append({ state: new Float64Array(500).fill(i), action: i, reward: 0 });

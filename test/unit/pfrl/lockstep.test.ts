@@ -265,11 +265,12 @@ describe.each([
   ["episodes", EPISODES],
 ] as const)("%s", (name, family) => {
   const runs = scaled(40, 1);
-  test(`${runs} runs of 200 calls`, { timeout: 300_000 }, () => {
+  const calls = scaled(200, 100);
+  test(`${runs} runs of ${calls} calls`, { timeout: 300_000 }, () => {
     for (let i = 0; i < runs; i++) {
       const seed = i + Number(process.env.REPRISE_SEED ?? 0);
       const run = new Run(family, seed);
-      for (let call = 0; call < 200; call++) {
+      for (let call = 0; call < calls; call++) {
         try {
           run.step();
           if (call % 10 === 9) run.check();

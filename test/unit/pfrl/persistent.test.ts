@@ -9,7 +9,7 @@ import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, stride } from "../../support/size.ts";
 
-const STEPS = scaled(600, 100);
+const STEPS = scaled(600, 60);
 const LIST = { form: "list" } as const;
 const folder = mkdtempSync(join(tmpdir(), "pfrl-persistent-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -74,7 +74,7 @@ describe.each(Object.keys(FORMS))("a log of states that are %s", (form) => {
     const twin = new EpisodicReplayBuffer(60, { seed: 8 });
     let buffer = new PersistentEpisodicReplayBuffer(directory, 60, { ...MANUAL, seed: 8, segmentBytes: 4096 });
     let episodes = 0;
-    for (let i = 0; i < scaled(400, 80); i++) {
+    for (let i = 0; i < scaled(400, 50); i++) {
       const terminal = random.next() < 0.15;
       if (terminal) episodes++;
       for (const one of [twin, buffer]) one.append(step(i, { form, terminal }));

@@ -15,7 +15,7 @@ const made = (uniformRatio: number, seed = 0, more: object = {}) => {
 const drawn = (buffer: PrioritizedEpisodicReplayBuffer, n: number) => buffer.sampleEpisodes(n, LIST).map(([one]) => one?.action as number);
 
 test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be drawn, whatever chance says, and no two alike", (ratio) => {
-  for (let seed = 0; seed < scaled(100, 20); seed++) {
+  for (let seed = 0; seed < scaled(100, 8); seed++) {
     const buffer = made(ratio, seed);
     for (const n of [1, 2, 3, 5, 9, 10]) {
       const { weights, keys } = buffer.sampleEpisodes(n);
@@ -31,7 +31,7 @@ test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be d
 test("each is drawn as often as its probability says", () => {
   const buffer = made(0.4, 3);
   const counts = new Array(10).fill(0) as number[];
-  const n = scaled(20_000, 4000);
+  const n = scaled(20_000, 2000);
   for (let i = 0; i < n; i++) for (const action of drawn(buffer, 1)) (counts[action] as number)++;
   counts.forEach((count, i) => {
     const p = 0.04 + (i < 2 ? 0.3 : 0);

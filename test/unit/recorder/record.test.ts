@@ -20,7 +20,7 @@ describe.each(STORAGES)("%s in %s", (images, imagesIn) => {
     const dir = memory();
     const twin: TwinEpisode[] = [];
     const random = new TestRandom(7);
-    for (let session = 0; session < scaled(6, 3); session++) {
+    for (let session = 0; session < scaled(6, 2); session++) {
       const recorder = await opened({ dir, images, imagesIn, segmentBytes: 4096 });
       expect(recorder.episodes).toBe(expected(twin).length);
       await act(recorder, twin, random, 60);

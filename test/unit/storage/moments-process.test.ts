@@ -66,7 +66,7 @@ test.each<[string, Newest[]]>([
     said += chunk;
   });
   const acknowledged = () => Number(said.slice(0, said.lastIndexOf("\n")).split("\n").at(-1));
-  const opens = scaled(30, 4);
+  const opens = scaled(30, 2);
   try {
     for (let k = 0; k < opens; k++) {
       child.stdin.write("go on\n");

@@ -5,6 +5,7 @@ import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, minSize, Replay, type WriterOptions } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../../support/refused.ts";
+import { stride } from "../../support/size.ts";
 
 const spec = { observation: f32(2), action: i32(), reward: f32() };
 const tables = { memory: { maxSize: 1000 }, windows: { maxSize: 1000 } };
@@ -332,7 +333,7 @@ describe("torn journals", () => {
     const [[name, bytes]] = [...dir.files()] as [[string, Uint8Array]];
     const seen = new Set<string>();
     // The head of the file is not the writers' matter.
-    for (let cut = 1200; cut <= bytes.length; cut += 41) {
+    for (let cut = 1200; cut <= bytes.length; cut += stride(41, 211)) {
       const torn = await opened(memory({ files: [[name, bytes.slice(0, cut)]] }), quiet).catch(() => undefined);
       if (torn === undefined) continue;
       const before = torn.replay.writers.length;

@@ -309,7 +309,7 @@ describe("the lock of a folder", () => {
       });`;
     const shared = new SharedArrayBuffer(4);
     const path = join(folder, "run");
-    const rounds = scaled(500, 100);
+    const rounds = scaled(500, 30);
     const workers = [0, 1].map(() => new Worker(program, { eval: true, workerData: { folder: path, shared, rounds } }));
     const [one, two] = await Promise.all(workers.map(async (worker) => (await once(worker, "message"))[0] as string[]));
     const odd = Array.from({ length: rounds }, (_, k) => [one?.[k], two?.[k]].sort().join()).filter((said) => said !== "LOCKED,open");

@@ -17,7 +17,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
   let dir = memory();
   let replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
   for (let session = 0; session < 3; session++) {
-    for (let i = 0; i < scaled(150, 20); i++) {
+    for (let i = 0; i < scaled(150, 10); i++) {
       scene.act(replay, random);
       scene.act(twin, same);
     }
@@ -44,7 +44,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   await replay.flush();
   // By hand, what is there is as it was at one of these moments.
   const moments = new Set([seen(replay).toString("latin1")]);
-  for (let k = 1; k <= scaled(300, 60); k++) {
+  for (let k = 1; k <= scaled(300, 30); k++) {
     scene.act(replay, random);
     past.note(replay);
     const dice = random.next();
@@ -68,7 +68,7 @@ test.each(sceneNames(2).filter((_, i) => i % 4 === 0))("the files stay within tw
   const segmentBytes = 32_768;
   const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
   let max = 0;
-  for (let k = 0; k < scaled(20_000, 6000); k++) {
+  for (let k = 0; k < scaled(20_000, 3000); k++) {
     scene.act(replay, random);
     if (k % 50 === 0) replay.journal.keep(k);
     if (k % 1000 === 0) {

@@ -7,7 +7,10 @@ import { Recovery } from "../../../src/storage/open.ts";
 import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, sceneNames } from "../../support/scenes.ts";
+import { scaled } from "../../support/size.ts";
 import { draws, seen } from "./seen.ts";
+
+const CALLS = scaled(400, 160);
 
 interface Section {
   readonly kind: number;
@@ -68,11 +71,11 @@ test.each(sceneNames(3))("what changed, written group by group, comes to the sam
   const tape = new Tape(original);
   const random = new TestRandom(name.length);
   const when = new TestRandom(3);
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < CALLS; i++) {
     act(original, random);
-    const segment = 1 + Math.floor(i / 100);
+    const segment = 1 + Math.floor((4 * i) / CALLS);
     if (when.next() < 0.2) tape.group(segment);
-    if (i % 100 === 99) {
+    if ((i + 1) % (CALLS / 4) === 0) {
       // The segment before the last is emptied, and given back.
       const old = segment - 2;
       if (old > 0) tape.empty(old);
@@ -92,7 +95,7 @@ test.each(sceneNames(3))("what changed, written group by group, comes to the sam
   expect(draws(again).equals(draws(original))).toBe(true);
   const futures = [original, again].map((replay) => {
     const next = new TestRandom(5);
-    for (let i = 0; i < 200; i++) act(replay, next);
+    for (let i = 0; i < CALLS / 2; i++) act(replay, next);
     return Object.values(replay.tables).map((table) => table.stats());
   });
   expect(futures[1]).toEqual(futures[0]);

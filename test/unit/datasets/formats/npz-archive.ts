@@ -1,6 +1,5 @@
 /** Archives of NumPy's arrays, as none of its own programs would write them. */
-import { deflateRawSync } from "node:zlib";
-import { crc32 } from "../../../support/crc32.ts";
+import { crc32, deflateRawSync } from "node:zlib";
 
 interface Entry {
   readonly name: string;

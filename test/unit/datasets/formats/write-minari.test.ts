@@ -19,6 +19,7 @@ import { errorFrom } from "../../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../../support/random-steps.ts";
 import { expectError } from "../../../support/refused.ts";
 import { all } from "../../../support/rlds-data.ts";
+import { scaled } from "../../../support/size.ts";
 
 const SPEC = {
   observation: {
@@ -216,7 +217,7 @@ describe("a damaged dataset", () => {
           expect(codes).toContain((error as { readonly code?: string }).code);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: scaled(150, 30) },
     );
   });
 
