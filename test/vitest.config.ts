@@ -17,16 +17,17 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
-    setupFiles: ["support/equality.ts", "support/stack-traces.ts"],
+    setupFiles: ["support/equality.ts", "support/stack-traces.ts", "support/address-space.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What was transformed is kept for the next run, by the hash of its source.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
-    // In `npm test` the sources are loaded once per worker, not once per file. Whole suites make more cores than one process has addresses for (some 10 GiB each), so there
-    // each file has a process of its own.
-    isolate: process.env.REPRISE_TESTS !== "quick",
+    // The sources are loaded once per worker, not once per file.
+    isolate: false,
+    // Most code of tests runs a few times: V8 compiles it at once instead of interpreting it. Threads that collect garbage take their time from the other worker.
+    execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32"],
     // What a Replay without a logger says; tests of warnings give one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
     // Of two processors the default leaves one idle.

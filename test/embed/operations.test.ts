@@ -2,12 +2,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { scaled, whole } from "../support/size.ts";
 import { type Build, embedModule } from "./host.ts";
 import { crc32, play } from "./player.mjs";
 import { record } from "./recorded.ts";
 
-const kept = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim();
-const recorded = record();
+/** Of the first 2,500, among which is a snapshot that is opened again. */
+const QUICK = "digest 37ae265d";
+
+const kept = whole ? readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim() : QUICK;
+const recorded = record(scaled(10_000, 2500));
 
 test("TypeScript gives the kept digest", () => {
   expect(`digest ${recorded.digest}`).toBe(kept);
@@ -17,7 +21,7 @@ test.each<Build>(["embed", "embed.scalar"])("%s.wasm gives the kept digest, out 
   expect(`digest ${play(embedModule(build), recorded.file)}`).toBe(kept);
 });
 
-test("it is of 10,000 operations, most of which give something", () => {
+test.runIf(whole)("it is of 10,000 operations, most of which give something", () => {
   expect(recorded.operations).toBe(10_000);
   expect(recorded.refused).toBeGreaterThan(1_000);
   expect(recorded.refused).toBeLessThan(2_500);

@@ -131,7 +131,8 @@ export interface Recorded {
   readonly batches: number;
 }
 
-export function record(): Recorded {
+/** @param count operations, the first ones of all */
+export function record(count = OPERATIONS): Recorded {
   const operations: Operation[] = [];
   let crc = 0;
   const fold = (bytes: Uint8Array) => {
@@ -148,7 +149,7 @@ export function record(): Recorded {
   const twin = new Twin(random, WORLD, "embed", { strange: [-0, 1e30], windows: WINDOWS, counts: false, onDone });
   if (!twin.begin()) throw new Error("the Replay was refused");
   const tables = Object.keys(WORLD.tables).length;
-  for (let i = 0; i < OPERATIONS; i++) {
+  for (let i = 0; i < count; i++) {
     if (i < APPENDS) twin.append();
     else if (i % RELOAD === RELOAD - 1) twin.exchange();
     else if (random.below(STATS) === 0) twin.stats(random.below(tables));

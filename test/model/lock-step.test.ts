@@ -51,7 +51,7 @@ for (const samplerKind of SELECTORS) {
   describe(`a table with a ${samplerKind} sampler does what its twin does`, () => {
     for (const removerKind of SELECTORS) {
       test(`under a ${removerKind} remover`, () => {
-        for (const [i, maxSize] of each(4, [...SIZES.entries()], SELECTORS.indexOf(removerKind))) {
+        for (const [i, maxSize] of each(6, [...SIZES.entries()], SELECTORS.indexOf(removerKind))) {
           const seed = 100 * SELECTORS.indexOf(samplerKind) + 1000 * SELECTORS.indexOf(removerKind) + i;
           const random = new TestRandom(seed);
           const sampler = selector(samplerKind, random);

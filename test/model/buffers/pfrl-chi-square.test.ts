@@ -5,7 +5,7 @@ import { chiSquare } from "../../support/chi-square.ts";
 import { scaled, some } from "../../support/size.ts";
 
 const MIN_P = 1e-4;
-const ROUNDS = scaled(20_000);
+const ROUNDS = scaled(20_000, 600);
 
 const transition = (state: number, isStateTerminal = false) => ({ state, action: 0, reward: state, nextState: 0, isStateTerminal });
 

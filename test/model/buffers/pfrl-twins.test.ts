@@ -16,7 +16,7 @@ import { TestRandom } from "../../support/random.ts";
 import { each, scaled } from "../../support/size.ts";
 import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
 
-const STEPS = scaled(240, 40);
+const STEPS = scaled(240, 30);
 const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN, null];
 /** With assertions. */
 const module = moduleOf("debug");

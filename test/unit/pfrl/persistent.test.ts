@@ -113,7 +113,7 @@ describe("a crash", () => {
         flushed = written.length;
       }
       if (i % stride(7) !== 0) continue;
-      for (let bytes = 0; bytes <= directory.unsynced; bytes += 97) {
+      for (let bytes = 0; bytes <= directory.unsynced; bytes += stride(97, 997)) {
         const reopened = open(directory.crash(bytes));
         const found = actions(reopened);
         const last = found.at(-1) ?? -1;

@@ -35,6 +35,7 @@ import { whole } from "../../../support/size.ts";
 /** As assembly/memory/layout.ts has it. */
 const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 1;
+const STEPS = whole ? 400 : 200;
 const GOLDEN = join(root, "test/data/golden");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-open-replay-"));
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
@@ -60,7 +61,7 @@ function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["ta
   const replay = new Replay({ spec, tables, seed, logger: null } as never) as Replay;
   const log: Logged[] = [];
   const writers = [0, 1].map(() => ({ writer: replay.writer({ items, keep: 4 } as never), episode: -1 }));
-  for (let t = 0; t < 400; t++) {
+  for (let t = 0; t < STEPS; t++) {
     const at = random.pick(writers);
     if (at.episode < 0) at.episode = log.push({ length: 0, end: "open" }) - 1;
     const logged = log[at.episode] as Logged;
@@ -419,7 +420,7 @@ describe("what is none", () => {
   it("damage is found, byte by byte", async () => {
     const bytes = readFileSync(join(GOLDEN, "snapshot.rpr"));
     const random = new TestRandom(3);
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < (whole ? 60 : 15); round++) {
       const damaged = new Uint8Array(bytes);
       const at = random.below(damaged.length);
       damaged[at] = (damaged[at] as number) ^ (1 + random.below(255));

@@ -1,0 +1,20 @@
+/**
+ * A WebAssembly memory takes 10 GiB of addresses until it is collected, which V8 does not hurry to do since nearly all of them are empty. A process has 128 TiB, and whole suites
+ * make more memories than that: what nobody holds is collected in time, between two tests.
+ */
+import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach } from "vitest";
+import { whole } from "./size.ts";
+
+/** In pages of 4 KiB: 16 TiB. */
+const LIMIT = 2 ** 32;
+
+if (whole && process.platform === "linux") {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  afterEach(() => {
+    if (Number.parseInt(readFileSync("/proc/self/statm", "latin1"), 10) > LIMIT) collect();
+  });
+}
