@@ -13,14 +13,17 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+const IS_QUICK = process.env.REPRISE_TESTS === "quick";
+
 export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
     setupFiles: ["support/equality.ts", "support/stack-traces.ts", "support/address-space.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only for what hangs: whole suites take their time on a busy machine.
+    testTimeout: IS_QUICK ? 60_000 : 300_000,
+    hookTimeout: IS_QUICK ? 60_000 : 300_000,
     // What was transformed is kept for the next run, by the hash of its source.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
