@@ -74,11 +74,12 @@ export interface ResolvedReplayOptions extends SavedOptions {
   readonly transition?: TransitionRoles | undefined;
 }
 
-/** For modules of the package: the engine of a Replay, and its state for storage. */
-export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
+/** For modules of the package: the state of a Replay, as storage uses it. */
 export let stateOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => ReplayState;
-/** For observers: whether unnamed writers of an earlier run are still open and unused. */
-export let hasOrphanWriters: (replay: Replay) => boolean;
+
+export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>): Engine {
+  return stateOf(replay).engine;
+}
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
 
@@ -104,9 +105,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   #journal: Journal | undefined;
 
   static {
-    engineOf = (replay) => replay.#engine;
     stateOf = (replay) => replay.#state();
-    hasOrphanWriters = (replay) => replay.#writers.hasOrphans;
     customInspect<Replay>(this, "Replay", (replay) => replay.#inspect());
   }
 
@@ -192,6 +191,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       },
       adopt: (options) => replay.#writers.adopt(options as SavedWriterOptions),
       finishRestore: (writers, isCopy) => replay.#writers.finishRestore(writers, isCopy),
+      get hasOrphans() {
+        return replay.#writers.hasOrphans;
+      },
     };
   }
 

@@ -25,6 +25,8 @@ export interface ReplayState<R = unknown> {
   adopt(options: object): void;
   /** Told once the state of all writers is there: they stay open, or close as `close` does. @param isCopy whether the run that they are of may go on */
   finishRestore(writers: OpenWriters, isCopy?: boolean): void;
+  /** Whether unnamed writers of an earlier run are still open and unused. */
+  readonly hasOrphans: boolean;
 }
 
 /** What becomes of the writers of an earlier run. */

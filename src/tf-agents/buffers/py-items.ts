@@ -7,8 +7,8 @@ import type { Dataset } from "../../batch/iterate.ts";
 import { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { mapColumns } from "../nest.ts";
+import { FrameSegments } from "./frame-segments.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
-import { internalsOf, TFUniformReplayBuffer, type UniformInternals } from "./uniform-replay-buffer.ts";
 
 export interface PyBufferOptions {
   /** Items at most; where there are more, the oldest go. */
@@ -21,11 +21,10 @@ export interface PyBufferOptions {
   readonly module?: WebAssembly.Module;
 }
 
-/** One segment of a uniform buffer. `decode` makes of its items what the buffer gives. */
+/** One segment of frames. `decode` makes of its items what the buffer gives. */
 export class PyItems<S extends Spec> {
   readonly capacity: number;
-  readonly #buffer: TFUniformReplayBuffer<S>;
-  readonly #internals: UniformInternals<S>;
+  readonly #segment: FrameSegments<S>;
   readonly #decode: (items: StepsOf<S>) => unknown;
   /** Items since it was empty: of the i-th, i modulo the capacity is its place. */
   #added = 0;
@@ -34,13 +33,12 @@ export class PyItems<S extends Spec> {
   constructor(spec: S, options: PyBufferOptions, decode: (items: StepsOf<S>) => unknown = (items) => items) {
     const { capacity, ...rest } = onlyKeys("options", options, "capacity, seed, maxBytes, module");
     this.capacity = integer("capacity", capacity, 1, MAX_LENGTH);
-    this.#buffer = new TFUniformReplayBuffer<S>(spec, { batchSize: 1, maxLength: capacity, ...rest });
-    this.#internals = internalsOf(this.#buffer);
+    this.#segment = new FrameSegments<S>(spec, { batchSize: 1, maxLength: capacity, ...rest });
     this.#decode = decode;
   }
 
   get size(): number {
-    return this.#buffer.numFrames();
+    return this.#segment.size;
   }
 
   get added(): number {
@@ -48,39 +46,39 @@ export class PyItems<S extends Spec> {
   }
 
   get bytes(): number {
-    return this.#internals.bytes();
+    return this.#segment.bytes;
   }
 
   /** Adds a batch that fits the spec, all of it or nothing. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
   add(values: unknown, rows: number): void {
-    if (rows === 1) this.#buffer.addBatch(values as never);
-    else this.#internals.add(values, rows);
+    if (rows === 1) this.#segment.append(values);
+    else this.#segment.appendRows(values, rows);
     this.#added += rows;
   }
 
   /** @throws ReplayError EMPTY, TOO_FEW */
   next(options: GetNextOptions): unknown {
-    const [items] = this.#buffer.getNext(options) as unknown as readonly [StepsOf<S>];
+    const [items] = this.#segment.getNext(options) as unknown as readonly [StepsOf<S>];
     return options.timeStacked === false && options.numSteps !== undefined ? (items as unknown as StepsOf<S>[]).map(this.#decode) : this.#decode(items);
   }
 
   dataset(options: AsDatasetOptions<never>): Dataset<unknown> {
     const { sequencePreprocessFn: fn } = options as AsDatasetOptions;
-    if (typeof fn !== "function") return this.#internals.dataset(options as AsDatasetOptions<S>, ([items]) => this.#decode(items));
+    if (typeof fn !== "function") return this.#segment.dataset(options as AsDatasetOptions<S>, ([items]) => this.#decode(items));
     const sequencePreprocessFn = (items: StepsOf<S>) => fn(this.#decode(items) as never);
-    return this.#internals.dataset({ ...(options as AsDatasetOptions<S>), sequencePreprocessFn }, ([items]) => items as unknown);
+    return this.#segment.dataset({ ...(options as AsDatasetOptions<S>), sequencePreprocessFn }, ([items]) => items as unknown);
   }
 
   /** All items, [1, size, …], in the order of their places: where the buffer is full, the newest come before the oldest. O(bytes) */
   all(): unknown {
-    const items = this.#buffer.gatherAll();
+    const items = this.#segment.gatherAll();
     const offset = this.#added > this.capacity ? this.#added % this.capacity : 0;
     const ordered = offset === 0 ? items : mapColumns(items, (column) => rotateColumn(column as Column, this.capacity - offset));
     return this.#decode(ordered as StepsOf<S>);
   }
 
   clear(): void {
-    this.#buffer.clear();
+    this.#segment.clear();
     this.#added = 0;
   }
 }

@@ -1,7 +1,7 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
-import { hasOrphanWriters } from "../../replay/replay.ts";
+import { stateOf } from "../../replay/replay.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import type { StepWriter } from "../../tables/step-sink.ts";
 import { Writer } from "../../tables/writer.ts";
@@ -62,7 +62,7 @@ export class Cache<S extends Spec> {
     this.schema = new StepSchema(client.spec);
     this.#client = client;
     this.#options = options;
-    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && hasOrphanWriters(client.replay);
+    this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && stateOf(client.replay).hasOrphans;
     if (!this.#mayResume) this.open();
   }
 

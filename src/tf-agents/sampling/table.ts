@@ -20,8 +20,13 @@ export type TableArguments = NamedTable;
 
 const OPTIONS = "name, maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending, signature";
 
-/** For clients: says that a table of this definition is in use. */
-export let inUse: (table: Table, info: () => TableInfo) => void;
+/** The infos of tables in use, by their definitions. */
+const live = new WeakMap<Table, () => TableInfo>();
+
+/** For clients: connects a definition with the table that was made of it. */
+export function setInfo(table: Table, info: () => TableInfo): void {
+  live.set(table, info);
+}
 
 export class Table implements NamedTable {
   readonly name: string;
@@ -33,13 +38,6 @@ export class Table implements NamedTable {
   declare readonly maxSteps?: number;
   declare readonly maxPending?: number;
   declare readonly signature?: Signature;
-  #live: (() => TableInfo) | undefined;
-
-  static {
-    inUse = (table, info) => {
-      table.#live = info;
-    };
-  }
 
   /** @throws RangeError for an empty name, a size below 1 · TypeError */
   constructor(options: TableArguments) {
@@ -87,7 +85,7 @@ export class Table implements NamedTable {
   /** The definition, with the counts of the table that the newest client has made of it; zeros before. */
   get info(): TableInfo {
     const { name, maxTimesSampled = Number.MAX_SAFE_INTEGER, signature } = this;
-    return this.#live?.() ?? infoOf(name, { ...this, maxTimesSampled }, signature);
+    return live.get(this)?.() ?? infoOf(name, { ...this, maxTimesSampled }, signature);
   }
 }
 

@@ -7,7 +7,7 @@ import { Replay, type ReplayOptions } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { Table, TableOptions } from "../../tables/table.ts";
 import type { Writer } from "../../tables/writer.ts";
-import { Table as Definition, inUse, type NamedTable } from "../sampling/table.ts";
+import { Table as Definition, type NamedTable, setInfo } from "../sampling/table.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import { type Signature, signatureOf } from "../signature.ts";
 import type { ClientLike, SampleClient, TableClient } from "./client.ts";
@@ -55,7 +55,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
       if (signature !== undefined) signatures[name] = signature;
     });
     const client = createClient(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
-    for (const definition of list) if (definition instanceof Definition) inUse(definition, () => client.serverInfo()[definition.name] as TableInfo);
+    for (const definition of list) if (definition instanceof Definition) setInfo(definition, () => client.serverInfo()[definition.name] as TableInfo);
     return client;
   }
 

@@ -1,0 +1,213 @@
+/** Segments of frames: the last ones of some environments in lock-step, one segment each, drawn uniformly or read in order. */
+
+import { mustBe, ReplayError } from "../../base/error.ts";
+import type { StepsOf } from "../../batch/batch.ts";
+import { type Dataset, elementsOf } from "../../batch/iterate.ts";
+import type { Engine } from "../../memory/engine.ts";
+import { engineOf, Replay } from "../../replay/replay.ts";
+import { Column } from "../../schema/column.ts";
+import type { Spec } from "../../schema/spec.ts";
+import type { Writer } from "../../tables/writer.ts";
+import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
+import { Windows } from "../windows.ts";
+import { drawEndlessly, iterateWindows, mapElements, preprocessItems, toElementSource } from "./iterate.ts";
+import {
+  type AsDatasetOptions,
+  type BufferInfo,
+  checkDataset,
+  checkGetNext,
+  type Element,
+  type GetNextOptions,
+  type SeparateElement,
+  type StoreOptions,
+} from "./replay-buffer.ts";
+
+export interface SegmentOptions extends StoreOptions {
+  readonly batchSize: number;
+  /** Frames per segment. */
+  readonly maxLength: number;
+}
+
+export class FrameSegments<S extends Spec> {
+  readonly #dataSpec: S;
+  readonly #batchSize: number;
+  readonly #maxLength: number;
+  readonly #engine: Engine;
+  readonly #writer: Writer<S, never, boolean>;
+  readonly #windows: Windows;
+  readonly #dropRemainder: boolean;
+  readonly #shift: number | undefined;
+  /** Calls of addBatch since it was empty. */
+  #added = 0;
+  /** Calls of clear: whoever reads over several calls sees that its frames are gone. */
+  #clears = 0;
+
+  constructor(dataSpec: S, { batchSize, maxLength, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module }: SegmentOptions) {
+    this.#dataSpec = dataSpec;
+    this.#batchSize = batchSize;
+    this.#maxLength = maxLength;
+    this.#dropRemainder = datasetDropRemainder;
+    this.#shift = datasetWindowShift;
+    const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
+    this.#engine = engineOf(replay);
+    this.#writer = replay.writer({ lanes: batchSize, keep: maxLength, items: [] }) as unknown as Writer<S, never, boolean>;
+    this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
+  }
+
+  /** Bytes of memory in use. */
+  get bytes(): number {
+    return this.#engine.bytes;
+  }
+
+  /** Adds one frame per segment. */
+  append(values: unknown): void {
+    this.#append(1, () => this.#writer.append(values as never));
+  }
+
+  /** Adds many frames, all or none, to the only segment: a flat typed array per leaf. */
+  appendRows(values: unknown, rows: number): void {
+    this.#append(rows, () => this.#writer.appendColumns(values as never));
+  }
+
+  #append(steps: number, write: () => void): void {
+    // Before: who waits for frames is woken in the middle of it.
+    this.#added += steps;
+    try {
+      write();
+    } catch (error) {
+      this.#added -= steps;
+      throw error;
+    }
+  }
+
+  /** Draws windows, as described at `TFUniformReplayBuffer.getNext`. */
+  getNext(options: GetNextOptions): Element<S> | SeparateElement<S> {
+    this.#engine.open();
+    return this.#draw(checkGetNext(options));
+  }
+
+  /** A dataset that applies `change` to each element when it is drawn. */
+  dataset<E>(options: AsDatasetOptions<S>, change: (element: Element<S>) => E): Dataset<E> {
+    this.#engine.open();
+    const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.#dataSpec, options);
+    const { waiters } = this.#engine;
+    if (!singleDeterministicPass) {
+      const draw = () => change(this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>);
+      return elementsOf(() => drawEndlessly(draw, waiters, timeoutMs), options);
+    }
+    if (this.#dropRemainder) {
+      if ((sampleBatchSize ?? 0) > this.#batchSize)
+        throw mustBe(RangeError, "sampleBatchSize", `at most ${this.#batchSize} (the number of segments) if datasetDropRemainder is set`, sampleBatchSize);
+      if ((numSteps ?? 0) > this.#maxLength)
+        throw mustBe(RangeError, "numSteps", `at most maxLength (${this.#maxLength}) if datasetDropRemainder is set`, numSteps);
+    }
+    return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
+  }
+
+  /** All frames, each leaf [batchSize, T, …], oldest first. */
+  gatherAll(): StepsOf<S> {
+    this.#engine.open();
+    const { first, steps } = this.#span();
+    return this.#read([...this.#writer.streams.keys()], first, steps, "stacked") as StepsOf<S>;
+  }
+
+  /** Forgets all frames; times begin with 0 again. */
+  clear(): void {
+    this.#writer.endEpisode();
+    this.#added = 0;
+    this.#clears++;
+  }
+
+  /** Frames of all segments together. */
+  get size(): number {
+    return this.#batchSize * this.#span().steps;
+  }
+
+  /** Which frames of a segment are there, by their time, which counts the calls of `addBatch` and never wraps. */
+  #span() {
+    const steps = Math.min(this.#added, this.#maxLength);
+    return { first: this.#added - steps, steps };
+  }
+
+  #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | SeparateElement<S> {
+    const width = numSteps ?? 1;
+    const { first, steps } = this.#span();
+    if (steps === 0) throw empty();
+    const layout = numSteps === undefined ? "single" : timeStacked ? "stacked" : "apart";
+    const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, width, layout);
+    if (windowDraw === undefined)
+      throw new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
+    const { starts, probabilities } = windowDraw;
+    let { items } = windowDraw;
+    if (preprocess !== undefined) items = stack(Array.from(starts, (_, i) => preprocess(at(items, i) as StepsOf<S>)));
+    const ids =
+      layout === "apart"
+        ? Array.from({ length: width }, (_, t) => timesOf(starts, first + t, 1, [starts.length]))
+        : timesOf(starts, first, width, layout === "single" ? [starts.length] : [starts.length, width]);
+    const element = [items, { ids, probabilities: numbers(probabilities) }];
+    return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
+  }
+
+  *#traverse({ sampleBatchSize, numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): Generator<Element<S>, void> {
+    const span = this.#span();
+    const clears = this.#clears;
+    if (span.steps === 0) throw empty();
+    const isUnbatched = sampleBatchSize === undefined;
+    const single = numSteps === undefined;
+    const shift = single ? 1 : (this.#shift ?? numSteps);
+    for (const group of this.#groups(sampleBatchSize)) {
+      if (this.#clears !== clears) return;
+      // Frames that have left by now are left out; a function is given what is left of each segment, and that is then all there is.
+      const from = Math.max(this.#span().first - span.first, 0);
+      if (from >= span.steps) return;
+      const sequences = sequencePreprocessFn && this.#sequences(sequencePreprocessFn, group, span.first + from, span.steps - from);
+      const steps = sequences === undefined ? span.steps : from + (sequences.length === 0 ? 0 : lengthOf(sequences[0]));
+      for (const [begin, end] of iterateWindows(steps, numSteps ?? 1, shift, !isUnbatched || this.#dropRemainder)) {
+        if (this.#clears !== clears) return;
+        if (begin < (sequences === undefined ? this.#span().first - span.first : from)) continue;
+        const items = sequences?.map((sequence) => (single ? at(sequence, begin - from) : slice(sequence, begin - from, end - from)));
+        const time = span.first + begin;
+        const firsts = Float64Array.from(group, (segment) => segment * this.#maxLength);
+        const element = [
+          items === undefined ? this.#read(group, time, end - begin, single ? "single" : "stacked") : stack(items),
+          { ids: timesOf(firsts, time, end - begin, single ? [group.length] : [group.length, end - begin]) },
+        ];
+        const [data, { ids }] = (isUnbatched ? unbatch(element) : element) as unknown as [StepsOf<S>, BufferInfo];
+        yield [data, { ids, probabilities: numbers([]) }];
+      }
+    }
+  }
+
+  /** What a program's function makes of some segments, from a time on. */
+  #sequences(fn: (items: StepsOf<S>) => unknown, group: readonly number[], time: number, steps: number): unknown[] {
+    // All of them before: the function may add frames.
+    const read = this.#read(group, time, steps, "stacked");
+    return group.map((_, i) => preprocessItems(fn, at(read, i), steps, false));
+  }
+
+  /** The segments that go side by side. */
+  *#groups(size = 1): Generator<number[], void> {
+    for (let first = 0; first < this.#batchSize; first += size) {
+      const group = [...this.#writer.streams.keys()].slice(first, first + size);
+      if (group.length === size || !this.#dropRemainder) yield group;
+    }
+  }
+
+  /** Frames of some segments, from a time on: [segments, steps, …]. */
+  #read(segments: readonly number[], time: number, steps: number, layout: "single" | "stacked"): unknown {
+    const start = time - this.#span().first;
+    const starts = segments.map(() => start);
+    return this.#windows.read(segments, starts, steps, layout);
+  }
+}
+
+function empty(): ReplayError {
+  return new ReplayError("EMPTY", "the buffer is empty: add frames with addBatch first");
+}
+
+/** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */
+function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
+  const data = new Float64Array(starts.length * steps);
+  for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;
+  return new Column<"f64">(data, shape);
+}
