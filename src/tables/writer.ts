@@ -1,47 +1,25 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 
 import { E_PRIORITY, LARGEST, TAILS } from "../base/abi.ts";
-import { finite, integer, onlyKeys, ReplayError } from "../base/error.ts";
+import { finite, integer, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import {
-  blockOffsets,
-  copyEnds,
-  countEnds,
-  type EpisodeEnds,
-  finalsBytes,
-  placeAddresses,
-  placeBlock,
-  placeEnds,
-  placeFinal,
-  placeFinals,
-} from "../memory/block.ts";
+import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine } from "../memory/engine.ts";
 import { withLock } from "../memory/reentrancy.ts";
 import { type StagedOf, Staging, writerClosed } from "../memory/staged.ts";
 import { CoreWriter } from "../memory/writer.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "../schema/columns.ts";
 import { priorityError } from "../schema/copy-numbers.ts";
-import { flattener, flattenPartial, type Visit, visitor } from "../schema/nest.ts";
+import { type Visit, visitor } from "../schema/nest.ts";
 import type { ColumnsOf, IsAny, StepOf } from "../schema/spec.ts";
 import { BarrenEpisodes } from "./barren-episodes.ts";
 import { coreError } from "./core-errors.ts";
-import {
-  type BlockOptions,
-  checkEnd,
-  checkLaneEnds,
-  type EndOptions,
-  type EndRules,
-  endRulesOf,
-  finalStep,
-  type LaneEnds,
-  requireFinal,
-  requireFlag,
-  requireObservation,
-} from "./episode-ends.ts";
+import type { BlockOptions, EndOptions, LaneEnds } from "./episode-ends.ts";
 import { checkItemOptions, finiteReward, type ItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import type { AnyTable, Table } from "./table.ts";
+import { WriterEnds } from "./writer-ends.ts";
 import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
@@ -79,13 +57,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #blockAt: number;
   /** Behind that, how the episode of each lane ends with it. */
   readonly #endsAt: number;
-  readonly #rules: EndRules;
+  readonly #ends: WriterEnds;
   /** What the engine knows of this writer. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
-  readonly #flatten: (columns: unknown) => unknown[];
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
@@ -132,7 +109,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const [head = 0] = this.#isVector ? blockOffsets([], items.length + leaves.length, 1) : [];
     const end = stepBytes + head;
     this.#recordBytes = lanes === 1 && !this.#isVector ? end : end + lanes;
-    this.#rules = endRulesOf(options, engine.roles);
+    this.#ends = new WriterEnds(engine, options, this.#isVector);
     const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, finalIsNext: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
@@ -167,7 +144,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     });
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.setters[i] as Visit);
-    this.#flatten = flattener(spec);
   }
 
   /** The form of a step. */
@@ -232,28 +208,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
     this.#begin();
-    const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
-    const { items, lanes } = this.options;
-    const engine = this.#engine;
-    const tables = items.map((rule) => rule.table);
-    for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    requireFlag(this.#rules, ends, final);
+    const blockOptions = this.#ends.checkBlock(options);
     this.#begin();
-    const block = withLock(engine, () => {
-      const finals = final === undefined ? undefined : flattenPartial(engine.spec, final, "final");
-      const newBlock = placeBlock(engine, lanes, {
-        columns: this.#flatten(columns),
-        ends,
-        finals,
-        priorities: tables.map((table) => priorities?.[table as TableName]),
-        isVector: this.#isVector,
-      });
-      requireFinal(this.#rules, final, newBlock.truncated, ends.terminated !== undefined);
-      if (finals !== undefined && newBlock.truncated > 0) requireObservation(this.#rules, finals, final);
-      return newBlock;
-    });
+    const block = this.#ends.placeBlock(columns, blockOptions);
     const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
-    if (block.endCount > block.truncated && code >= 0) engine.hasTerminated = true;
+    if (block.endCount > block.truncated && code >= 0) this.#engine.hasTerminated = true;
     this.#finishCall(code, "priorities");
     this.#afterCall(this.#stepsToCheck, block.rows);
     if (block.ends !== 0) this.#countBarren(block.endCount > 0 || this.options.autoreset === "nextStep");
@@ -309,7 +268,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    */
   endEpisode(options: EndOptions<S> = {}): void {
     this.#begin();
-    const { lane, final, terminated } = checkEnd(this.#rules, options);
+    const { lane, final, terminated } = this.#ends.check(options);
     this.#begin();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
@@ -317,14 +276,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.changed();
       return;
     }
-    const engine = this.#engine;
-    const at = withLock(engine, () => {
-      const values = flattenPartial(engine.spec, final, "final");
-      if (terminated === false) requireObservation(this.#rules, values, final);
-      return placeFinal(engine, values);
-    });
+    const at = this.#ends.placeFinal(final, terminated);
     const code = this.#writer.finish(lane ?? 0, at, terminated === true);
-    if (terminated === true && code >= 0) engine.hasTerminated = true;
+    if (terminated === true && code >= 0) this.#engine.hasTerminated = true;
     this.#finishCall(code, "priority", lane);
     this.#afterCall(this.#stepsToCheck, 0);
     this.#countBarren(true);
@@ -333,7 +287,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
-    const names = this.options.items.map((rule) => rule.table);
+    const names = this.#ends.tables;
     const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
     return this.#engine.waiters.untilAtMost(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
@@ -416,20 +370,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Appends a step of several lanes, or what is staged, of which some end. */
   #appendWithEnds(step: unknown, endOptions: LaneEnds<S>): void {
     const engine = this.#engine;
-    const { lanes } = this.options;
     const [endCount, truncated, finals] = withLock(engine, () => {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
-      const { final, ...rest } = checkLaneEnds(lanes > 1 || this.#isVector, endOptions);
-      const ends = copyEnds(rest, lanes);
-      requireFlag(this.#rules, ends, final);
-      const [endedCount, truncatedCount] = countEnds(ends, lanes);
-      requireFinal(this.#rules, final, truncatedCount, ends.terminated !== undefined);
-      const at = final === undefined || endedCount === 0 ? 0 : this.#placeFinals(ends, final, endedCount, truncatedCount);
-      placeEnds(engine.core, this.#endsAt, ends, lanes);
-      return [endedCount, truncatedCount, at];
+      return this.#ends.placeLanes(this.#endsAt, endOptions);
     });
-    const code = this.#writer.appendBlock(this.#blockAt, lanes, this.#endsAt, finals);
+    const code = this.#writer.appendBlock(this.#blockAt, this.options.lanes, this.#endsAt, finals);
     if (endCount > truncated && code >= 0) engine.hasTerminated = true;
     this.#finishCall(code, "terminated");
     this.#checkValues();
@@ -442,16 +388,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     } catch (error) {
       throw this.#staging.misfit(this.#engine.spec, step, error);
     }
-  }
-
-  /** Final steps of the lanes that end; where they are. */
-  #placeFinals(ends: EpisodeEnds, final: unknown, endCount: number, truncated: number): number {
-    const { core, spec, layout } = this.#engine;
-    const columns = finalStep(spec, layout.leaves, this.options.lanes, ends, final);
-    if (truncated > 0) requireObservation(this.#rules, columns, final);
-    const at = core.scratch(finalsBytes(layout.leaves, endCount));
-    placeFinals(core, layout.leaves, at, columns, endCount, this.#engine.reportNaN);
-    return at;
   }
 
   /** Looks at the step that was appended. */
