@@ -1,6 +1,8 @@
-/** What a log is told when it is opened. */
-import type { Logger } from "../../base/warnings.ts";
-import type { Durability } from "./durability.ts";
+/** The options of a log, and their checks. */
+import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { SEGMENT_BYTES } from "../../base/limits.ts";
+import { type FullLogger, type Logger, loggerOf } from "../../base/warnings.ts";
+import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 
 export interface LogOptions {
   /** The owner's, for a new directory; JSON. It never changes. */
@@ -21,4 +23,27 @@ export interface LogOptions {
   readonly run?: string;
   /** Another build of the core, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
+}
+
+const OPTIONS = "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module";
+
+/** The options with their defaults. @throws TypeError, RangeError */
+export function resolveLogOptions(options: LogOptions) {
+  const {
+    about,
+    segmentBytes = SEGMENT_BYTES,
+    durability = EVERY_SECOND,
+    salvage = false,
+    readOnly = false,
+    takeOver = false,
+    ...rest
+  } = onlyKeys("Log", options, OPTIONS);
+  integer("segmentBytes", segmentBytes, 1, 2 ** 31);
+  checkDurability(durability);
+  const logger: FullLogger = loggerOf(rest.logger);
+  flag("salvage", salvage);
+  if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
+  flag("readOnly", readOnly);
+  flag("takeOver", takeOver);
+  return { ...rest, about, segmentBytes, durability, salvage, readOnly, takeOver, logger };
 }

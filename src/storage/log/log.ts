@@ -3,17 +3,16 @@
  * directory is opened again, whatever happened meanwhile; of what came later, the first groups, up to some one.
  */
 
-import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { mustBe, ReplayError } from "../../base/error.ts";
 import { COMMIT, DROP, isOwn, SEGMENT } from "../../base/kinds.ts";
-import { SEGMENT_BYTES } from "../../base/limits.ts";
-import { type FullLogger, loggerOf } from "../../base/warnings.ts";
+import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import { randomId } from "../../files/random-id.ts";
 import { SectionMemory } from "../../memory/section-memory.ts";
 import { numberBytes } from "../format/section.ts";
-import { checkDurability, DelayedCall, type Durability, EVERY_SECOND } from "./durability.ts";
-import type { LogOptions } from "./log-options.ts";
+import { DelayedCall, type Durability } from "./durability.ts";
+import { type LogOptions, resolveLogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
 import { flushLogs, registerLog } from "./open-logs.ts";
 import { recover, type ScanResult } from "./read-directory.ts";
@@ -92,27 +91,12 @@ export class Log {
   }
 
   private constructor(directory: Directory, options: LogOptions) {
-    const {
-      about,
-      segmentBytes = SEGMENT_BYTES,
-      durability = EVERY_SECOND,
-      salvage = false,
-      readOnly = false,
-      takeOver = false,
-      logger: loggerOption,
-      run,
-      module,
-    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module");
+    const { about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module } = resolveLogOptions(options);
     this.#directory = directory;
-    this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
-    this.#durability = checkDurability(durability);
-    const logger = loggerOf(loggerOption);
+    this.#segmentBytes = segmentBytes;
+    this.#durability = durability;
     this.#logger = logger;
-    flag("salvage", salvage);
-    if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
-    flag("readOnly", readOnly);
-    flag("takeOver", takeOver);
     this.#release = withIoErrors("locking", directory, "", () => directory.lock(() => this.#handleTakeover(), takeOver));
     try {
       this.#memory = new SectionMemory(module);
