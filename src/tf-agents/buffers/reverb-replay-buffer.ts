@@ -206,8 +206,11 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     let emptyItems = 0;
     const addItems = ({ count, isAhead, batch, item }: Items): AnyElement<S> | undefined => {
       if (isWholeBatch && count === sampleBatchSize && batch !== undefined) {
-        const rows = isAhead ? Array.from(batch.info.keys, (key, i) => items.create({ key, timesSampled: batch.info.timesSampled[i] as number })) : [];
-        return items.set(this.#batchOf(batch), rows);
+        const element = this.#batchOf(batch);
+        if (!isAhead) return element;
+        const { keys, timesSampled } = batch.info;
+        const rows = Array.from(keys, (key, i) => items.create({ key, timesSampled: timesSampled[i] as number }));
+        return items.set(element, rows);
       }
       let tableSize = 0;
       for (let i = 0; i < count; i++) {
@@ -262,7 +265,8 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     };
     const limitAhead = (prefetch: number) => draws.limitAhead(prefetch, info);
     if (this.#table.definition === undefined) return { next, later: nextLater, most: limitAhead, close: () => draws.close() };
-    const localSource = { next: () => next(), most: limitAhead, ahead: () => next(true), passed: countElement };
+    const ahead = { most: limitAhead, ahead: () => next(true), passed: countElement };
+    const localSource = { next: () => next(), ...((options.prefetch ?? 0) > 0 && ahead) };
     // A pass over what is at hand takes what is there, and waits for nothing.
     return isSinglePass ? localSource : { ...localSource, later: nextLater };
   }
