@@ -25,15 +25,7 @@ function progressOn(stream: NodeJS.WriteStream, what: string): Progress {
     at(done, of) {
       if (bar === undefined) {
         const format = of === undefined ? `${what} {value}` : `${what} {bar} {percentage} %  {value} of {total}`;
-        bar = new SingleBar({
-          stream,
-          format,
-          barCompleteChar: "█",
-          barIncompleteChar: "░",
-          hideCursor: true,
-          clearOnComplete: true,
-          formatValue: formatValue,
-        });
+        bar = new SingleBar({ stream, format, barCompleteChar: "█", barIncompleteChar: "░", hideCursor: true, clearOnComplete: true, formatValue });
         bar.start(of ?? 0, 0);
       }
       bar.update(done);

@@ -57,19 +57,7 @@ async function journalStats(dir: string, { signal }: Host): Promise<Result> {
       sampler: table.options.sampler.kind,
       priorities: prioritiesOf(table, spec),
     }));
-    const value = {
-      kind: "journal",
-      dir,
-      bytes: size,
-      liveBytes,
-      segments,
-      memoryBytes: memory.used,
-      steps,
-      openWriters: openCount,
-      writers,
-      spec,
-      tables,
-    };
+    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: openCount, writers, spec, tables };
     const head = `${dir}: ${countText(steps, "step")}; ${bytes(size)} in ${countText(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
     const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
       name,

@@ -46,7 +46,7 @@ function deferred(): { readonly turn: Promise<void>; readonly release: () => voi
   const turn = new Promise<void>((resolve) => {
     release = resolve;
   });
-  return { turn, release: release };
+  return { turn, release };
 }
 
 /** The same promise, until the signal ends it. */

@@ -64,7 +64,7 @@ export function portSource(port: PortLike, onConnect: () => void, onDisconnect: 
   return {
     ask(question, onAnswer, onError) {
       last++;
-      pending.set(last, { kind: question.kind, onAnswer: onAnswer as OnAnswer, onError: onError });
+      pending.set(last, { kind: question.kind, onAnswer: onAnswer as OnAnswer, onError });
       port.postMessage({ reprise: "ask", version: VERSION, id: last, question } satisfies AskMessage);
     },
     command: (command) => port.postMessage({ reprise: "turn", command } satisfies CommandMessage),

@@ -53,7 +53,7 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
     const frames = new Frames(directory, rowLayout, about, encode);
     frames.removeOrphans(resumeState.nextEpisode, resumeState.cutLength > 0 ? resumeState.cutLength : Number.POSITIVE_INFINITY);
     const staged = new StagedStep(about.spec, rowLayout);
-    const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, resumeState: resumeState, durability, logger: loggerOf(logger) });
+    const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, resumeState, durability, logger: loggerOf(logger) });
     // What was given up goes now: later openings need no salvage.
     if (log.salvaged) log.flush();
     return recorder;

@@ -2,8 +2,7 @@
 
 import { codeOf, mustBe, ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
-import type { ColumnShape } from "../tf-agents/signature.ts";
-import { mustFit } from "../tf-agents/signature.ts";
+import { type ColumnShape, mustFit } from "../tf-agents/signature.ts";
 import { BackOff, isLost } from "./back-off.ts";
 import { HEAD } from "./grpc/frames.ts";
 import { RpcError } from "./grpc/status.ts";

@@ -139,7 +139,7 @@ class TagWriter {
 }
 
 function childPlace(owner: object, step: string | number, parent: TagPlace): TagPlace {
-  return { parent, step, depth: parent.depth + 1, owner: owner };
+  return { parent, step, depth: parent.depth + 1, owner };
 }
 
 function unsupportedError(value: unknown, place: TagPlace): Error {

@@ -78,10 +78,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     onProgress,
     module,
   } = onlyKeys("Replay.open", options, OPTIONS);
-  const journalOptions = {
-    durability: checkDurability(durability),
-    segmentBytes: integer("segmentBytes", segmentBytes, 4096),
-  };
+  const journalOptions = { durability: checkDurability(durability), segmentBytes: integer("segmentBytes", segmentBytes, 4096) };
   if (retain !== undefined) checkRetain(retain);
   flag("salvage", salvage);
   checkWriters(writers);

@@ -86,7 +86,7 @@ async function listFiles(top: string): Promise<Listing> {
       } else if (entry.isFile()) await addFile(name, join(top, ...path));
     }
   }
-  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), exclusions: exclusions };
+  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), exclusions };
 
   async function addFile(path: string, target: string): Promise<void> {
     const info = await stat(target).catch(() => undefined);

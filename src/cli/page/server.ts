@@ -62,9 +62,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
   const { exclusions } = await data.list();
   const token = randomBytes(32).toString("base64url");
   const server = createServer((request, response) => {
-    respond(request, response, { pageFiles: pageFiles, data, token, port: (server.address() as AddressInfo).port }).catch((error) =>
-      respondWithError(response, error),
-    );
+    respond(request, response, { pageFiles, data, token, port: (server.address() as AddressInfo).port }).catch((error) => respondWithError(response, error));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
@@ -74,7 +72,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
   const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
-    exclusions: exclusions,
+    exclusions,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

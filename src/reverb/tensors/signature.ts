@@ -1,7 +1,6 @@
 /** What a server says that items of a table look like, in our form. */
 
-import type { Nest } from "../../schema/nest.ts";
-import { leaves } from "../../schema/nest.ts";
+import { leaves, type Nest } from "../../schema/nest.ts";
 import type { LeafSignature, Signature } from "../../tf-agents/signature.ts";
 import type { Structure } from "../wire/structure.ts";
 import type { ShapeMessage } from "../wire/tensor.ts";

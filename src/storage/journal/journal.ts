@@ -115,11 +115,7 @@ export class Journal {
 
   get stats(): JournalStats {
     const { segments } = this.#log;
-    return {
-      bytes: segments.reduce((sum, segment) => sum + segment.bytes, this.#log.leaving),
-      liveBytes: this.#liveBytes(),
-      segments: segments.length,
-    };
+    return { bytes: segments.reduce((sum, segment) => sum + segment.bytes, this.#log.leaving), liveBytes: this.#liveBytes(), segments: segments.length };
   }
 
   /**

@@ -43,10 +43,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
     throw new RldsError(
       "CORRUPT",
       `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
-      {
-        file,
-        episode: invalidIndex,
-      },
+      { file, episode: invalidIndex },
     );
   if (entries.length !== info.episodes) throw new RldsError("CORRUPT", `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`, { file });
   return { episodes: entries, metadataSpec };

@@ -1,8 +1,7 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
-import type { SourceFolder } from "../sources/source.ts";
-import { checkInside } from "../sources/source.ts";
+import { checkInside, type SourceFolder } from "../sources/source.ts";
 
 export interface Feature {
   readonly dtype: string;

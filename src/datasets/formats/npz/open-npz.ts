@@ -208,12 +208,7 @@ async function planOf(
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);
-  const table: StepTable = {
-    tree: main,
-    isFirst: first && (await flags(first)),
-    isLast: last && (await flags(last)),
-    isTerminal: await flags(isTerminal),
-  };
+  const table: StepTable = { tree: main, isFirst: first && (await flags(first)), isLast: last && (await flags(last)), isTerminal: await flags(isTerminal) };
   const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, budget);
   const stepSpec = stepTableSpec(table);
   const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);

@@ -1,7 +1,6 @@
 /** One column of one row group: its pages, checked before they are decoded. */
 import { dataView } from "../../../base/bytes.ts";
-import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
-import { zeros } from "../../../schema/dtype.ts";
+import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { fromHalf } from "../half.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Decompress } from "./decompress.ts";

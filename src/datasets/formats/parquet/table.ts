@@ -1,7 +1,6 @@
 /** A column's values as the column of a step's leaf. */
 import { setAll, totalLength } from "../../../base/bytes.ts";
-import type { AnyArray, Dtype } from "../../../schema/dtype.ts";
-import { zeros } from "../../../schema/dtype.ts";
+import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";

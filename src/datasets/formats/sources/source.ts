@@ -53,7 +53,7 @@ const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
-    throw new RldsError("CORRUPT", `${file} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: file });
+    throw new RldsError("CORRUPT", `${file} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file });
   return path;
 }
 

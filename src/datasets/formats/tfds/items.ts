@@ -1,7 +1,6 @@
 /** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
 
-import type { Dtype } from "../../../schema/dtype.ts";
-import { DTYPES, zeros } from "../../../schema/dtype.ts";
+import { DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -11,8 +10,7 @@ import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf, floatsOf, integersOf } from "./lists.ts";
 import { matchesShape, shapeError, stepOf } from "./shapes.ts";
-import type { LeafFeature, LeafItems, StoredLeaf } from "./stored-leaf.ts";
-import { countUnknown } from "./stored-leaf.ts";
+import { countUnknown, type LeafFeature, type LeafItems, type StoredLeaf } from "./stored-leaf.ts";
 
 export interface Decoding {
   readonly text: "string" | "bytes";

@@ -1,6 +1,5 @@
 /** The lists of an Example as columns: floats in one copy, integers without a bigint each, bytes as views. */
-import type { AnyArray, ArrayOf, Dtype } from "../../../schema/dtype.ts";
-import { DTYPES, zeros } from "../../../schema/dtype.ts";
+import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
 /** @throws RldsError CORRUPT */

@@ -130,10 +130,7 @@ async function* shardOf(
       else yield { bytes: await records.next(), offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, but has more`, {
-        file: file.name,
-        offset: records.position,
-      });
+      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, but has more`, { file: file.name, offset: records.position });
     }
   } finally {
     await records.close();

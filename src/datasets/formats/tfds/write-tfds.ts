@@ -66,9 +66,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       dataset === undefined
         ? "the folder is not empty: overwrite: true replaces the dataset in it"
         : `split ${split} is there already: overwrite: true replaces it`,
-      {
-        file: `${folder.name}/${path}`,
-      },
+      { file: `${folder.name}/${path}` },
     );
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {

@@ -43,12 +43,7 @@ export class Moments {
   /** Of each element. Without rows all is NaN. */
   get elements(): { readonly min: Float64Array; readonly max: Float64Array; readonly mean: Float64Array; readonly std: Float64Array } {
     const orNaN = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
-    return {
-      min: orNaN(this.#min),
-      max: orNaN(this.#max),
-      mean: orNaN(this.#mean),
-      std: this.#squares.map((sum) => deviation(sum, this.count)),
-    };
+    return { min: orNaN(this.#min), max: orNaN(this.#max), mean: orNaN(this.#mean), std: this.#squares.map((sum) => deviation(sum, this.count)) };
   }
 
   /** Of all elements as if they were one. */
