@@ -31,6 +31,7 @@ export {
 } from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
+export { TimestepDataset, TrajectoryDataset } from "./datasets/item-datasets.ts";
 export {
   type InfoAndData,
   type NoInfo,
@@ -43,8 +44,6 @@ export {
 } from "./datasets/pattern-dataset.ts";
 export { type ElementSpec, type SampleBatch, type SampleBatches, SampleDataset } from "./datasets/sample-dataset.ts";
 export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
-export { TimestepDataset } from "./datasets/timestep-dataset.ts";
-export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";
 export { type DriveLimit, drive } from "./drivers/drive.ts";
 export {
   DynamicEpisodeDriver,

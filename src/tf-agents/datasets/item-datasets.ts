@@ -1,0 +1,126 @@
+/** A table's items one after the other: whole, or step by step. Reverb's `TrajectoryDataset` and `TimestepDataset`. */
+import { hideFrames } from "../../base/stack-trace.ts";
+import type { Replay } from "../../replay/replay.ts";
+import type { Column } from "../../schema/column.ts";
+import { type DrawnItem, mustBeAs, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../sampling/sample.ts";
+import type { Awaitable } from "../writers/step-client.ts";
+import { type ElementStream, infoSpec, SampleDataset } from "./sample-dataset.ts";
+import {
+  type DatasetClient,
+  itemsOf,
+  resolveOptions,
+  type SignatureOptions,
+  type SyncClient,
+  type TableDatasetOptions,
+  withSignature,
+} from "./table-dataset.ts";
+
+type Later<E> = ElementStream<E>["later"];
+
+/** The arguments of `SampleDataset`. @param laterOf creates the reader of one iteration; `sampleOf` checks an item's columns and nests them as the spec */
+function samples<Data>(
+  client: DatasetClient,
+  table: string,
+  options: TableDatasetOptions,
+  laterOf: (next: Later<DrawnItem>, sampleOf: (item: DrawnItem, columns: readonly Column[]) => ReplaySample<Data>) => Later<ReplaySample<Data>>,
+) {
+  const resolvedOptions = resolveOptions(client, table, options);
+  const { spec, signal } = resolvedOptions;
+  const sampleOf = (item: DrawnItem, columns: readonly Column[]) => {
+    mustBeAs(table, spec, item, columns);
+    return { info: item.info, data: nestColumns(table, spec, columns) as Data };
+  };
+  const begin = () => {
+    const items = itemsOf(resolvedOptions, table);
+    return { later: laterOf(items.later, sampleOf), close: items.close };
+  };
+  return [{ info: infoSpec(resolvedOptions.client.keyDtype), data: spec }, begin, signal] as const;
+}
+
+/**
+ * Items as the table gives them: `info`, and `data` nested as the spec, columns with their dimension of time. An iteration ends after `maxSamples`, or when the rate limiter
+ * let none pass for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` of the engine is faster.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
+  /**
+   * @throws TypeError, RangeError for an option · in an iteration ReplayError NOT_FOUND for the table, SPEC_MISMATCH where its signature, or an item, is not as `spec`: that
+   * item counts as sampled
+   */
+  constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
+    hideFrames(new.target);
+    super(
+      ...samples<Data>(client, table, options, (next, sampleOf) => async (wait) => {
+        const item = await next(wait);
+        return item && sampleOf(item, wholeColumns(item));
+      }),
+    );
+  }
+
+  /**
+   * The dataset whose spec is the table's signature; a promise of it where a server tells that.
+   * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: of any spec
+  static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
+  // biome-ignore lint/suspicious/noExplicitAny: of any spec
+  static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TrajectoryDataset<Data>>;
+  static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TrajectoryDataset> {
+    return withSignature(client, table, options, (rest) => createTrajectoryDataset(client, table, rest));
+  }
+}
+
+/** Out of the class, which does not name itself: see inspect.ts. */
+function createTrajectoryDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TrajectoryDataset {
+  return new TrajectoryDataset(client, table, options);
+}
+
+/**
+ * Steps of the items that the table gives: the `info` of their item, and `data` nested as the spec, which is that of one step. Where an item ends nothing tells. An iteration
+ * ends as that of a TrajectoryDataset; `maxSamples` counts items.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
+  /**
+   * @throws TypeError, RangeError for an option · in an iteration ReplayError NOT_FOUND for the table, SPEC_MISMATCH where its signature, or a step, is not as `spec`, or the
+   * columns of an item have different lengths: that item counts as sampled
+   */
+  constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
+    hideFrames(new.target);
+    super(
+      ...samples<Data>(client, table, options, (next, sampleOf) => {
+        let item: DrawnItem | undefined;
+        /** The next step of the item, and how many it has. */
+        let t = 0;
+        let length = 0;
+        return async (wait) => {
+          while (item === undefined || t === length) {
+            item = await next(wait);
+            if (item === undefined) return undefined;
+            t = 0;
+            length = 0;
+            length = stepsOf(table, item, true);
+          }
+          return sampleOf(item, stepColumns(item, t++));
+        };
+      }),
+    );
+  }
+
+  /**
+   * The dataset whose spec is the table's signature, which must be that of one step; a promise of it where a server tells that.
+   * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: of any spec
+  static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
+  // biome-ignore lint/suspicious/noExplicitAny: of any spec
+  static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TimestepDataset<Data>>;
+  static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TimestepDataset> {
+    return withSignature(client, table, options, (rest) => createTimestepDataset(client, table, rest));
+  }
+}
+
+/** Out of the class, which does not name itself: see inspect.ts. */
+function createTimestepDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
+  return new TimestepDataset(client, table, options);
+}
