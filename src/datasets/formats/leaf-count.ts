@@ -2,7 +2,7 @@
 import { MAX_LEAVES } from "../../base/limits.ts";
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";
-import { type Place, RldsError } from "../model/rlds-error.ts";
+import { type Place, unsupportedFile } from "../model/rlds-error.ts";
 
 /** @param subject what has them, as a message calls it @throws RldsError UNSUPPORTED */
 export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
@@ -11,7 +11,7 @@ export function checkLeaves(spec: StepSpec, subject: string, place: Place): void
 
 /** @throws RldsError UNSUPPORTED */
 export function checkLeafCount(count: number, subject: string, place: Place): void {
-  if (count > MAX_LEAVES) throw new RldsError("UNSUPPORTED", `${subject} has ${count} leaves, and a step has ${MAX_LEAVES} at most`, place);
+  if (count > MAX_LEAVES) throw unsupportedFile(place, `${subject} has ${count} leaves, and a step has ${MAX_LEAVES} at most`);
 }
 
 function leafCount(spec: StepSpec): number {

@@ -1,5 +1,5 @@
 /** The memory that a file may take, reserved before it is allocated. */
-import { RldsError } from "../model/rlds-error.ts";
+import { corruptFile } from "../model/rlds-error.ts";
 
 export class MemoryBudget {
   readonly #file: string;
@@ -15,9 +15,10 @@ export class MemoryBudget {
   reserve(bytes: number, purpose: string): void {
     const all = this.#used + bytes;
     if (!(all <= this.#maxBytes))
-      throw new RldsError("CORRUPT", `with ${purpose} the file would take ${all} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows`, {
-        file: this.#file,
-      });
+      throw corruptFile(
+        { file: this.#file },
+        `with ${purpose} the file would take ${all} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows`,
+      );
     this.#used = all;
   }
 }

@@ -1,7 +1,7 @@
 /** A dataset of any format that is read here: which one it is shows in what is there. */
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
-import { RldsError } from "../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
@@ -141,5 +141,5 @@ async function ofFile(file: SourceFile): Promise<Format> {
 }
 
 function unknown({ name }: { readonly name: string }, candidates: string): never {
-  throw new RldsError("UNSUPPORTED", `this is not a dataset of a known format: looked for ${candidates}`, { file: name });
+  throw unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
 }

@@ -1,5 +1,5 @@
 /** Text of files that may hold other bytes as well. */
-import { RldsError } from "../model/rlds-error.ts";
+import { unsupportedFile } from "../model/rlds-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -8,7 +8,7 @@ export function utf8(bytes: Uint8Array, subject: string, file: string): string {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
-    throw new RldsError("UNSUPPORTED", `${subject} holds bytes that are no text in UTF-8: store them as numbers of uint8`, { file }, { cause });
+    throw unsupportedFile({ file }, `${subject} holds bytes that are no text in UTF-8: store them as numbers of uint8`, cause);
   }
 }
 

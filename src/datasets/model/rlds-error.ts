@@ -42,6 +42,11 @@ export function corruptFile({ subject, ...place }: Fault, what: string, cause?: 
   return new RldsError("CORRUPT", subject === undefined ? what : `${subject} ${what}`, place, { cause });
 }
 
+/** The error for a file that this version does not read. */
+export function unsupportedFile(place: Place, what: string, cause?: unknown): RldsError {
+  return new RldsError("UNSUPPORTED", what, place, { cause });
+}
+
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];

@@ -1,7 +1,7 @@
 /** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
 import type { RldsStep } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
 import { type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
@@ -44,8 +44,7 @@ const FLAG_ROWS = 2 ** 20;
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
   const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
-  if (mismatch !== undefined)
-    throw new RldsError("CORRUPT", `${mismatch.path} has ${mismatch.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`, { file });
+  if (mismatch !== undefined) throw corruptFile({ file }, `${mismatch.path} has ${mismatch.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`);
   return first?.rows ?? 0;
 }
 
@@ -101,7 +100,7 @@ export async function* flatEpisodes(
     }
     if (at < to - from) chunks.push(sliceColumns(columns, data, at, to - from));
     length += to - from - at;
-    if (length * rowBytes > maxBytes) throw new RldsError("CORRUPT", `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`, { file });
+    if (length * rowBytes > maxBytes) throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`);
   }
   // The data ends in the middle of an episode: so does this one.
   if (length > 0) yield finishEpisode("open");

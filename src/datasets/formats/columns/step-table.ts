@@ -3,7 +3,7 @@
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
@@ -54,7 +54,7 @@ export class FlaggedRanges implements Iterable<Range> {
 /** A flag a row, as a bool. @throws RldsError CORRUPT for what is no flag */
 export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezeColumn(column);
-  const flagError = () => new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
+  const flagError = () => corruptFile({ file }, `${path} must have a flag a row, 0 or 1`);
   if (leaf.shape.length > 0 || isText(leaf)) throw flagError();
   const flags = new Uint8Array(rows);
   for (let from = 0; from < rows; from += SLICE_ROWS) {

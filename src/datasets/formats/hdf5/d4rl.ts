@@ -2,7 +2,7 @@
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
@@ -113,31 +113,28 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
   const file = hdf5.name;
   const single = async (name: string) => squeezeColumn(await hdf5.column(`/${name}`));
   for (const name of ["observations", "actions", "rewards", "terminals"])
-    if ((await hdf5.entry(`/${name}`)) === undefined) throw new RldsError("CORRUPT", `the file has no ${name}: it is none of D4RL's`, { file });
+    if ((await hdf5.entry(`/${name}`)) === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
   const observation = await hdf5.tree("/observations");
   const terminals = await single("terminals");
   const timeouts = (await hdf5.entry("/timeouts")) === undefined ? undefined : await single("timeouts");
   const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
   if (timeouts === undefined && maxEpisodeSteps === undefined)
-    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", {
-      file,
-    });
-  if (next === undefined && finalObservation === "next")
-    throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
+    throw unsupportedFile({ file }, "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit");
+  if (next === undefined && finalObservation === "next") throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation asks for");
   const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
-  if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
+  if (different !== undefined) throw corruptFile({ file }, `next_observations are no observations: ${different}`);
   const invalid = [terminals, timeouts].find(
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
-  if (invalid !== undefined) throw new RldsError("CORRUPT", `${invalid.path} must have a flag a row`, { file });
+  if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have a flag a row`);
   const transition = {
     observation,
     action: await hdf5.tree("/actions"),
     reward: await single("rewards"),
     ...(columnsOf(info).length > 0 ? { infos: info } : {}),
   };
-  if (columnsOf(observation).length === 0) throw new RldsError("CORRUPT", "the file has no observations", { file });
+  if (columnsOf(observation).length === 0) throw corruptFile({ file }, "the file has no observations");
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };
 }

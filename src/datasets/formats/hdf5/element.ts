@@ -2,7 +2,7 @@
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { fromHalves } from "../half.ts";
 import { utf8, withoutTail } from "../utf8.ts";
@@ -28,7 +28,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
   const decodeText = (bytes: Uint8Array) => utf8(bytes, path, file);
-  const unsupported = (content: string) => new RldsError("UNSUPPORTED", `${path} holds ${content}, which is no leaf of a step`, { file });
+  const unsupported = (content: string) => unsupportedFile({ file }, `${path} holds ${content}, which is no leaf of a step`);
   if (kind === "string" && type.vlen)
     return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decodeText) };
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
@@ -56,7 +56,7 @@ function isBool({ size, enum_type }: Metadata): boolean {
 
 function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
   const invalid = bytes.findIndex((byte) => byte > 1);
-  if (invalid >= 0) throw new RldsError("CORRUPT", `${path} is of booleans, and has a ${bytes[invalid]}`, { file });
+  if (invalid >= 0) throw corruptFile({ file }, `${path} is of booleans, and has a ${bytes[invalid]}`);
   return bytes;
 }
 

@@ -1,6 +1,6 @@
 /** The HDF5 library: h5wasm, which a user installs where HDF5 files are read. */
 import type { Module } from "h5wasm";
-import { RldsError } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
 /** The part of Emscripten's file system that we use. */
@@ -84,7 +84,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
     return library;
   } catch (cause) {
     instanceCount = 0;
-    throw new RldsError("UNSUPPORTED", "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", {}, { cause });
+    throw unsupportedFile({}, "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", cause);
   }
 }
 
@@ -97,6 +97,6 @@ async function createInstance(reason: unknown): Promise<Library> {
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {
-    throw new RldsError("UNSUPPORTED", `h5wasm broke on a file before (${reason}), and cannot be loaded anew here: reload the page`, {}, { cause });
+    throw unsupportedFile({}, `h5wasm broke on a file before (${reason}), and cannot be loaded anew here: reload the page`, cause);
   }
 }

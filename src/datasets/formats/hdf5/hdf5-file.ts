@@ -2,7 +2,7 @@
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { Attribute } from "../minari/episode-store.ts";
@@ -73,16 +73,16 @@ export class Hdf5File {
       if (type === library.H5G_GROUP) return "group";
       if (type === library.H5G_DATASET) return "dataset";
       if (type === -1) return undefined;
-      throw new RldsError("UNSUPPORTED", `${path} is a link that leads nowhere in this file, or a type`, { file: this.name });
+      throw unsupportedFile({ file: this.name }, `${path} is a link that leads nowhere in this file, or a type`);
     });
   }
 
   /** A dataset, or a group of them: `_index_0`, `_index_1` … are an array, as Minari writes tuples. @throws RldsError */
   async tree(path: string, depth = 0): Promise<ColumnTree> {
     const entry = await this.entry(path);
-    if (entry === undefined) throw new RldsError("CORRUPT", `the file has no ${path}`, { file: this.name });
+    if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
     if (entry === "dataset") return this.column(path);
-    if (depth === MAX_GROUP_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`, { file: this.name });
+    if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
     const nodes = new Map<string, ColumnTree>();
     for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
     const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
@@ -95,7 +95,7 @@ export class Hdf5File {
       type: library.get_dataset_metadata(id, path),
       filters: library.get_dataset_filters(id, path),
     }));
-    const unsupported = (subject: string) => new RldsError("UNSUPPORTED", `${path} ${subject}`, { file: this.name });
+    const unsupported = (subject: string) => unsupportedFile({ file: this.name }, `${path} ${subject}`);
     const filter = filters.find(({ id }) => !FILTERS.includes(id));
     if (filter !== undefined) throw unsupported(`is compressed by ${filter.name || "a filter"} (${filter.id}), which h5wasm has not: write it with gzip`);
     if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files");
@@ -178,7 +178,7 @@ export class Hdf5File {
       const isLibraryError = cause instanceof Error && cause.message.startsWith("error - ");
       if (!isLibraryError || ++instance.errorCount > MAX_THROWN) instance.cause = cause ?? "it threw nothing";
       const reason = cause instanceof Error && !isLibraryError ? cause.message : instance.lastMessage();
-      throw new RldsError("CORRUPT", `HDF5 cannot read ${subject}: ${reason}`, { file: this.name }, { cause });
+      throw corruptFile({ file: this.name }, `HDF5 cannot read ${subject}: ${reason}`, cause);
     }
   }
 
@@ -186,12 +186,12 @@ export class Hdf5File {
     const message = instance.lastMessage();
     if (status >= 0) return;
     if (mount.failure !== undefined) throw mount.failure;
-    throw new RldsError("CORRUPT", `HDF5 cannot read ${subject}: ${message}`, { file: this.name });
+    throw corruptFile({ file: this.name }, `HDF5 cannot read ${subject}: ${message}`);
   }
 
   #checkBytes(path: string, bytes: number): void {
     if (bytes > this.maxBytes)
-      throw new RldsError("CORRUPT", `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows`, { file: this.name });
+      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows`);
   }
 
   async #rows(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
@@ -222,7 +222,7 @@ export class Hdf5File {
     this.#checkBytes(subject, bytes);
     if (bytes === 0) return element.decode(new Uint8Array(0), library);
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
-    if (at === 0) throw new RldsError("CORRUPT", `${subject} needs ${bytes} bytes at once, more than HDF5 has here`, { file: this.name });
+    if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes at once, more than HDF5 has here`);
     try {
       // A read that fails halfway must not leave pointers that lead anywhere.
       library.HEAPU8.fill(0, at, at + bytes);

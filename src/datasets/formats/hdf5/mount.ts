@@ -1,5 +1,5 @@
 /** A file as HDF5 sees it: one in the library's own file system, that has nothing else in it. What an HDF5 file says of other files leads nowhere. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
 import { type FileNode, freePath, type Library } from "./h5wasm.ts";
@@ -39,7 +39,7 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
         const read = bytes(position, readLength);
         for (const at of heapsIn(read)) {
           if (!directories.has(position + at) && !isWalkable(position + at, size, bytes))
-            throw new RldsError("CORRUPT", "a heap of texts or bytes is damaged", { file, offset: position + at });
+            throw corruptFile({ file, offset: position + at }, "a heap of texts or bytes is damaged");
           directories.add(position + at);
         }
         buffer.set(read, offset);
@@ -61,7 +61,7 @@ export async function readNow(file: SourceFile, maxBytes: number, signal?: Abort
   if (file.readNow !== undefined) return file.readNow;
   if (file.size > maxBytes) {
     const rule = `HDF5 is read from memory here, and the file takes ${file.size} bytes of the ${maxBytes} that maxBytes allows`;
-    throw new RldsError("UNSUPPORTED", `${rule}: raise it, open the file in a worker, or by its path in Node`, { file: file.name });
+    throw unsupportedFile({ file: file.name }, `${rule}: raise it, open the file in a worker, or by its path in Node`);
   }
   const all = new Uint8Array(file.size);
   for (let at = 0; at < all.length; at += CHUNK_BYTES) {

@@ -2,7 +2,7 @@
 import { integer } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
@@ -46,9 +46,10 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
   for (const path of candidates.length > 0 ? candidates : (matches ?? [])) {
     if (candidates.length === 0 && matches !== undefined && matches.length > 1) {
       const examples = matches.slice(0, 4).join(", ");
-      throw new RldsError("UNSUPPORTED", `the folder has ${matches.length} datasets (${examples}${matches.length > 4 ? ", …" : ""}): open one of them`, {
-        file: folder.name,
-      });
+      throw unsupportedFile(
+        { file: folder.name },
+        `the folder has ${matches.length} datasets (${examples}${matches.length > 4 ? ", …" : ""}): open one of them`,
+      );
     }
     try {
       return { file: await folder.open(path), path };

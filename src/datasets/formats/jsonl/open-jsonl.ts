@@ -5,7 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile, type Place, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
@@ -64,7 +64,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw new RldsError("UNSUPPORTED", `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`, { file: folder.name });
+  throw unsupportedFile({ file: folder.name }, `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`);
 }
 
 async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
@@ -98,7 +98,7 @@ class GenericJsonl {
     if (wholeEpisode !== undefined && wholeEpisode.steps.length === 0)
       throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
     const metadata = wholeEpisode === undefined ? {} : inferSpec(wholeEpisode.metadata, "f64");
-    if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the metadata of the first episode contains null or is nested too deeply", place);
+    if (metadata === undefined) throw unsupportedFile(place, "the metadata of the first episode contains null or is nested too deeply");
     checkLeaves(metadata, "the metadata of the first episode", place);
     this.#file = file;
     this.#hasWholeEpisodes = wholeEpisode !== undefined;

@@ -5,7 +5,7 @@ import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
@@ -40,13 +40,13 @@ export interface RowSchema {
 }
 
 function rowOf(value: unknown, place: Place): Row {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new RldsError("CORRUPT", "a step must be an object of JSON", place);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
   const fields: Fields = {};
   const metadata: [string, unknown][] = [];
   for (const [name, part] of Object.entries(value)) {
     const field = fieldOf(name);
     if (field === undefined || field === "lengths") metadata.push([name, part]);
-    else if (field in fields) throw new RldsError("CORRUPT", `a step has ${field} twice: one of them is called ${name}`, place);
+    else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
     else fields[field] = part;
   }
   return { fields, metadata: Object.fromEntries(metadata) };
@@ -58,18 +58,18 @@ export function inferRowSchema(value: unknown, spec: { readonly [name: string]: 
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
-    throw new RldsError("UNSUPPORTED", "the steps have is_first or is_last, but no is_terminal", place);
+    throw unsupportedFile(place, "the steps have is_first or is_last, but no is_terminal");
   if (finalObservation === "next" && !has.includes("next_observation"))
-    throw new RldsError("UNSUPPORTED", "the steps have no next_observation, which finalObservation needs", place);
+    throw unsupportedFile(place, "the steps have no next_observation, which finalObservation needs");
   const part = (name: string, value: unknown): [string, StepSpec] => {
     const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferSpec(value, "f32");
-    if (fieldSpec === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
+    if (fieldSpec === undefined) throw unsupportedFile(place, `${name} of the first step is null or nested too deeply: describe it in stepSpec`);
     checkLeaves(fieldSpec, `${name} of the first step`, place);
     return [name, fieldSpec];
   };
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = requiredFields.find((name) => !has.includes(name));
-  if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing} under any known name`, place);
+  if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
   const entries = [...requiredFields.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, value]) => part(name, value))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
   if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };

@@ -3,7 +3,7 @@ import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { checkLeaves } from "../leaf-count.ts";
 
 const MAX_ELEMENTS = 2 ** 31;
@@ -16,7 +16,7 @@ export function specFromJson(value: unknown, file: string): StepSpec {
 }
 
 function specOf(value: unknown, file: string, depth: number): StepSpec {
-  const specError = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
+  const specError = (what: string) => corruptFile({ file }, `the file's spec ${what}`);
   if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw specError("is no spec");
   if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
   const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };

@@ -40,12 +40,11 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
   const invalidIndex = entries.findIndex(({ index, length }, i) => index !== i || !Number.isSafeInteger(length) || length < 0);
   if (invalidIndex >= 0)
-    throw new RldsError(
-      "CORRUPT",
-      `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
+    throw corruptFile(
       { file, episode: invalidIndex },
+      `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
     );
-  if (entries.length !== info.episodes) throw new RldsError("CORRUPT", `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`, { file });
+  if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`);
   return { episodes: entries, metadataSpec };
 }
 
@@ -66,7 +65,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
       const column = findColumn(table, name);
       if (column === undefined || column.listDepth > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
-        throw new RldsError("CORRUPT", `the file must have a column ${name} of numbers`, { file: table.name });
+        throw corruptFile({ file: table.name }, `the file must have a column ${name} of numbers`);
       return wholeColumn(table, column) as Promise<ArrayLike<number>>;
     };
     const [indices, lengths, chunks, files] = [

@@ -3,7 +3,7 @@
 import { sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import type { GenericSchema } from "../parquet/generic-schema.ts";
 import { type ColumnMapping, checkNesting, type Mapping } from "../parquet/mapping.ts";
@@ -33,13 +33,13 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo): Mapp
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
-      throw new RldsError("CORRUPT", `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column`, { file: file.name });
+      throw corruptFile({ file: file.name }, `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column`);
     if (name === "is_terminal" && column.dtype === "bool" && column.listDepth === 0) terminal = column;
     else leaves.push({ column, keys: keysOf(name) });
   }
   checkNesting(leaves, INFO);
   const episode = find(["episode_index"]);
-  if (episode?.dtype !== "i64" || episode.listDepth > 0) throw new RldsError("CORRUPT", "the file has no column episode_index of i64", { file: file.name });
+  if (episode?.dtype !== "i64" || episode.listDepth > 0) throw corruptFile({ file: file.name }, "the file has no column episode_index of i64");
   return { leaves, episode, ...(terminal && { terminal }), unread: [] };
 }
 
@@ -48,8 +48,7 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
   return [...features]
     .filter(([, { dtype }]) => dtype === "image")
     .map(([name, { shape, names }]) => {
-      if (shape.length !== 3)
-        throw new RldsError("UNSUPPORTED", `image ${name} must have height, width and channels, got shape [${shape.join(", ")}]`, { file: INFO });
+      if (shape.length !== 3) throw unsupportedFile({ file: INFO }, `image ${name} must have height, width and channels, got shape [${shape.join(", ")}]`);
       const first = Array.isArray(names) ? String(names[0]) : "";
       const [a, b, c] = shape as [number, number, number];
       return { path: keysOf(name).join("/"), shape: first.startsWith("channel") ? [b, c, a] : [a, b, c] };
@@ -75,9 +74,7 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
     const fileLeaf = schema.leaves.find((leaf) => leaf.keys.join("/") === keys.join("/"));
     if (feature.dtype === "video" || feature.dtype === "image" || fileLeaf === undefined) continue;
     if (sizeOf(fileLeaf.leaf.shape) !== sizeOf(feature.shape))
-      throw new RldsError("CORRUPT", `${name} must be of shape [${feature.shape.join(", ")}], the data has [${fileLeaf.leaf.shape.join(", ")}]`, {
-        file: INFO,
-      });
+      throw corruptFile({ file: INFO }, `${name} must be of shape [${feature.shape.join(", ")}], the data has [${fileLeaf.leaf.shape.join(", ")}]`);
     set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(name, feature) ? feature.shape : fileLeaf.leaf.shape });
   }
   for (const { path, shape } of images) set(path.split("/"), { dtype: "u8", shape });

@@ -1,7 +1,7 @@
 /** The frames of an episode as steps: images decoded, videos as references, the task's text, and where it ended. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
@@ -49,7 +49,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
   if (numbers !== undefined) {
     const texts = Array.from(numbers as ArrayLike<number | bigint>, (number, step) => {
       const text = tasks.get(Number(number));
-      if (text === undefined) throw new RldsError("CORRUPT", `the frame has task_index ${number}, and there is no such task`, { ...place, step });
+      if (text === undefined) throw corruptFile({ ...place, step }, `the frame has task_index ${number}, and there is no such task`);
       return text;
     });
     columns.set("task", texts);
@@ -57,7 +57,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
   if (decode !== undefined) {
     for (const { path, shape } of images) {
       const size = shape[0] * shape[1] * shape[2];
-      if (size * length > maxBytes) throw new RldsError("CORRUPT", `${path} takes more than the ${maxBytes} bytes that maxBytes allows`, place);
+      if (size * length > maxBytes) throw corruptFile(place, `${path} takes more than the ${maxBytes} bytes that maxBytes allows`);
       const pixels = new Uint8Array(size * length);
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {
@@ -65,7 +65,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
           if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width}, and is said to be ${shape[0]} × ${shape[1]}`);
           pixels.set(decode(bytes, { type: "u8", channels: shape[2] }, maxBytes), step * size);
         } catch (cause) {
-          throw new RldsError("CORRUPT", `${path} cannot be decoded: ${(cause as Error).message}`, { ...place, step }, { cause });
+          throw corruptFile({ ...place, step }, `${path} cannot be decoded: ${(cause as Error).message}`, cause);
         }
       });
       columns.set(path, pixels);

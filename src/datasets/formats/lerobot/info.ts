@@ -1,5 +1,5 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 
@@ -30,10 +30,9 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
   const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = json as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
-    throw new RldsError(
-      "UNSUPPORTED",
-      `codebase_version must be v2.0, v2.1 or v3.0, got ${JSON.stringify(codebase_version)}: LeRobot's own scripts convert others`,
+    throw unsupportedFile(
       { file: INFO },
+      `codebase_version must be v2.0, v2.1 or v3.0, got ${JSON.stringify(codebase_version)}: LeRobot's own scripts convert others`,
     );
   const count = (name: string, value: unknown) => {
     if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, `${name} must be a whole number, got ${JSON.stringify(value)}`);
@@ -63,8 +62,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
 /** `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` filled in, as Python's format does it. @throws RldsError CORRUPT for a path outside the folder, or another template */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
-    if (!Object.hasOwn(values, name))
-      throw new RldsError("CORRUPT", `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`, { file: INFO });
+    if (!Object.hasOwn(values, name)) throw corruptFile({ file: INFO }, `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`);
     return String(values[name]).padStart(Math.min(Number(digits ?? 0), 20), "0");
   });
   return checkInside(path, INFO);
@@ -74,10 +72,10 @@ export function fillTemplate(template: string, values: { readonly [name: string]
 export async function readText(folder: SourceFolder, path: string, maxBytes: number): Promise<string> {
   const file = await folder.open(path);
   try {
-    if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`, { file: path });
+    if (file.size > maxBytes) throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`);
     return new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
   } catch (cause) {
-    if (cause instanceof TypeError) throw new RldsError("CORRUPT", "the file is no UTF-8", { file: path }, { cause });
+    if (cause instanceof TypeError) throw corruptFile({ file: path }, "the file is no UTF-8", cause);
     throw cause;
   } finally {
     await file.close();
@@ -97,6 +95,6 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     } catch {
       // Told below, as what is no object is.
     }
-    throw new RldsError("CORRUPT", "a line is no JSON object", { file, offset: at });
+    throw corruptFile({ file, offset: at }, "a line is no JSON object");
   });
 }

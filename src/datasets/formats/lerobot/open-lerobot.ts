@@ -3,7 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
@@ -46,7 +46,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const { folder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (folder === undefined) {
     await file.close();
-    throw new RldsError("UNSUPPORTED", `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`, { file: file.name });
+    throw unsupportedFile({ file: file.name }, `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`);
   }
   const info = leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes)));
   const videos = [...info.features].filter(([, { dtype }]) => dtype === "video").map(([name]) => name);
@@ -91,7 +91,7 @@ function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new RldsError("CORRUPT", "the file is no JSON", { file: INFO }, { cause });
+    throw corruptFile({ file: INFO }, "the file is no JSON", cause);
   }
 }
 
@@ -106,15 +106,14 @@ async function* episodes<S>(
   for await (const { steps } of tables) {
     const about = entries[next];
     if (about?.length !== steps.length)
-      throw new RldsError("CORRUPT", `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`, {
-        file: about?.path,
-        episode: next,
-      });
+      throw corruptFile(
+        { file: about?.path, episode: next },
+        `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`,
+      );
     yield { ...about.metadata, episode_index: BigInt(next), steps: framesOf<S>(steps, about, frames) };
     next++;
   }
-  if (next < entries.length)
-    throw new RldsError("CORRUPT", `the data ends with episode ${next - 1}, of ${entries.length}`, { file: entries[next]?.path, episode: next });
+  if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data ends with episode ${next - 1}, of ${entries.length}`);
 }
 
 async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {

@@ -1,5 +1,5 @@
 /** Minari keeps images as JPEGs: the spaces in its metadata say where there are any. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
@@ -19,7 +19,7 @@ export function spaceOf(text: unknown, file: string): Space | undefined {
   try {
     return (parseJson(text) ?? undefined) as Space | undefined;
   } catch (cause) {
-    throw new RldsError("CORRUPT", `the metadata has a space that is not JSON: ${(cause as Error).message}`, { file }, { cause });
+    throw corruptFile({ file }, `the metadata has a space that is not JSON: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -53,7 +53,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
     rowBytes: size,
     async read(from, to) {
       if ((to - from) * size > maxBytes)
-        throw new RldsError("CORRUPT", `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows`, { file });
+        throw corruptFile({ file }, `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows`);
       const [data, decode] = [await column.read(from, to), await imageDecoder()];
       const all = new Uint8Array((to - from) * size);
       const length = leaf.shape[0] as number;
@@ -64,7 +64,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
           if (height !== rows || width !== columns) throw new Error(`it has ${height} × ${width} pixels, not ${rows} × ${columns}`);
           all.set(decode(bytes, { type: "u8", channels }, maxBytes), i * size);
         } catch (cause) {
-          throw new RldsError("CORRUPT", `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, { file }, { cause });
+          throw corruptFile({ file }, `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, cause);
         }
       }
       return all;

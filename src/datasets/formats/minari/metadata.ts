@@ -1,6 +1,6 @@
 /** What Minari says of a dataset, or of an episode, in metadata.json. */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
@@ -12,8 +12,7 @@ export async function metadataOf(folder: SourceFolder, name: string): Promise<{ 
   });
   if (file === undefined) return {};
   try {
-    if (file.size > MAX_METADATA_BYTES)
-      throw new RldsError("CORRUPT", `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`, { file: name });
+    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: name }, `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`);
     return parseObject(new TextDecoder().decode(await file.read(0, file.size)), name);
   } finally {
     await file.close();
@@ -25,8 +24,8 @@ function parseObject(text: string, file: string): { readonly [key: string]: unkn
   try {
     about = parseJson(text);
   } catch (cause) {
-    throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file }, { cause });
+    throw corruptFile({ file }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw new RldsError("CORRUPT", "the file must hold a JSON object", { file });
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must hold a JSON object");
   return about as { readonly [key: string]: unknown };
 }

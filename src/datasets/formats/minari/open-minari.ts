@@ -4,7 +4,7 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
@@ -84,14 +84,12 @@ async function baseOf(folder: SourceFolder): Promise<string> {
   if (paths.includes(METADATA)) return "";
   const metadataPaths = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
   if (metadataPaths.length > 1)
-    throw new RldsError("UNSUPPORTED", `the folder has ${metadataPaths.length} datasets (${metadataPaths.slice(0, 4).join(", ")}): open one of them`, {
-      file: folder.name,
-    });
+    throw unsupportedFile({ file: folder.name }, `the folder has ${metadataPaths.length} datasets (${metadataPaths.slice(0, 4).join(", ")}): open one of them`);
   return metadataPaths[0]?.slice(0, -METADATA.length) ?? "";
 }
 
 function dataFormatError(dataFormat: unknown, file: string): RldsError {
-  return new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(dataFormat)}: only Minari's hdf5 and parquet are read`, { file });
+  return unsupportedFile({ file }, `the dataset's format is ${JSON.stringify(dataFormat)}: only Minari's hdf5 and parquet are read`);
 }
 
 function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): EpisodeReadOptions["spaces"] {
@@ -226,15 +224,14 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
     const { rows } = columns[i] as Column;
     const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
     if (rows !== max && !(keys[0] === "infos" && rows === length))
-      throw new RldsError("CORRUPT", `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`, { file, episode });
+      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`);
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
-    throw new RldsError("CORRUPT", `${group} has no columns of observations or of actions`, { file, episode });
+    throw corruptFile({ file, episode }, `${group} has no columns of observations or of actions`);
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
-    throw new RldsError("CORRUPT", `${group}/terminations must have a boolean a reward`, { file, episode });
+    throw corruptFile({ file, episode }, `${group}/terminations must have a boolean a reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
-  if (bytes > store.maxBytes)
-    throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows`, { file, episode });
+  if (bytes > store.maxBytes) throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows`);
   return { transition, columns, terminations, length };
 }
 

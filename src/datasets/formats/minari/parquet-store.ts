@@ -3,7 +3,7 @@
 import { sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { lazy } from "../lazy.ts";
@@ -60,7 +60,7 @@ export class ParquetStore implements EpisodeStore {
     const paths = new Map<string, EpisodePaths>();
     const add = (number: string, table: string) => {
       const group = `episode_${number}`;
-      if (paths.has(group)) throw new RldsError("UNSUPPORTED", `episode ${number} has several tables: Minari writes one`, { file: table });
+      if (paths.has(group)) throw unsupportedFile({ file: table }, `episode ${number} has several tables: Minari writes one`);
       paths.set(group, { table, folder: `${base}${number}/` });
     };
     for (const path of all === undefined ? [] : sortPaths(all)) {
@@ -99,7 +99,7 @@ export class ParquetStore implements EpisodeStore {
   async column(path: string): Promise<Column> {
     const { columns, field, rows, group } = await this.#field(path);
     const column = columns.find(({ keys }) => keys.length === 1 && keys[0] === field);
-    if (column === undefined) throw new RldsError("CORRUPT", `the table has no column ${field}`, { file: this.#at(group).table });
+    if (column === undefined) throw corruptFile({ file: this.#at(group).table }, `the table has no column ${field}`);
     return columnOfRows(column, undefined, rows - 1);
   }
 
@@ -128,7 +128,7 @@ export class ParquetStore implements EpisodeStore {
     try {
       const file = await parquetFile(tableFile, maxBytes);
       const { rows, groups } = file;
-      if (rows === 0) throw new RldsError("CORRUPT", "the table has no rows, and an episode has one at least", { file: path });
+      if (rows === 0) throw corruptFile({ file: path }, "the table has no rows, and an episode has one at least");
       const columns: MemoryColumn[] = [];
       let bytes = 0;
       for (const column of file.columns.filter(({ keys }) => keys[0] === "observations" || PADDED.has(keys[0] as string) || (infos && keys[0] === "infos"))) {
@@ -143,7 +143,7 @@ export class ParquetStore implements EpisodeStore {
           chunks.push(columnOf({ ...(chunk as NonNullable<typeof chunk>), ...(isPad ? { missing: -1 } : {}) }, leaf, groupRows, { file: path, column }));
         }
         bytes += bytesOf(chunks);
-        if (bytes > maxBytes) throw new RldsError("CORRUPT", `the episode has more than the ${maxBytes} bytes that maxBytes allows`, { file: path });
+        if (bytes > maxBytes) throw corruptFile({ file: path }, `the episode has more than the ${maxBytes} bytes that maxBytes allows`);
         columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, chunks) });
       }
       return { rows, columns };

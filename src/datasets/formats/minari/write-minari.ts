@@ -5,7 +5,7 @@ import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type FinalStep, finalStepIn, finalStepOf, withFinalStep } from "../final-step.ts";
 import { pythonJson } from "../json.ts";
@@ -146,7 +146,7 @@ async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: 
     throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
   const actions = finalStepIn(metadata, finalStep, "observation") === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS)
-    throw new RldsError("UNSUPPORTED", `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`, { episode });
+    throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 

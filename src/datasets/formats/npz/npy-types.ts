@@ -2,7 +2,7 @@
 import { dataView } from "../../../base/bytes.ts";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { fromHalves } from "../half.ts";
 import { utf8, withoutTail } from "../utf8.ts";
@@ -37,7 +37,7 @@ export function typeOf(descr: string, file: string, name: string): ElementType {
   if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
   const content = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
-  throw new RldsError("UNSUPPORTED", `${name} holds ${content}`, { file });
+  throw unsupportedFile({ file }, `${name} holds ${content}`);
 }
 
 function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {

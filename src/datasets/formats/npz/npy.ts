@@ -2,7 +2,7 @@
 import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { corruptFile, type Fault, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Fault, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 import { Elements } from "./elements.ts";
@@ -70,7 +70,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   if (bytes.length < 12) return undefined;
   if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is no array of NumPy's: it begins otherwise");
   const version = bytes[6] as number;
-  if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
+  if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}; only 1 … 3 can be read`);
   const view = dataView(bytes);
   const from = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
@@ -83,7 +83,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   const shape = shapeOf(SHAPE.exec(text)?.[1]);
   if (descrMatch === null || fortran === undefined || shape === undefined)
     throw corruptFile(inArray(array), `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
-  if (descrMatch[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
+  if (descrMatch[3] !== undefined) throw unsupportedFile({ file }, `${name} has elements with several fields, which cannot be a leaf of a step`);
   if (shape.length > MAX_DIMENSIONS) throw corruptFile(inArray(array), `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }

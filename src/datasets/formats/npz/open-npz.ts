@@ -4,7 +4,7 @@ import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts"
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
@@ -52,7 +52,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
-  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
+  if (file === undefined) throw unsupportedFile({ file: folder.name }, "a folder is not a .npz file: name the file");
   let isFileKept = false;
   try {
     const budget = new MemoryBudget(file.name, maxBytes);
@@ -95,12 +95,12 @@ async function arraysOf(
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
   const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
-  if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
+  if (bytes > maxBytes) throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
   const columns = new Map<string, Column>();
   for (const entry of entries) {
     signal?.throwIfAborted();
     const path = entry.name.slice(0, -".npy".length);
-    if (columns.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
+    if (columns.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
     const array = { file: file.name, name: entry.name, size: entry.size, budget };
     const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
     if (stored !== undefined) {
@@ -111,7 +111,7 @@ async function arraysOf(
     const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
     const size = sizeOf(leaf.shape);
     const rows = shape[0];
-    if (!(size <= maxBytes)) throw new RldsError("CORRUPT", `a row of ${entry.name} has ${size} elements, more than maxBytes allows`, { file: file.name });
+    if (!(size <= maxBytes)) throw corruptFile({ file: file.name }, `a row of ${entry.name} has ${size} elements, more than maxBytes allows`);
     const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
     columns.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
   }
@@ -121,10 +121,10 @@ async function arraysOf(
 /** Names with slashes nest; the first part says what it is. */
 function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
   const groups = new Map<string, ColumnTree>();
-  const nameError = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
+  const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} as an array and as a group of them`);
   for (const [path, column] of arrays) {
     const keys = path.split("/");
-    if (keys.length > MAX_GROUP_DEPTH) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
+    if (keys.length > MAX_GROUP_DEPTH) throw unsupportedFile({ file }, `the archive nests ${keys.length} deep`);
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {
@@ -143,7 +143,7 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
   for (const [name, tree] of groups) {
     const field = fieldOf(name);
     if (field === undefined) metadata.push([name, tree]);
-    else if (fields[field] !== undefined) throw new RldsError("CORRUPT", `the archive has two arrays for ${field}: one is called ${name}`, { file });
+    else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}: one is called ${name}`);
     else fields[field] = tree;
   }
   return { fields, metadata: Object.fromEntries(metadata) };
@@ -161,10 +161,10 @@ async function planOf(
     return flagsOf(column, file, options.signal);
   };
   if (observation === undefined || action === undefined || reward === undefined)
-    throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
+    throw unsupportedFile({ file }, "the archive must have arrays called observation, action and reward (or observations, actions, rewards)");
   const single = (field: Field) => {
     const column = fields[field];
-    if (column !== undefined && !(column instanceof Column)) throw new RldsError("CORRUPT", `${field} must be one array`, { file });
+    if (column !== undefined && !(column instanceof Column)) throw corruptFile({ file }, `${field} must be one array`);
     return column;
   };
   const [first, last, terminal, terminated, truncated, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(
@@ -175,9 +175,9 @@ async function planOf(
   if (lengths === undefined && first === undefined && last === undefined && terminations !== undefined) {
     const transition = main;
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
-    if (different !== undefined) throw new RldsError("CORRUPT", `the next observations do not have the form of observations: ${different}`, { file });
+    if (different !== undefined) throw corruptFile({ file }, `the next observations do not have the form of observations: ${different}`);
     if (options.finalObservation === "next" && fields.next_observation === undefined)
-      throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation needs", { file });
+      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation needs");
     const rows = rowsOf([...columnsOf(transition), terminations], file);
     const memory = (bytes: Uint8Array, path: string) =>
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
@@ -185,7 +185,7 @@ async function planOf(
     const timeouts = truncated && memory(await flags(truncated), truncated.path);
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
-    if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
+    if (terminals.rows !== rows) throw corruptFile({ file }, `${terminals.path} does not have one flag per row`);
     const index = lazy(() => flatIndex(table, options));
     return {
       stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
@@ -201,10 +201,9 @@ async function planOf(
   }
   const isTerminal = terminal ?? terminations;
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
-    throw new RldsError(
-      "UNSUPPORTED",
-      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
+    throw unsupportedFile(
       { file },
+      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);
@@ -222,8 +221,7 @@ async function planOf(
       for (const range of ranges) {
         if (remaining-- > 0) continue;
         const bytes = (range.to - range.from) * rowBytes;
-        if (bytes > options.maxBytes)
-          throw new RldsError("CORRUPT", `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`, { file });
+        if (bytes > options.maxBytes) throw corruptFile({ file }, `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`);
         yield await stepsOfRange(table, stepSpec, range);
       }
     },
@@ -241,7 +239,7 @@ async function rangesByLengths(
   if (isNumber) budget.reserve(16 * rows, path);
   const lengths = Float64Array.from(isNumber ? ((await read(0, rows)) as Float64Array) : [Number.NaN], Number);
   const sum = lengths.reduce((all, length) => all + (Number.isInteger(length) && length >= 0 ? length : Number.NaN), 0);
-  if (sum !== steps) throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`, { file });
+  if (sum !== steps) throw corruptFile({ file }, `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`);
   return {
     length: lengths.length,
     *[Symbol.iterator]() {

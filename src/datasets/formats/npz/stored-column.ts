@@ -1,7 +1,7 @@
 /** An array that stands in its archive as it is, read by ranges: nothing of it is kept. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column } from "../columns/column.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -48,9 +48,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
     async read(from: number, to: number): Promise<ColumnData> {
       const neededBytes = (to - from) * size * type.memoryBytes;
       if (neededBytes > maxBytes)
-        throw new RldsError("CORRUPT", `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows`, {
-          file: file.name,
-        });
+        throw corruptFile({ file: file.name }, `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows`);
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];
       if (from === next) {

@@ -1,6 +1,6 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
 import { dataView } from "../../../base/bytes.ts";
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
 import type { SourceFile } from "../sources/source.ts";
 
@@ -97,10 +97,10 @@ export function isStored({ method }: ZipEntry): boolean {
 /** Where an entry's bytes are, once all that is said of them can be true. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function findEntryStart(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
-    throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
-      file: file.name,
-      offset: at,
-    });
+    throw unsupportedFile(
+      { file: file.name, offset: at },
+      `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`,
+    );
   // Nothing deflates to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
     throw corruptFile({ file: file.name, offset: at }, `${name} cannot have ${size} bytes in ${compressed}`);

@@ -1,5 +1,5 @@
 /** Pages of a column, decompressed into exactly the bytes that their heads say. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import { compressors, type Hyparquet } from "./packages.ts";
 
 /** @throws RangeError, Error where the page is not what its head says */
@@ -32,5 +32,5 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
     const { decompressBrotli } = await compressors();
     return (bytes, size) => decompressBrotli(bytes, size);
   }
-  throw new RldsError("UNSUPPORTED", `columns are compressed with ${codec}: rewrite the file with snappy, gzip or zstd`, { file });
+  throw unsupportedFile({ file }, `columns are compressed with ${codec}: rewrite the file with snappy, gzip or zstd`);
 }

@@ -1,7 +1,7 @@
 /** The rows of an episode that has begun, until it is whole. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
@@ -25,7 +25,7 @@ export class EpisodeBuffer<S> {
     this.#chunks.push(chunk);
     this.length += to - from;
     this.#bytes += bytesOf(chunk);
-    if (this.#bytes > this.#maxBytes) throw new RldsError("CORRUPT", `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`, { file });
+    if (this.#bytes > this.#maxBytes) throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`);
   }
 
   /** The steps; it begins anew. */

@@ -3,7 +3,7 @@
 import { zeros } from "../../../schema/dtype.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
@@ -47,7 +47,7 @@ export async function* readGenericEpisodes<S>(
       const leafColumns = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
       const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
       if (bytesOf([...leafColumns, ...Object.values(roles)]) > maxBytes)
-        throw new RldsError("CORRUPT", `a row group has more than the ${maxBytes} bytes that maxBytes allows`, { file: file.name });
+        throw corruptFile({ file: file.name }, `a row group has more than the ${maxBytes} bytes that maxBytes allows`);
       const data = [...leafColumns, ...flagsOf(roles, rows)];
       let from = skippedRows;
       skippedRows = 0;

@@ -1,6 +1,6 @@
 /** Which columns of somebody else's file are what of a step. */
 import { mustBe } from "../../../base/error.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnNames, FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { findColumn } from "./table.ts";
@@ -62,10 +62,9 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
       names.map((name) => findColumn(file, name)).find((candidate) => candidate !== undefined && !assigned.has(candidate));
     if (column === undefined) continue;
     if (column.listDepth > 0 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
-      throw new RldsError(
-        "UNSUPPORTED",
-        `column ${column.keys.join("/")} must be single ${role === "episode" ? "numbers or texts" : "booleans"} as it is the ${role} of a step`,
+      throw unsupportedFile(
         { file: file.name },
+        `column ${column.keys.join("/")} must be single ${role === "episode" ? "numbers or texts" : "booleans"} as it is the ${role} of a step`,
       );
     roles[role] = column;
     assigned.add(column);
@@ -98,9 +97,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const field of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === field)) continue;
     const columnNames = file.columns.map(({ keys }) => keys.join("/")).join(", ");
-    throw new RldsError("UNSUPPORTED", `the file has no column that is the ${field} by its name, of ${columnNames}: columns: { ${field}: … } names it`, {
-      file: file.name,
-    });
+    throw unsupportedFile({ file: file.name }, `the file has no column that is the ${field} by its name, of ${columnNames}: columns: { ${field}: … } names it`);
   }
   checkNesting(leaves, file.name);
   return { ...roles, leaves, unread };
@@ -120,6 +117,6 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
     if (conflict !== undefined)
-      throw new RldsError("UNSUPPORTED", `two columns would be ${path} and ${conflict} of a step: give one of them another path with columns: { … }`, { file });
+      throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step: give one of them another path with columns: { … }`);
   }
 }

@@ -3,7 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -120,8 +120,7 @@ async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: 
 async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   if (file !== undefined) return [file.name];
   const all = await folder.list();
-  if (all === undefined)
-    throw new RldsError("UNSUPPORTED", "a folder that cannot be listed has no known files: give the URL of a .parquet file", { file: folder.name });
+  if (all === undefined) throw unsupportedFile({ file: folder.name }, "a folder that cannot be listed has no known files: give the URL of a .parquet file");
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
   if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
   return sortPaths(paths);

@@ -1,5 +1,5 @@
 /** The packages for Parquet, which are installed by those who need them. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 
 /** @throws RldsError UNSUPPORTED where hyparquet is not installed */
 export async function hyparquet() {
@@ -37,5 +37,5 @@ export async function hyparquetWriter() {
 }
 
 function missing(name: string, purpose: string, cause: unknown): RldsError {
-  return new RldsError("UNSUPPORTED", `${name} is needed to ${purpose}: npm install ${name}`, {}, { cause });
+  return unsupportedFile({}, `${name} is needed to ${purpose}: npm install ${name}`, cause);
 }

@@ -1,6 +1,6 @@
 /** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
 import { dataView } from "../../../base/bytes.ts";
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
 import { decompressOf } from "./decompress.ts";
@@ -46,7 +46,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
   if (file.size < 12) throw corruptFile(at(), `the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
   const tail = dataView(await file.read(file.size - 8, 8));
   const magic = tail.getUint32(4, true);
-  if (magic === ENCRYPTED) throw new RldsError("UNSUPPORTED", "the file is encrypted", { file: file.name });
+  if (magic === ENCRYPTED) throw unsupportedFile({ file: file.name }, "the file is encrypted");
   if (magic !== MAGIC || dataView(await file.read(0, 4)).getUint32(0, true) !== MAGIC)
     throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
@@ -84,7 +84,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
           } catch (cause) {
             if (cause instanceof RldsError) throw cause;
             const message = `column ${column.path} cannot be read: ${reasonOf(cause)}`;
-            if (cause instanceof Unreadable) throw new RldsError("UNSUPPORTED", message, { file: file.name, offset: start }, { cause });
+            if (cause instanceof Unreadable) throw unsupportedFile({ file: file.name, offset: start }, message, cause);
             throw corruptFile(at(start), message, cause);
           }
         }

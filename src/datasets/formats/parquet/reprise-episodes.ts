@@ -3,7 +3,7 @@ import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
@@ -96,7 +96,7 @@ export async function* readRepriseEpisodes<S>(
     if (episode !== fileSchema.episodes || waiting.length > 0)
       throw corrupt(`the file says that ${fileSchema.episodes} episodes end with it, and ${episode} do`);
   }
-  if (!last) throw new RldsError("CORRUPT", `the last part of the dataset is missing: found ${part}`, {});
+  if (!last) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
 }
 
 /** Metadata of one episode, a value a leaf. */
@@ -111,7 +111,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   try {
     collector.add(valuesOfJson(spec as StepSpec, values));
   } catch (cause) {
-    throw new RldsError("CORRUPT", `the metadata of an episode without steps is of another form: ${(cause as Error).message}`, { file }, { cause });
+    throw corruptFile({ file }, `the metadata of an episode without steps is of another form: ${(cause as Error).message}`, cause);
   }
   return collector.take().data;
 }

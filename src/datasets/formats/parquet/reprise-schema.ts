@@ -1,6 +1,6 @@
 /** The schema in the files that writeParquet wrote. */
 import type { StepSpec } from "../../model/dataset.ts";
-import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
 import { specFromJson } from "../jsonl/spec-json.ts";
 import type { FileColumn } from "./columns.ts";
@@ -20,7 +20,7 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
     throw corruptFile(where, "is no JSON", cause);
   }
   const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = json;
-  if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has form version ${version}; only 1 can be read`, { file });
+  if (version !== 1) throw unsupportedFile({ file }, `the file has form version ${version}; only 1 can be read`);
   const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   const areEmpty = Array.isArray(empty) && empty.every((entry) => Array.isArray(entry) && entry.length === 2 && isCount(entry[0]));
   if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile(where, "lacks a part");
@@ -35,14 +35,12 @@ export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }
     const { name, leaf, of } = output;
     const column = findColumn(file, name);
     if (column === undefined || column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)
-      throw new RldsError("CORRUPT", `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`, {
-        file: file.name,
-      });
+      throw corruptFile({ file: file.name }, `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`);
     return { column, leaf, of };
   });
   const index = (name: string): FileColumn => {
     const column = findColumn(file, name);
-    if (column?.dtype !== "i64" || column.listDepth !== 0) throw new RldsError("CORRUPT", `the file has no column ${name} of i64`, { file: file.name });
+    if (column?.dtype !== "i64" || column.listDepth !== 0) throw corruptFile({ file: file.name }, `the file has no column ${name} of i64`);
     return column;
   };
   return { columns, episode: index(EPISODE_INDEX), step: index(STEP_INDEX) };

@@ -3,7 +3,7 @@ import { setAll, totalLength } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
@@ -54,7 +54,7 @@ function checkLevels(levels: Uint8Array, shape: readonly number[], error: () => 
 }
 
 function raggedError(subject: string, { shape }: StepLeaf, actual: string, file: string): RldsError {
-  return new RldsError("UNSUPPORTED", `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${actual}`, { file });
+  return unsupportedFile({ file }, `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${actual}`);
 }
 
 /** Rows from … to - 1, without a copy where they are numbers. */

@@ -10,7 +10,7 @@ import { fileOf } from "../../../storage/log/segment-head.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { ENDED, SUCCESS, TERMINATED } from "../../model/recording/contents.ts";
 import type { RowLayout } from "../../model/recording/row-layout.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
@@ -105,7 +105,7 @@ class OpenEpisode {
     this.#last = kind === RECORDED_FINAL ? "observation" : "transition";
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#nextEntry;
-    if (columns.length === steps) throw new RldsError("CORRUPT", `the episode has more than the ${steps} steps that it is said to have`, at);
+    if (columns.length === steps) throw corruptFile(at, `the episode has more than the ${steps} steps that it is said to have`);
     if (!frames.areSeparate) return this.#attempt(at, () => columns.add(payload, frames.pixels()));
     const row = payload.slice();
     return this.#addRow(at, columns, row, id);
@@ -119,7 +119,7 @@ class OpenEpisode {
     const columns = this.#columns ?? new EpisodeColumns(layout, 1);
     const { length } = columns;
     if (length !== entry.steps || length === 0)
-      throw new RldsError("CORRUPT", `the episode has ${length} steps, and is said to have ${entry.steps}`, { episode: this.#next });
+      throw corruptFile({ episode: this.#next }, `the episode has ${length} steps, and is said to have ${entry.steps}`);
     const has = (flag: number) => (entry.flags & flag) !== 0;
     const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(stepSpec, columns.finish(), length, has(TERMINATED));
     this.episodes.push({ task: entry.task, success: has(SUCCESS), finished: has(ENDED), [FINAL_STEP]: this.#last, steps });
@@ -132,14 +132,13 @@ class OpenEpisode {
     const { layout, maxBytes, listing } = this.#options;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
-      throw new RldsError("CORRUPT", `the episode is said to have ${steps} steps, and the files have ${availableBytes} bytes for it`, {
-        ...place,
-        episode: this.#next,
-        step: 0,
-      });
+      throw corruptFile(
+        { ...place, episode: this.#next, step: 0 },
+        `the episode is said to have ${steps} steps, and the files have ${availableBytes} bytes for it`,
+      );
     const bytes = steps * EpisodeColumns.stepBytes(layout);
     const tooLarge = (reason: string, cause?: unknown) =>
-      new RldsError("UNSUPPORTED", `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, { episode: this.#next }, { cause });
+      unsupportedFile({ episode: this.#next }, `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, cause);
     if (bytes > maxBytes) throw tooLarge(`more than the ${maxBytes} that maxBytes allows: give a larger one`);
     try {
       this.#columns = new EpisodeColumns(layout, steps);
@@ -170,5 +169,5 @@ class OpenEpisode {
 
 /** What is damaged; a file that cannot be read is something else, and says so itself. */
 function toReplayError(error: unknown, place: object): ReplayError {
-  return error instanceof ReplayError ? error : new RldsError("CORRUPT", (error as Error).message, place, { cause: error });
+  return error instanceof ReplayError ? error : corruptFile(place, (error as Error).message, error);
 }

@@ -7,7 +7,7 @@ import type { Directory } from "../../../files/directory.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { RowLayout } from "../../model/recording/row-layout.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
@@ -107,7 +107,7 @@ async function folderOf(from: RecordingSource, options: RecordingOptions & { rea
   const { folder, file } = await sourceOf(from as Source, options);
   if (folder !== undefined) return SourceDirectory.of(folder, options.maxBytes, options.signal);
   await file.close();
-  throw new RldsError("UNSUPPORTED", "a file alone is no recording: give the folder that has 00000001.rpr", { file: file.name });
+  throw unsupportedFile({ file: file.name }, "a file alone is no recording: give the folder that has 00000001.rpr");
 }
 
 /** Errors of the log, as errors of a dataset. */

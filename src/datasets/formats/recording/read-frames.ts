@@ -4,7 +4,7 @@ import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
 import { FrameNames } from "../../model/recording/frame-files.ts";
 import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
@@ -58,10 +58,9 @@ export class PendingFrames {
       const size = view.getUint32(0, true);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
-        throw new RldsError("CORRUPT", "a frame's file is missing", { file: name }, { cause });
+        throw corruptFile({ file: name }, "a frame's file is missing", cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== view.getUint32(4, true))
-        throw new RldsError("CORRUPT", "a frame's file is cut or altered", { file: name });
+      if (bytes.length !== size || crc32c(bytes) !== view.getUint32(4, true)) throw corruptFile({ file: name }, "a frame's file is cut or altered");
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;

@@ -4,7 +4,7 @@ import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
 import { flushLogs } from "../../../storage/log/open-logs.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 
 export interface RecordingFolder {
   readonly directory: Directory;
@@ -44,11 +44,11 @@ export class DirectoryFolder implements RecordingFolder {
     const file = this.#open(name);
     try {
       const { size } = file;
-      if (size > maxBytes) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${maxBytes} can be`, { file: name });
+      if (size > maxBytes) throw corruptFile({ file: name }, `the file has ${size} bytes where at most ${maxBytes} can be`);
       const bytes = new Uint8Array(size);
       for (let done = 0; done < size; ) {
         const readBytes = withIoErrors("reading", this.#below, name, () => file.read(bytes.subarray(done), done));
-        if (!(readBytes > 0)) throw new RldsError("CORRUPT", `the file ends ${size - done} bytes too early`, { file: name, offset: done });
+        if (!(readBytes > 0)) throw corruptFile({ file: name, offset: done }, `the file ends ${size - done} bytes too early`);
         done += readBytes;
       }
       return bytes;

@@ -3,7 +3,7 @@
 import { closable, type Directory, type StorageFile } from "../../../files/directory.ts";
 import { readSizes, type SegmentSizes } from "../../../storage/log/file-sizes.ts";
 import { fileOf } from "../../../storage/log/segment-head.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { SourceFiles } from "./source-files.ts";
@@ -69,7 +69,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     const size = this.#sizes.get(name);
     if (size === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
     const readOnly = () => {
-      throw new RldsError("UNSUPPORTED", "the recording is only read here", { file: name });
+      throw unsupportedFile({ file: name }, "the recording is only read here");
     };
     return closable(name, {
       size: () => size,
@@ -81,7 +81,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   }
 
   remove(name: string): void {
-    throw new RldsError("UNSUPPORTED", "the recording is only read here", { file: name });
+    throw unsupportedFile({ file: name }, "the recording is only read here");
   }
 
   lock(): () => void {
@@ -108,7 +108,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   async bytes(name: string, maxBytes: number): Promise<Uint8Array> {
     const file = await this.#folder.open(this.#prefix + name);
     try {
-      if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes where at most ${maxBytes} can be`, { file: name });
+      if (file.size > maxBytes) throw corruptFile({ file: name }, `the file has ${file.size} bytes where at most ${maxBytes} can be`);
       return await file.read(0, file.size);
     } finally {
       await file.close();
@@ -150,7 +150,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     const from = Math.min(at, previous?.at ?? at);
     const to = Math.max(at + length, previous === undefined ? 0 : previous.at + previous.bytes.length);
     if (to - from > this.#maxBytes)
-      throw new RldsError("CORRUPT", `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`, { file: name });
+      throw corruptFile({ file: name }, `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`);
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }
 }

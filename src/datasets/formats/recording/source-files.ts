@@ -2,7 +2,7 @@
 
 import type { LogFiles } from "../../../storage/log/file-sizes.ts";
 import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { openIfExists, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
 /** How many numbers are tried where a folder cannot be listed. */
@@ -24,9 +24,7 @@ export class SourceFiles implements LogFiles {
     const [prefix, ...more] = new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)));
     if (prefix === undefined) throw noSegmentsError(folder.name);
     if (more.length > 0)
-      throw new RldsError("UNSUPPORTED", `there are ${more.length + 1} recordings: give one of ${[prefix, ...more].slice(0, 4).join(", ")}`, {
-        file: folder.name,
-      });
+      throw unsupportedFile({ file: folder.name }, `there are ${more.length + 1} recordings: give one of ${[prefix, ...more].slice(0, 4).join(", ")}`);
     return { files: new SourceFiles(folder, prefix, true), prefix };
   }
 
@@ -69,7 +67,7 @@ export class SourceFiles implements LogFiles {
       }
       this.#sizes.set(fileOf(segment), size);
     }
-    throw new RldsError("UNSUPPORTED", `there are more than ${MAX_SEGMENTS} segments`, { file: this.#folder.name });
+    throw unsupportedFile({ file: this.#folder.name }, `there are more than ${MAX_SEGMENTS} segments`);
   }
 
   async #fetchSize(name: string): Promise<number | undefined> {

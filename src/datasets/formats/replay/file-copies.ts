@@ -2,7 +2,7 @@
 
 import { type Directory, memory } from "../../../storage/index.ts";
 import type { LogFiles, SegmentSizes } from "../../../storage/log/file-sizes.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 
 export class FileCopies implements LogFiles {
@@ -30,10 +30,9 @@ export class FileCopies implements LogFiles {
     try {
       const otherBytes = [...this.#copies].reduce((sum, [path, { length }]) => sum + (path === name ? 0 : length), 0);
       if (otherBytes + file.size > this.#maxBytes)
-        throw new RldsError(
-          "UNSUPPORTED",
-          `a journal is read from memory here, and its files take more than the ${this.#maxBytes} bytes that maxBytes allows: raise it`,
+        throw unsupportedFile(
           { file: this.#folder.name },
+          `a journal is read from memory here, and its files take more than the ${this.#maxBytes} bytes that maxBytes allows: raise it`,
         );
       this.#copies.set(name, await file.read(0, file.size));
       return file.size;

@@ -6,7 +6,7 @@ import type { TransitionRoles } from "../../../schema/transition-roles.ts";
 import { ready } from "../../../storage/index.ts";
 import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts";
 import { segmentOf } from "../../../storage/log/segment-head.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
@@ -52,7 +52,7 @@ export async function storedReplay(from: Source, options: OpenOptions): Promise<
 }
 
 function ofSnapshot(file: SourceFile, { signal, module }: OpenOptions): Promise<Replay> {
-  if (segmentOf(file.name) > 0) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
+  if (segmentOf(file.name) > 0) throw unsupportedFile({ file: file.name }, "a file of a journal alone is no memory: give the journal's folder");
   return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
 }
 
@@ -94,12 +94,12 @@ async function openCopy(folder: SourceFolder, below: string, options: OpenOption
 async function folderOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined)
-    throw new RldsError("UNSUPPORTED", "the files of a journal have no names that can be guessed: give a folder that can be listed", { file: folder.name });
+    throw unsupportedFile({ file: folder.name }, "the files of a journal have no names that can be guessed: give a folder that can be listed");
   const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
   const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
   const [first, second] = below;
   if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
   if (second !== undefined)
-    throw new RldsError("UNSUPPORTED", `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`, { file: folder.name });
+    throw unsupportedFile({ file: folder.name }, `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`);
   return first;
 }

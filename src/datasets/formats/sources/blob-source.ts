@@ -1,10 +1,10 @@
 /** Blobs, files that a person chose, and folders of them. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
 export function blobFile(name: string, blob: Blob): SourceFile {
-  const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: blob.size });
+  const early = (missing: number) => corruptFile({ file: name, offset: blob.size }, `the file ends ${missing} bytes too early`);
   const { FileReaderSync } = globalThis as unknown as { FileReaderSync?: new () => { readAsArrayBuffer(blob: Blob): ArrayBuffer } };
   return {
     name,

@@ -1,6 +1,6 @@
 /** Files of the system: Node's, which Deno and Bun have too. */
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { checkInside, type SourceFile, type SourceFolder, type SourceTarget } from "./source.ts";
 
 interface FileHandle {
@@ -72,10 +72,9 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
         throw openError("there is no such file", full, cause);
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
-        throw new RldsError(
-          "CORRUPT",
-          "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does",
+        throw corruptFile(
           { file: full },
+          "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does",
         );
       return fileOf(full, name, loaded);
     },
@@ -111,8 +110,8 @@ async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Prom
     throw notFileError();
   }
   const { size } = stat;
-  const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: size });
-  const shorter = (at: number) => new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at });
+  const early = (missing: number) => corruptFile({ file: name, offset: size }, `the file ends ${missing} bytes too early`);
+  const shorter = (at: number) => corruptFile({ file: name, offset: at }, "the file became shorter while it was read");
   return {
     name,
     size,

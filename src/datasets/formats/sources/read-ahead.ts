@@ -1,5 +1,5 @@
 /** A file from its beginning to its end, in blocks: while one is read the next one is on its way. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "./source.ts";
 
 const BLOCK = 1 << 20;
@@ -35,7 +35,7 @@ export class ReadAhead {
   /** The next so many bytes: a view that stays as it is, of a block or of an array of its own. @throws RldsError CORRUPT where the file ends before */
   async read(length: number): Promise<Uint8Array> {
     if (length > this.remaining) {
-      throw new RldsError("CORRUPT", `the file ends ${length - this.remaining} bytes too early`, { file: this.file.name, offset: this.file.size });
+      throw corruptFile({ file: this.file.name, offset: this.file.size }, `the file ends ${length - this.remaining} bytes too early`);
     }
     const available = this.#readFromBlock(length);
     if (available !== undefined) return available;

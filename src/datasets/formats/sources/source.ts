@@ -1,5 +1,5 @@
 /** Where files come from: named bytes that are read piece by piece, and folders of them. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 
 /** Bytes that can be read anywhere. */
 export interface SourceFile {
@@ -53,7 +53,7 @@ const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
-    throw new RldsError("CORRUPT", `${file} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file });
+    throw corruptFile({ file }, `${file} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`);
   return path;
 }
 

@@ -1,7 +1,7 @@
 /** Files behind URLs, read by ranges where the server knows them; where it does not, the whole file is kept. */
 import { concat } from "../../../base/bytes.ts";
 import type { Fetch } from "../../../base/host.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
 import { checkInside, type OpenOptions, type SourceFile, type SourceFolder } from "./source.ts";
 
@@ -55,7 +55,7 @@ export async function urlFile(url: URL, options: UrlOptions, { grows = false }: 
     name,
     size,
     async read(at, length) {
-      if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
+      if (at + length > size) throw corruptFile({ file: name, offset: size }, `the file ends ${at + length - size} bytes too early`);
       if (first !== undefined && at + length <= first.length) return first.subarray(at, at + length);
       if (length === 0) return new Uint8Array(0);
       return readRange(await request(url, options, [at, at + length - 1]), { name, at, length, size, grows, signal });
@@ -117,7 +117,7 @@ async function readRange(response: Response, { name, at, length, size, grows, si
 async function readBody(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
   const bytes = await collectBody(response, name, maxBytes, signal);
   if (bytes !== undefined) return bytes;
-  throw new RldsError("UNSUPPORTED", `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`, { file: name });
+  throw unsupportedFile({ file: name }, `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`);
 }
 
 /** A body; undefined where it is of more than `max` bytes, which are not waited for. */

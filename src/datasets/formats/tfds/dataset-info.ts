@@ -1,5 +1,5 @@
 /** dataset_info.json: the dataset's name, its splits, and the names of their files. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
@@ -27,10 +27,9 @@ export function datasetInfo(json: Json): DatasetInfo {
   const { splits, ...about } = json;
   const format = text(json.fileFormat ?? json.file_format ?? "tfrecord", "fileFormat", INFO);
   if (format !== "tfrecord") {
-    throw new RldsError(
-      "UNSUPPORTED",
-      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord": write the dataset anew with file_format="tfrecord"`,
+    throw unsupportedFile(
       { file: INFO },
+      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord": write the dataset anew with file_format="tfrecord"`,
     );
   }
   const name = text(json.name, "name", INFO);
@@ -42,10 +41,10 @@ function splitOf(json: Json, dataset: string, format: string): Split {
   const name = text(json.name, "a split's name", INFO);
   const stored = json.shardLengths ?? json.shard_lengths;
   if (stored === undefined)
-    throw new RldsError("UNSUPPORTED", `split ${JSON.stringify(name)} has no shardLengths: tensorflow_datasets 3 or newer writes them`, { file: INFO });
+    throw unsupportedFile({ file: INFO }, `split ${JSON.stringify(name)} has no shardLengths: tensorflow_datasets 3 or newer writes them`);
   const shardLengths = list(stored, "shardLengths", INFO).map((length) => parseInteger(length, "a shard's length", INFO));
   const total = shardLengths.reduce((sum, length) => sum + length, 0);
-  if (!Number.isSafeInteger(total)) throw new RldsError("CORRUPT", `shardLengths must add up to an integer, got ${total}`, { file: INFO });
+  if (!Number.isSafeInteger(total)) throw corruptFile({ file: INFO }, `shardLengths must add up to an integer, got ${total}`);
   const template = text(json.filepathTemplate ?? json.filepath_template ?? TEMPLATE, "filepathTemplate", INFO) || TEMPLATE;
   const shards = shardLengths.length;
   const digits = Math.max(DIGITS, String(shards).length);
@@ -64,7 +63,7 @@ function splitOf(json: Json, dataset: string, format: string): Split {
       };
       return template.replaceAll(/\{([^{}]*)\}/g, (_, variable: string) => {
         if (Object.hasOwn(values, variable)) return values[variable] as string;
-        throw new RldsError("CORRUPT", `filepathTemplate contains the unknown variable {${variable}}`, { file: INFO });
+        throw corruptFile({ file: INFO }, `filepathTemplate contains the unknown variable {${variable}}`);
       });
     },
   };

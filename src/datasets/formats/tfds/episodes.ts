@@ -3,7 +3,7 @@
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
-import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { type Place, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { columnOf, type LeafColumn } from "./columns.ts";
@@ -29,7 +29,7 @@ export class EpisodeSchema {
   constructor(features: Feature, decoding: Decoding, maxBytes: number) {
     const steps = features.kind === "dict" ? features.features[STEPS] : undefined;
     if (features.kind !== "dict" || steps?.kind !== "sequence" || steps.feature.kind !== "dict") {
-      throw new RldsError("UNSUPPORTED", "the dataset is not RLDS: it has no feature `steps` that is a Dataset of a FeaturesDict", { file: FEATURES });
+      throw unsupportedFile({ file: FEATURES }, "the dataset is not RLDS: it has no feature `steps` that is a Dataset of a FeaturesDict");
     }
     this.#steps = steps.feature;
     this.#leaves = storedLeaves(steps.feature, STEPS, true);

@@ -5,7 +5,7 @@
  * The walk only notes where the lists are: whoever wants one copies it once.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { type Place, RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { HEAD } from "./tfrecord.ts";
 
 /** Of a feature's list: the number of its field in Feature. */
@@ -77,7 +77,7 @@ export class Example {
   corruptError(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
     const { offset = 0 } = this.#place;
     const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at, ...(step === undefined ? {} : { step }) };
-    return cause instanceof RldsError ? cause : new RldsError("CORRUPT", message, place, { cause });
+    return cause instanceof RldsError ? cause : corruptFile(place, message, cause);
   }
 
   /** What reading a value of a feature gives. @throws RldsError CORRUPT, with the value's place, for whatever it throws */
@@ -95,7 +95,7 @@ export class Example {
   }
 
   unsupported(message: string, step?: number): RldsError {
-    return new RldsError("UNSUPPORTED", message, step === undefined ? this.#place : { ...this.#place, step });
+    return unsupportedFile(step === undefined ? this.#place : { ...this.#place, step }, message);
   }
 
   /** Every field of the message at `from` … `to`; those that `onField` does not read are skipped. @throws RldsError CORRUPT */

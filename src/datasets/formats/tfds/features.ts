@@ -2,7 +2,7 @@
 import { MAX_FEATURE_DEPTH } from "../../../base/file-limits.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { dtypesBy } from "../dtypes.ts";
 import { parseJson } from "../json.ts";
 import { checkLeafCount } from "../leaf-count.ts";
@@ -42,7 +42,7 @@ function leafCount(parsedFeature: Feature): number {
 
 function feature(json: Json, path: string, depth: number): Feature {
   const at = path || "the dataset";
-  if (depth > MAX_FEATURE_DEPTH) throw new RldsError("CORRUPT", `feature ${at} must be nested at most ${MAX_FEATURE_DEPTH} deep`, { file: FEATURES });
+  if (depth > MAX_FEATURE_DEPTH) throw corruptFile({ file: FEATURES }, `feature ${at} must be nested at most ${MAX_FEATURE_DEPTH} deep`);
   const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of feature ${at}`, FEATURES);
   const content = contentOf(json, at);
   const parseDict = (features: Json) => {
@@ -93,7 +93,7 @@ function contentOf(json: Json, at: string): Json {
     try {
       return object(parseJson(content), subject, FEATURES);
     } catch {
-      throw new RldsError("CORRUPT", `${subject} must be JSON`, { file: FEATURES });
+      throw corruptFile({ file: FEATURES }, `${subject} must be JSON`);
     }
   }
   const kinds = ["featuresDict", "sequence", "tensor", "text", "image", "video", "classLabel", "boundingBox"];
@@ -127,7 +127,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
   if (!Number.isSafeInteger(size))
-    throw new RldsError("CORRUPT", `feature ${at} must have a size that a number can hold, got ${parsedDims.join(" × ")}`, { file: FEATURES });
+    throw corruptFile({ file: FEATURES }, `feature ${at} must have a size that a number can hold, got ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 
@@ -138,5 +138,5 @@ function dimension(value: unknown, at: string): number | null {
 }
 
 function unsupported(at: string, description: string): RldsError {
-  return new RldsError("UNSUPPORTED", `feature ${at} is ${description}, which Reprise cannot read`, { file: FEATURES });
+  return unsupportedFile({ file: FEATURES }, `feature ${at} is ${description}, which Reprise cannot read`);
 }

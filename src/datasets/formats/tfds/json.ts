@@ -1,5 +1,5 @@
 /** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
@@ -9,12 +9,12 @@ export type Json = { readonly [key: string]: unknown };
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {
-    if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`, { file: path });
+    if (file.size > maxBytes) throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`);
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
     return object(parseJson(text), "the file", path);
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
-    throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file: path }, { cause });
+    throw corruptFile({ file: path }, `the file is not JSON: ${(cause as Error).message}`, cause);
   } finally {
     await file.close();
   }
@@ -44,5 +44,5 @@ export function parseInteger(value: unknown, subject: string, file: string, min 
 
 function fieldError(subject: string, rule: string, value: unknown, file: string): RldsError {
   const valueText = JSON.stringify(value) ?? "nothing";
-  return new RldsError("CORRUPT", `${subject} must be ${rule}, got ${valueText.length > 80 ? `${valueText.slice(0, 80)} …` : valueText}`, { file });
+  return corruptFile({ file }, `${subject} must be ${rule}, got ${valueText.length > 80 ? `${valueText.slice(0, 80)} …` : valueText}`);
 }

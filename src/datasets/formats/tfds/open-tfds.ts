@@ -3,7 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -41,9 +41,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (sourceFolder === undefined) {
     await file.close();
-    throw new RldsError("UNSUPPORTED", "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json", {
-      file: file.name,
-    });
+    throw unsupportedFile({ file: file.name }, "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json");
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
@@ -124,13 +122,13 @@ async function* shardOf(
     for (let i = 0; i < end; i++) {
       signal?.throwIfAborted();
       if (records.atEnd) {
-        throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, got ${i}`, { file: file.name, offset: records.position });
+        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, got ${i}`);
       }
       if (i < begin) await records.skip();
       else yield { bytes: await records.next(), offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, but has more`, { file: file.name, offset: records.position });
+      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, but has more`);
     }
   } finally {
     await records.close();
@@ -161,8 +159,7 @@ async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
     return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
   });
   const names = [...new Set(versions.map(({ name }) => name))];
-  if (names.length > 1)
-    throw new RldsError("UNSUPPORTED", `the folder contains several datasets, ${names.join(", ")}: name the folder of one`, { file: folder.name });
+  if (names.length > 1) throw unsupportedFile({ file: folder.name }, `the folder contains several datasets, ${names.join(", ")}: name the folder of one`);
   const [newest] = versions.sort((a, b) => compareVersions(b.version, a.version));
   if (newest === undefined)
     throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });

@@ -1,6 +1,6 @@
 /** The leaves of the features: where each is in a record, and what becomes of it. */
 import type { StepSpec } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 
@@ -36,10 +36,10 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
   const unknown = feature.kind === "image" ? 0 : countUnknown(feature.shape);
   const isPlainFeature = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
   if (isPlainFeature && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
-    throw new RldsError("UNSUPPORTED", `feature ${key} has an unknown length: such a Tensor needs encoding="bytes" or "zlib"`, { file: FEATURES });
+    throw unsupportedFile({ file: FEATURES }, `feature ${key} has an unknown length: such a Tensor needs encoding="bytes" or "zlib"`);
   }
   if (unknown > 1 && lengths.length > 0)
-    throw new RldsError("UNSUPPORTED", `feature ${key} is a Sequence of Tensors of unknown shape, which Reprise cannot read`, { file: FEATURES });
+    throw unsupportedFile({ file: FEATURES }, `feature ${key} is a Sequence of Tensors of unknown shape, which Reprise cannot read`);
   return [{ key, lengths, feature, inSteps }];
 }
 
