@@ -75,15 +75,8 @@ export class InspectorElement extends Base {
     this.#tables.addEventListener("change", () => {
       this.table = this.#tables.value;
     });
-    const grid = make(
-      "div",
-      { class: "grid" },
-      this.#fill.root,
-      this.#limiter.root,
-      ...this.#plots.map(({ plot }) => plot.root),
-      this.#draw.root,
-      this.#item.root,
-    );
+    const plots = this.#plots.map(({ plot }) => plot.root);
+    const grid = make("div", { class: "grid" }, this.#fill.root, this.#limiter.root, ...plots, this.#draw.root, this.#item.root);
     this.#body = grid;
     const bar = make("div", { class: "bar" }, this.#title, this.#tables, this.#pause, this.#step, this.#status);
     root.append(make("div", { class: "root", role: "region", "aria-label": "Replay inspector" }, bar, grid));

@@ -351,13 +351,8 @@ export class AcceptedWriter {
     if (limiting.every((table) => isEmpty(table.stats()))) throw new ReplayError("RATE_LIMITED", NO_ROOM);
     const targets = limiting.map((table) => table.stats().pending >> 1);
     const isRoom = () => limiting.some((table, i) => table.stats().pending <= (targets[i] as number));
-    return Promise.resolve(
-      engine.waiters.until(
-        () => (engine.changes !== changes && isRoom() ? true : undefined),
-        () => "",
-        { signal: this.#aborter.signal },
-      ),
-    );
+    const room = () => (engine.changes !== changes && isRoom() ? true : undefined);
+    return Promise.resolve(engine.waiters.until(room, () => "", { signal: this.#aborter.signal }));
   }
 
   #flush({ id }: FlushMessage): void {

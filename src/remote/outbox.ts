@@ -263,15 +263,8 @@ export class Outbox {
   send(): void {
     if (this.#block === undefined || this.#error !== undefined) return;
     const { buffer } = this.#block;
-    const message: BlockMessage = {
-      kind: "block",
-      buffer,
-      slots: this.layout.slots,
-      used: this.#used,
-      calls: this.#calls,
-      columns: this.#columns,
-      counts: this.#counts,
-    };
+    const { slots } = this.layout;
+    const message: BlockMessage = { kind: "block", buffer, slots, used: this.#used, calls: this.#calls, columns: this.#columns, counts: this.#counts };
     this.#block = undefined;
     this.#used = 0;
     this.#calls = [];

@@ -93,10 +93,8 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     const stream = this.#inserts.next();
     try {
       for (const item of items) stream.insert(item, [chunk]);
-      await stream.waitForItems(
-        items.map(({ key }) => key),
-        options,
-      );
+      const keys = items.map(({ key }) => key);
+      await stream.waitForItems(keys, options);
     } finally {
       this.#inserts.done(stream);
     }

@@ -120,13 +120,8 @@ export class ShardedSource implements ItemSource {
     if (this.#failure === undefined) for (const source of this.#sources) if (!source.isRunning) void this.#run(source);
     this.#waiters.wake();
     try {
-      return (
-        await this.#waiters.until(
-          () => this.#take(),
-          () => "items of any server",
-          wait,
-        )
-      ).item;
+      const take = () => this.#take();
+      return (await this.#waiters.until(take, () => "items of any server", wait)).item;
     } finally {
       this.#waiting--;
     }
@@ -272,17 +267,12 @@ export class ShardedSource implements ItemSource {
     if (wait !== undefined) return wait;
     source.error = error;
     source.attemptedAt = performance.now();
-    if (this.#sources.some(({ error: lossError }) => lossError === undefined)) return RETRY_MS;
+    const lossErrors = this.#sources.map(({ error: lossError }) => lossError);
+    if (lossErrors.includes(undefined)) return RETRY_MS;
     // Those that were lost before may be back, since they are tried seldom.
     this.#lossDetectedAt ??= source.attemptedAt;
     if (this.#sources.some((otherSource) => this.#mustTry(otherSource))) this.#waiters.wake();
-    else
-      this.#fail(
-        this.#servers.unreachableError(
-          "SampleStream",
-          this.#sources.map(({ error: lossError }) => lossError),
-        ),
-      );
+    else this.#fail(this.#servers.unreachableError("SampleStream", lossErrors));
     return RETRY_MS;
   }
 }

@@ -39,13 +39,14 @@ export class StreamSource implements ItemSource {
 
   /** @throws RangeError, TypeError */
   constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: SignatureOf) {
+    checkSampler(options);
     const {
       maxSamples = -1,
       rateLimiterTimeoutMs = -1,
       maxInFlightSamplesPerWorker = IN_FLIGHT,
       numWorkersPerIterator = 1,
       maxSamplesPerStream = -1,
-    } = checkSampler(options);
+    } = options;
     const all = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
     this.#signature = signature;
     this.#unrequested = all;

@@ -97,12 +97,8 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
   for (const { format, fits: matches } of signs) {
     const path = paths.find(matches);
     if (path === undefined) continue;
-    return format === "log"
-      ? findOwner(
-          folder,
-          paths.filter((path) => path.endsWith(".rpr")),
-        )
-      : format;
+    const logs = paths.filter((path) => path.endsWith(".rpr"));
+    return format === "log" ? findOwner(folder, logs) : format;
   }
   return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }

@@ -45,10 +45,8 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
   /** The columns, nested as the spec. */
   get columns(): AnyValue {
-    return pack(
-      this.spec,
-      this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] })),
-    );
+    const columns = this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] }));
+    return pack(this.spec, columns);
   }
 
   /** A column a leaf, in the order of the spec's leaves. */

@@ -79,14 +79,8 @@ export class ItemPanel {
     const rows = () => rowsOf({ ...leaf, steps: Math.min(steps, MAX_ROWS) });
     if (lines === undefined)
       return make("div", { class: "scroll" }, tableOf(`Values of ${path || "step"}`, ["step", shape.length === 0 ? "value" : "values"], rows()));
-    const plot = new Plot({
-      title: path || "step",
-      kind: "lines",
-      x: lines.over === "steps" ? "step" : "element",
-      y: "value",
-      series: ["values"],
-      height: 150,
-    });
+    const x = lines.over === "steps" ? "step" : "element";
+    const plot = new Plot({ title: path || "step", kind: "lines", x, y: "value", series: ["values"], height: 150 });
     plot.show({ x: lines.x, ys: lines.ys, summary: `${countText(lines.ys.length, "line")}: ${lines.series.join(", ")}`, rows });
     this.#plots.push(plot);
     return plot.root;

@@ -66,15 +66,8 @@ export class BufferLog {
     this.#module = module;
     this.#ancestors = this.#ancestorsOf(ancestor, directory);
     const about = { ...ABOUT, family, ancestor: directoryPath(this.#ancestors.at(-1)) };
-    this.#log = Log.open(directory, {
-      about,
-      durability,
-      segmentBytes,
-      salvage: flag("salvage", salvage ?? false) !== 0,
-      takeOver,
-      logger: this.#logger,
-      module,
-    });
+    const logOptions = { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, takeOver, module };
+    this.#log = Log.open(directory, { ...logOptions, logger: this.#logger });
     try {
       checkOwner(directory, this.#log.about, family);
     } catch (error) {

@@ -71,10 +71,8 @@ export class Transitions extends Stored {
       this.drawItems(contents, drawFiller.draw, n);
       const slots = drawFiller.draw.slots(n).slice();
       const info = infoOf(drawFiller, n);
-      return createSampleList(
-        Array.from(slots, (slot) => lists.item(items, slot)),
-        info,
-      );
+      const list = Array.from(slots, (slot) => lists.item(items, slot));
+      return createSampleList(list, info);
     });
   }
 

@@ -29,15 +29,8 @@ const OPTIONS = "about, segmentBytes, durability, salvage, readOnly, takeOver, l
 
 /** The options with their defaults. @throws TypeError, RangeError */
 export function resolveLogOptions(options: LogOptions) {
-  const {
-    about,
-    segmentBytes = SEGMENT_BYTES,
-    durability = EVERY_SECOND,
-    salvage = false,
-    readOnly = false,
-    takeOver = false,
-    ...rest
-  } = onlyKeys("Log", options, OPTIONS);
+  onlyKeys("Log", options, OPTIONS);
+  const { about, segmentBytes = SEGMENT_BYTES, durability = EVERY_SECOND, salvage = false, readOnly = false, takeOver = false, ...rest } = options;
   integer("segmentBytes", segmentBytes, 1, 2 ** 31);
   checkDurability(durability);
   const logger: FullLogger = loggerOf(rest.logger);

@@ -43,11 +43,8 @@ export class PrefetchedItems {
     // A key that was drawn twice has its counts in the order of its draws.
     fresh.sort((a, b) => a.order - b.order);
     const times = Uint32Array.from(fresh, (item) => item.times);
-    if (fresh.length > 0)
-      this.#count?.(
-        Float64Array.from(fresh, (item) => item.key),
-        times,
-      );
+    const keys = Float64Array.from(fresh, (item) => item.key);
+    if (fresh.length > 0) this.#count?.(keys, times);
     for (const [i, item] of fresh.entries()) {
       item.times = times[i] as number;
       item.isCounted = true;

@@ -103,11 +103,8 @@ export function optionalCount(subject: string, value: unknown): void {
 /** Checks the options of a dataset, and its spec. @throws TypeError, RangeError */
 export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>): AsDatasetOptions<S> {
   refuseLists(spec);
-  const { sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, timeoutMs } = onlyKeys(
-    "options",
-    options,
-    DATASET,
-  );
+  onlyKeys("options", options, DATASET);
+  const { sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, timeoutMs } = options;
   optionalCount("sampleBatchSize", sampleBatchSize);
   optionalCount("numSteps", numSteps);
   optionalCount("numParallelCalls", numParallelCalls);

@@ -280,14 +280,14 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const itemBatch = pack(this.dataSpec, columns) as StepsOf<S>;
     const length = this.#checkLength(lengthOf(itemBatch));
     const items = preprocess === undefined ? itemBatch : preprocessItems(preprocess, itemBatch, length, true);
-    const toColumn = (value: number) => numbers(new Float64Array(length).fill(value));
-    const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : toColumn(key);
+    const column = (value: number) => numbers(new Float64Array(length).fill(value));
+    const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : column(key);
     const info = {
       ids,
-      probabilities: toColumn(probability),
-      tableSizes: toColumn(tableSize),
-      priorities: toColumn(priority),
-      timesSampled: toColumn(timesSampled),
+      probabilities: column(probability),
+      tableSizes: column(tableSize),
+      priorities: column(priority),
+      timesSampled: column(timesSampled),
     };
     return [items as StepsOf<S>, info as ReverbInfo];
   }

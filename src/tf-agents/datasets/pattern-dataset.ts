@@ -155,10 +155,8 @@ class StepTraversal {
       return longest;
     });
     this.#matcher = new Matcher(configs, minSteps);
-    this.#recent = new RecentSteps(
-      leaves,
-      configs.flatMap(({ nodes }) => nodes),
-    );
+    const nodes = configs.flatMap(({ nodes }) => nodes);
+    this.#recent = new RecentSteps(leaves, nodes);
   }
 
   /** What a step makes. */

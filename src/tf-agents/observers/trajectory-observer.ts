@@ -51,15 +51,8 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
    * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
    */
   constructor(client: ClientLike<S>, options: TrajectoryObserverOptions) {
-    const {
-      tableName,
-      sequenceLength,
-      strideLength = 1,
-      priority = 1,
-      padEndOfEpisodes = false,
-      tileEndOfEpisodes = false,
-      name,
-    } = onlyKeys("options", options, OPTIONS);
+    onlyKeys("options", options, OPTIONS);
+    const { tableName, sequenceLength, strideLength = 1, priority = 1, padEndOfEpisodes = false, tileEndOfEpisodes = false, name } = options;
     integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
     integer("strideLength", strideLength, 1, MAX_LENGTH);
     finite("priority", priority, 0);

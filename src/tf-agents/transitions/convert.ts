@@ -147,15 +147,8 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
 function toTrajectoryBatch({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): TrajectoryBatch {
   const { stepType, observation } = (timeStep ?? {}) as { readonly [field: string]: never };
   const { stepType: nextStepType, reward, discount } = (nextTimeStep ?? {}) as { readonly [field: string]: never };
-  return {
-    stepType,
-    observation,
-    action: actionStep?.action,
-    policyInfo: actionStep?.info ?? [],
-    nextStepType,
-    reward,
-    discount,
-  } as unknown as TrajectoryBatch;
+  const action = actionStep?.action;
+  return { stepType, observation, action, policyInfo: actionStep?.info ?? [], nextStepType, reward, discount } as unknown as TrajectoryBatch;
 }
 
 /** What was seen first, before what was seen next: [B, T + 1, …]. Of no steps nothing was seen: [B, 0, …]. */

@@ -1,12 +1,11 @@
 /** The signature of a table whose items are made by configs. Reverb's `infer_signature`. */
 import { mustBe, show } from "../../base/error.ts";
-import { leafText } from "../../schema/leaf.ts";
 import { zip } from "../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
 import { type CompiledConfig, compileConfig } from "../patterns/compile-config.ts";
 import { type Config, mustBeConfigs, nameOf } from "../patterns/config.ts";
 import { PatternNode } from "../patterns/pattern.ts";
-import type { LeafSignature, Signature } from "../signature.ts";
+import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
 
 /**
  * Where the lengths of the configs' items differ in a column, its first dimension is open: null.
@@ -46,11 +45,7 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
 /** The same column of two configs. */
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
-  const text = ({ dtype, shape }: ColumnSignature) =>
-    leafText(
-      dtype,
-      shape.map((n) => n ?? "any"),
-    );
-  if (!areEqual) throw mustBe(RangeError, `the column ${a.name} of each config`, `${text(a)}, like the first one's, but for its length`, text(b));
+  if (!areEqual)
+    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, like the first one's, but for its length`, signatureText(b));
   return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
 }

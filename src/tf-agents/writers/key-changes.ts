@@ -20,10 +20,8 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
   const pairs = listOf("updates", updates);
   for (const pair of pairs) if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
-  const keys = mustBeKeys(
-    "updates",
-    pairs.map(([key]) => key),
-  );
+  const listed = pairs.map(([key]) => key);
+  const keys = mustBeKeys("updates", listed);
   const priorities = pairs.map(([key, priority]) => finite(`the priority of key ${String(key)}`, priority, 0));
   return { keys, priorities, deletes: keyList("deletes", deletes) };
 }

@@ -63,12 +63,8 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     sink.mustKnow(table);
     const length = integer("numTimesteps", numTimesteps, 1, Math.min(sink.total, this.#maxSequenceLength));
     finite("priority", priority, 0);
-    return sink.createLast(
-      table,
-      length,
-      priority,
-      sink.leaves.filter((_, i) => this.#present?.[i]),
-    );
+    const leaves = sink.leaves.filter((_, i) => this.#present?.[i]);
+    return sink.createLast(table, length, priority, leaves);
   }
 
   /** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */

@@ -55,10 +55,8 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const replay = this.#replay;
     for (const [table] of priorities) mustFit(table, this.#signatures[table], shapes, stepShapes);
     const before = replay.writers.length;
-    const writer = this.#inserter(
-      priorities.map(([table]) => table),
-      leaves,
-    );
+    const names = priorities.map(([table]) => table);
+    const writer = this.#inserter(names, leaves);
     // A column of one step: nothing is written unless all of it is.
     const columns = values.map((value, i) => (value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
     try {

@@ -100,9 +100,6 @@ export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to 
         flags.is_last[i] === 1 || flags.is_terminal[i] === 1 || (i + 1 < length && flags.is_terminal[i + 1] === 1) ? 0 : 1,
       ),
     );
-  return new StepColumns<RldsStep>(
-    spec,
-    leavesOf(spec).map(({ keys }) => data.get(JSON.stringify(keys)) as ColumnData),
-    length,
-  );
+  const stepData = leavesOf(spec).map(({ keys }) => data.get(JSON.stringify(keys)) as ColumnData);
+  return new StepColumns<RldsStep>(spec, stepData, length);
 }

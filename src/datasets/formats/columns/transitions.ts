@@ -55,9 +55,6 @@ export function episodeSteps(transition: TransitionSpec, { data, length, finalSt
   for (let i = 0; terminated !== undefined && i < length; i++) if (terminated[i] === 1) discount[i] = 0;
   const columns = { discount, ...columnsByField, is_first: first, is_last: last, is_terminal: terminal };
   const spec = stepSpecOf(transition);
-  return new StepColumns<RldsStep>(
-    spec,
-    leavesOf(spec).map(({ keys }) => valueAt(columns, keys) as ColumnData),
-    steps,
-  );
+  const stepData = leavesOf(spec).map(({ keys }) => valueAt(columns, keys) as ColumnData);
+  return new StepColumns<RldsStep>(spec, stepData, steps);
 }

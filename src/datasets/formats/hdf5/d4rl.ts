@@ -128,12 +128,7 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
   if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have a flag a row`);
-  const transition = {
-    observation,
-    action: await hdf5.tree("/actions"),
-    reward: await single("rewards"),
-    ...(columnsOf(info).length > 0 ? { infos: info } : {}),
-  };
+  const transition = { observation, action: await hdf5.tree("/actions"), reward: await single("rewards"), ...(columnsOf(info).length > 0 && { infos: info }) };
   if (columnsOf(observation).length === 0) throw corruptFile({ file }, "the file has no observations");
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };

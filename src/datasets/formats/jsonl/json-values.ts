@@ -8,10 +8,8 @@ import type { ColumnData } from "../../model/step-columns.ts";
 
 /** Row i of columns, nested as the spec; arrays nested as the shape. */
 export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
-  return pack(
-    spec,
-    leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size)),
-  );
+  const values = leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size));
+  return pack(spec, values);
 }
 
 function jsonLeaf(leaf: StepLeaf, size: number, data: ColumnData, at: number): unknown {

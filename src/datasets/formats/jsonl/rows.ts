@@ -75,13 +75,8 @@ export function inferRowSchema(value: unknown, spec: { readonly [name: string]: 
   if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
   const tree = Object.fromEntries(entries.map(([name, fieldTree]) => [name, blankTree(fieldTree)]));
-  return {
-    rowSpec: { ...transition, ...Object.fromEntries(flags) },
-    stepSpec: stepTableSpec({ tree, isTerminal: new Uint8Array(0) }),
-    steps,
-    has,
-    finalObservation,
-  };
+  const stepSpec = stepTableSpec({ tree, isTerminal: new Uint8Array(0) });
+  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation };
 }
 
 /** Collects the rows of one episode after the other. */

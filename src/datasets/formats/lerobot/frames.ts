@@ -31,11 +31,8 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
   const isTerminal = terminalColumn !== undefined && Number(terminalColumn[length - 1]) !== 0;
   if (!keepsTerminal) columns.set("is_terminal", last(length, Number(isTerminal)));
   const terminals = columns.get("is_terminal");
-  if (!keepsDiscount)
-    columns.set(
-      "discount",
-      Float32Array.from({ length }, (_, i) => (terminals?.[i] === 1 ? 0 : 1)),
-    );
+  const discountAt = (_: unknown, i: number) => (terminals?.[i] === 1 ? 0 : 1);
+  if (!keepsDiscount) columns.set("discount", Float32Array.from({ length }, discountAt));
   const times = columns.get("timestamp");
   for (const [name, { path, from }] of entry.videos) {
     const video = keysOf(name).join("/");
@@ -71,11 +68,8 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
       columns.set(path, pixels);
     }
   }
-  return new StepColumns<S>(
-    stepSpec,
-    leavesOf(stepSpec).map(({ path }) => columns.get(path) as ColumnData),
-    length,
-  );
+  const data = leavesOf(stepSpec).map(({ path }) => columns.get(path) as ColumnData);
+  return new StepColumns<S>(stepSpec, data, length);
 }
 
 function last(length: number, value: number): Uint8Array {

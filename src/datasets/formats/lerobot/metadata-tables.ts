@@ -125,14 +125,11 @@ function shapeStatistic({ values }: FeatureStatistics, s: number, isPicture: boo
 export async function writeTasks(file: StagedFile, tasks: readonly string[], packages: ParquetPackage): Promise<void> {
   const INDEX = "__index_level_0__";
   const text = { dtype: "string", shape: [] } as const;
-  const table = new TableWriter(
-    file,
-    [{ name: "schema", num_children: 2 }, ...columnSchema("task_index", I64), ...columnSchema(INDEX, text)],
-    "SNAPPY",
-    packages,
-  );
+  const schema = [{ name: "schema", num_children: 2 }, ...columnSchema("task_index", I64), ...columnSchema(INDEX, text)];
+  const table = new TableWriter(file, schema, "SNAPPY", packages);
+  const indices = tasks.map((_, i) => BigInt(i));
   await table.write([
-    { name: "task_index", data: tasks.map((_, i) => BigInt(i)) },
+    { name: "task_index", data: indices },
     { name: INDEX, data: tasks },
   ]);
   const unicode = { pandas_type: "unicode", numpy_type: "object" };

@@ -116,19 +116,8 @@ async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
 
 /** The options, checked. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
-  const {
-    fps,
-    task = "",
-    taskLeaf,
-    robotType,
-    names = {},
-    images,
-    videos = [],
-    videoEncoder,
-    finalStep,
-    fileBytes,
-    ...rest
-  } = onlyKeys("options", options, OPTIONS);
+  const known = onlyKeys("options", options, OPTIONS);
+  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, finalStep, fileBytes, ...rest } = known;
   const { overwrite = false, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);

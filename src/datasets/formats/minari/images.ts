@@ -29,12 +29,8 @@ export function withPixels(tree: ColumnTree, space: Space | undefined, file: str
   if (tree instanceof Column) return pixels(tree, space, file, maxBytes);
   const below = (name: string, node: ColumnTree) => {
     const { subspaces } = space;
-    return withPixels(
-      node,
-      typeof subspaces === "object" && subspaces !== null && Object.hasOwn(subspaces, name) ? subspaces[name] : undefined,
-      file,
-      maxBytes,
-    );
+    const subspace = typeof subspaces === "object" && subspaces !== null && Object.hasOwn(subspaces, name) ? subspaces[name] : undefined;
+    return withPixels(node, subspace, file, maxBytes);
   };
   if (Array.isArray(tree)) return tree.map((node, i) => below(String(i), node));
   return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, below(name, node)]));

@@ -62,12 +62,8 @@ export class MinariSchema {
     const side = (name: string, title: string, spec: StepSpec, has: (field: string) => boolean, encode?: EncodePng): Side => {
       checkLeaves(spec, title);
       const columns = all.flatMap(({ keys }, k) => (has(keys[0] as string) ? [k] : []));
-      return {
-        group: new ColumnGroup(name, spec, encode),
-        spec,
-        columns,
-        summaries: leavesOf(spec).map(({ leaf }) => new ValueSummary(leaf, name === "actions")),
-      };
+      const group = new ColumnGroup(name, spec, encode);
+      return { group, spec, columns, summaries: leavesOf(spec).map(({ leaf }) => new ValueSummary(leaf, name === "actions")) };
     };
     this.#observation = side("observations", "observation", observation, (field) => field === "observation", encoder);
     this.#action = side("actions", "action", action, (field) => field === "action", encoder);

@@ -152,10 +152,8 @@ async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: 
 
 /** As values of JSON, which has no bytes. */
 function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
-  return pack(
-    spec,
-    leavesOf(spec).map(({ leaf }, k) => (leaf.dtype === "bytes" ? undefined : rowOf(leaf, data[k] as ColumnData, 0))),
-  ) as object;
+  const row = leavesOf(spec).map(({ leaf }, k) => (leaf.dtype === "bytes" ? undefined : rowOf(leaf, data[k] as ColumnData, 0)));
+  return pack(spec, row) as object;
 }
 
 /** The options, checked. */

@@ -39,10 +39,8 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
     if (end > size) throw corruptFile({ file: file.name, offset: at + p }, "an entry of the archive is longer than its directory");
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + p + 46, nameLength));
     const extra = new DataView(view.buffer, view.byteOffset + p + 46 + nameLength, extraLength);
-    const [size64, compressed64, at64] = long(
-      extra,
-      [24, 20, 42].map((k) => view.getUint32(p + k, true)),
-    );
+    const places = [24, 20, 42].map((k) => view.getUint32(p + k, true));
+    const [size64, compressed64, at64] = long(extra, places);
     zipped.push({
       name,
       method: view.getUint16(p + 8, true) & 1 ? -1 : view.getUint16(p + 10, true),

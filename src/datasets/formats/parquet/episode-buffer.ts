@@ -31,12 +31,8 @@ export class EpisodeBuffer<S> {
   /** The steps; it begins anew. */
   take(): StepColumns<S> {
     const chunks = this.#chunks;
-    const data = this.#leaves.map(({ leaf }, k) =>
-      joined(
-        leaf,
-        chunks.map((chunk) => chunk[k] as ColumnData),
-      ),
-    );
+    const parts = this.#leaves.map((_, k) => chunks.map((chunk) => chunk[k] as ColumnData));
+    const data = this.#leaves.map(({ leaf }, k) => joined(leaf, parts[k] as ColumnData[]));
     const steps = new StepColumns<S>(this.#spec, data, this.length);
     this.#chunks = [];
     this.#bytes = 0;

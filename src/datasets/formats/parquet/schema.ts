@@ -59,12 +59,8 @@ export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [
 export function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
   const required = "REQUIRED" as const;
   const index = (name: string): SchemaElement => ({ name, type: "INT64", repetition_type: required });
-  return [
-    { name: "schema", num_children: columns.length + 2 },
-    index(EPISODE_INDEX),
-    index(STEP_INDEX),
-    ...columns.flatMap(({ name, leaf }) => columnSchema(name, leaf)),
-  ];
+  const values = columns.flatMap(({ name, leaf }) => columnSchema(name, leaf));
+  return [{ name: "schema", num_children: columns.length + 2 }, index(EPISODE_INDEX), index(STEP_INDEX), ...values];
 }
 
 /** The elements of one column. */

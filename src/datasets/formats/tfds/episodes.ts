@@ -77,21 +77,13 @@ export class EpisodeSchema {
   episode<S>(bytes: Uint8Array, place: Place, spec: StepSpec): ReadEpisode<S> {
     const example = this.#example(bytes, place);
     const { columns, length } = this.#columns(example);
-    const steps = new StepColumns<S>(
-      spec,
-      columns.map(({ data }) => data),
-      length,
-    );
+    const values = columns.map(({ data }) => data);
+    const steps = new StepColumns<S>(spec, values, length);
     const metadata = this.#metadata.map(({ name, feature, leaves }) => {
       const values = leaves.map((leaf) => metadataOf(example, leaf, this.#decoding));
       // One value a leaf, in the order of the leaves.
-      return [
-        name,
-        pack(
-          featureSpec(feature, name, () => ({ dtype: "u8", shape: [] })),
-          values,
-        ),
-      ];
+      const spec = featureSpec(feature, name, () => ({ dtype: "u8", shape: [] }));
+      return [name, pack(spec, values)];
     });
     return { ...Object.fromEntries(metadata), steps };
   }

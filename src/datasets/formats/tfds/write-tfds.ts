@@ -113,11 +113,8 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       onProgress?.({ episodes: count, steps, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
-    const entry = splitOf(
-      split,
-      bytes - count * OVERHEAD,
-      shards.map((shard) => shard.episodes),
-    );
+    const counts = shards.map((shard) => shard.episodes);
+    const entry = splitOf(split, bytes - count * OVERHEAD, counts);
     const isAddition = otherSplits.length > 0 && dataset !== undefined;
     const info = isAddition ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
     const texts = [...(isAddition ? [] : [features]), JSON.stringify(info, null, 2)];
@@ -157,17 +154,8 @@ function infoOf(name: string, version: string, description: string | undefined, 
 
 /** The options, checked; and which shard an episode is in. */
 function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
-  const {
-    name,
-    version = "1.0.0",
-    split = "train",
-    shards,
-    shardBytes,
-    description,
-    images = [],
-    overwrite = false,
-    ...rest
-  } = onlyKeys("options", options, OPTIONS);
+  const known = onlyKeys("options", options, OPTIONS);
+  const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, ...rest } = known;
   const checkText = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);

@@ -44,14 +44,8 @@ export class Pairing {
   take(value: unknown, episode: number, index: number): Trajectory | undefined {
     const place = { episode, step: index, pushed: this.count };
     const step = mustBeStep(value, place);
-    const next = {
-      step,
-      episode,
-      index,
-      first: flagOf(step, "is_first", place),
-      last: flagOf(step, "is_last", place),
-      terminal: flagOf(step, "is_terminal", place),
-    };
+    const flag = (field: "is_first" | "is_last" | "is_terminal") => flagOf(step, field, place);
+    const next = { step, episode, index, first: flag("is_first"), last: flag("is_last"), terminal: flag("is_terminal") };
     const previous = this.#previous;
     if (previous === undefined && !next.first) throw this.#orderError("the data must begin with a first step, got one whose is_first is false", next);
     if (previous !== undefined) this.#check(previous, next);

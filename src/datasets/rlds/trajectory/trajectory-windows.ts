@@ -50,10 +50,8 @@ export class TrajectoryWindows {
   }
 
   #window(): WindowOf {
-    return pack(
-      this.#spec,
-      this.#leaves.map((leaf, i) => this.#column(leaf, i)),
-    ) as WindowOf;
+    const columns = this.#leaves.map((leaf, i) => this.#column(leaf, i));
+    return pack(this.#spec, columns) as WindowOf;
   }
 
   #column({ shape }: RowLeaf, i: number): Column {
