@@ -41,14 +41,8 @@ const OPTIONS = "dir, spec, fps, images, imagesIn, about, durability, segmentByt
 
 /** The options with what was left out, where that has a value of its own. @throws TypeError, RangeError */
 export function checkedOptions<S extends Spec>(options: RecordOptions<S>) {
-  const {
-    durability = EVERY_SECOND,
-    segmentBytes = SEGMENT_BYTES,
-    salvage = false,
-    takeOver = false,
-    logger = toConsole,
-    ...rest
-  } = onlyKeys("the options of open", options, OPTIONS);
+  onlyKeys("the options of open", options, OPTIONS);
+  const { durability = EVERY_SECOND, segmentBytes = SEGMENT_BYTES, salvage = false, takeOver = false, logger = toConsole, ...rest } = options;
   const { dir, spec, fps, images, imagesIn, about } = rest;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
     throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);

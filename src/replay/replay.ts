@@ -344,15 +344,9 @@ function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayO
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
   if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
   const subject = `tables.${name}`;
-  const {
-    maxSize,
-    sampler = uniform(),
-    remover = fifo(),
-    rateLimiter = minSize(1),
-    maxTimesSampled = NO_LIMIT,
-    maxSteps = NO_LIMIT,
-    maxPending = DEFAULT_PENDING,
-  } = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
+  onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
+  const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1) } = options;
+  const { maxTimesSampled = NO_LIMIT, maxSteps = NO_LIMIT, maxPending = DEFAULT_PENDING } = options;
   integer(`${subject}.maxSize`, maxSize, 1, MAX_ITEMS);
   integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1);
   integer(`${subject}.maxSteps`, maxSteps, 1);

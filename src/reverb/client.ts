@@ -81,17 +81,9 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
     hideFrames(new.target);
     const addresses = addressesOf(address);
-    const {
-      spec,
-      credentials,
-      reconnectTimeoutMs = 30_000,
-      connectTimeoutMs = 10_000,
-      keepAliveMs = KEEP_ALIVE_MS,
-      keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
-      maxInFlightItems = 1000,
-      maxMessageBytes = 2 ** 30,
-      logger = toConsole,
-    } = onlyKeys("options", options, OPTIONS);
+    onlyKeys("options", options, OPTIONS);
+    const { reconnectTimeoutMs = 30_000, connectTimeoutMs = 10_000, keepAliveMs = KEEP_ALIVE_MS, keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS } = options;
+    const { spec, credentials, maxInFlightItems = 1000, maxMessageBytes = 2 ** 30, logger = toConsole } = options;
     if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
       throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
     const reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);

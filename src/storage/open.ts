@@ -65,19 +65,9 @@ interface About extends Omit<StateHead, "options"> {
 }
 
 export async function open<R>(options: JournalOptions & ReplayOptions, make: MakeReplay<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
-  const {
-    dir,
-    durability = EVERY_SECOND,
-    retain,
-    segmentBytes = SEGMENT_BYTES,
-    salvage = false,
-    writers = "keep",
-    takeOver = false,
-    logger = toConsole,
-    signal,
-    onProgress,
-    module,
-  } = onlyKeys("Replay.open", options, OPTIONS);
+  onlyKeys("Replay.open", options, OPTIONS);
+  const { dir, durability = EVERY_SECOND, retain, segmentBytes = SEGMENT_BYTES, salvage = false, writers = "keep", takeOver = false } = options;
+  const { logger = toConsole, signal, onProgress, module } = options;
   const journalOptions = { durability: checkDurability(durability), segmentBytes: integer("segmentBytes", segmentBytes, 4096) };
   if (retain !== undefined) checkRetain(retain);
   flag("salvage", salvage);

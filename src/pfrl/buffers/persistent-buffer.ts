@@ -161,21 +161,9 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   const options = (isPlain(last) && typeof last.open !== "function" ? positional.pop() : {}) as { readonly [name: string]: unknown };
   if (positional.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
   const [dirname = options.dirname, capacity = options.capacity] = positional;
-  const {
-    distributed = false,
-    group = null,
-    spec,
-    maxBytes,
-    seed,
-    module,
-    ancestor,
-    logger,
-    durability,
-    retain,
-    segmentBytes,
-    salvage,
-    takeOver,
-  } = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
+  const known = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
+  const { distributed = false, group = null, spec, maxBytes, seed, module } = known;
+  const { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver } = known;
   checkEngine({ maxBytes, seed });
   if (distributed !== false || group !== null)
     throw mustBe(

@@ -55,18 +55,9 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
   );
   constructor(...args: unknown[]) {
     hideFrames(new.target);
-    const {
-      capacity,
-      defaultPriorityFunc = null,
-      uniformRatio = 0,
-      waitPriorityAfterSampling = true,
-      returnSampleWeights = true,
-      spec,
-      maxBytes,
-      seed,
-      module,
-      ...weightOptions
-    } = argumentsOf("PrioritizedEpisodicReplayBuffer", NAMES, args) as PrioritizedEpisodicReplayBufferOptions<S>;
+    const options = argumentsOf("PrioritizedEpisodicReplayBuffer", NAMES, args) as PrioritizedEpisodicReplayBufferOptions<S>;
+    const { capacity, defaultPriorityFunc = null, uniformRatio = 0, waitPriorityAfterSampling = true, returnSampleWeights = true, ...rest } = options;
+    const { spec, maxBytes, seed, module, ...weightOptions } = rest;
     if (defaultPriorityFunc !== null && typeof defaultPriorityFunc !== "function")
       throw mustBe(TypeError, "defaultPriorityFunc", "a function, or null", defaultPriorityFunc);
     const engine = { maxBytes, seed, module };

@@ -44,16 +44,8 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> extend
   );
   constructor(...args: unknown[]) {
     hideFrames(new.target);
-    const {
-      capacity,
-      numSteps = 1,
-      waitPriorityAfterSampling = true,
-      spec,
-      maxBytes,
-      seed,
-      module,
-      ...weightOptions
-    } = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
+    const options = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
+    const { capacity, numSteps = 1, waitPriorityAfterSampling = true, spec, maxBytes, seed, module, ...weightOptions } = options;
     integer("numSteps", numSteps, 1, MAX_LENGTH);
     const engine = { maxBytes, seed, module };
     const fixedOptions = { waitPriorityAfterSampling, uniformRatio: 0, returnSampleWeights: true, zeros: false, engine };

@@ -48,13 +48,8 @@ export class PyDriver<O = unknown, A = unknown> {
   /** @throws TypeError, RangeError without a limit */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[], options: PyDriverOptions<O, A> = {}) {
     hideFrames(new.target);
-    const {
-      transitionObservers = [],
-      infoObservers = [],
-      maxSteps = 0,
-      maxEpisodes = 0,
-      endEpisodeOnBoundary = true,
-    } = onlyKeys("options", options, "transitionObservers, infoObservers, maxSteps, maxEpisodes, endEpisodeOnBoundary");
+    onlyKeys("options", options, "transitionObservers, infoObservers, maxSteps, maxEpisodes, endEpisodeOnBoundary");
+    const { transitionObservers = [], infoObservers = [], maxSteps = 0, maxEpisodes = 0, endEpisodeOnBoundary = true } = options;
     integer("maxSteps", maxSteps, 0);
     integer("maxEpisodes", maxEpisodes, 0);
     if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, or a run would never end", 0);

@@ -42,15 +42,8 @@ export class Table implements NamedTable {
   /** @throws RangeError for an empty name, a size below 1 · TypeError */
   constructor(options: TableArguments) {
     hideFrames(new.target);
-    const {
-      name,
-      maxSize,
-      sampler = uniform(),
-      remover = fifo(),
-      rateLimiter = minSize(1),
-      maxTimesSampled = 0,
-      ...rest
-    } = onlyKeys("table", options, OPTIONS);
+    onlyKeys("table", options, OPTIONS);
+    const { name, maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1), maxTimesSampled = 0, ...rest } = options;
     if (typeof name !== "string") throw mustBe(TypeError, "name", "a string", name);
     if (name === "") throw mustBe(RangeError, "name", "a string that is not empty", name);
     this.name = name;

@@ -53,11 +53,8 @@ export interface AsTransitionOptions {
  */
 export function asTransition(spec: Specs, value: Experience, options: AsTransitionOptions = {}): Transition {
   checkTrajectorySpec(spec);
-  const {
-    squeezeTimeDim,
-    prependT0ToNextTimeStep = false,
-    policyStateSpec,
-  } = checkTransitionOptions(options, "squeezeTimeDim, prependT0ToNextTimeStep, policyStateSpec");
+  checkTransitionOptions(options, "squeezeTimeDim, prependT0ToNextTimeStep, policyStateSpec");
+  const { squeezeTimeDim, prependT0ToNextTimeStep = false, policyStateSpec } = options;
   flag("prependT0ToNextTimeStep", prependT0ToNextTimeStep);
   if (squeezeTimeDim && prependT0ToNextTimeStep)
     throw mustBe(RangeError, "prependT0ToNextTimeStep", "false where squeezeTimeDim is true: there is no time to prepend to", true);

@@ -118,10 +118,10 @@ export class DatasetWriter {
     const { length, episodeColumns } = data;
     const collector = new Collector(metadataSpec as StepSpec, 1);
     collector.add(final === undefined ? metadata : withFinalStep(metadata, "transition"), { episode }, "the episode's metadata");
-    const metadataColumns = collector.take().data;
+    const metadataRow = collector.take().data;
     if (length === 0)
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
-    const tasks = this.#tasksOf(episodeColumns, metadataColumns, length);
+    const tasks = this.#tasksOf(episodeColumns, metadataRow, length);
     const generatedColumns = this.#generateColumns(episodeColumns, tasks, final !== undefined);
     const statistics = new Map([...data.statistics, ...[...generatedColumns].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const)]);
     for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
@@ -141,7 +141,7 @@ export class DatasetWriter {
       tasks: texts,
       videos,
       statistics,
-      metadata: metadataColumns,
+      metadata: metadataRow,
     });
     this.#episodes++;
     this.#steps += length;
