@@ -1,11 +1,11 @@
 /** How every command opens a dataset, and the options for that. */
+import { setImmediate as turn } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import { repeatable } from "./arguments.ts";
 import { UsageError } from "./exit.ts";
 import type { Host } from "./result.ts";
 import { escapeText } from "./text.ts";
-import { withYields } from "./yielding.ts";
 
 export interface ModeOption {
   readonly mode: ImportMode;
@@ -84,4 +84,18 @@ function splitCamelCase(name: string): string {
 function placeText({ episode, step, path }: { readonly episode?: number; readonly step?: number; readonly path?: string }): string {
   const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path === undefined ? "" : escapeText(path)];
   return parts.filter((part) => part !== "").join(", ");
+}
+
+const YIELD_MS = 50;
+
+/** An iteration that yields to the event loop from time to time. Without it, Ctrl-C would wait for the end of a file. */
+export async function* withYields<T>(iterable: AsyncIterable<T> | Iterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+  let next = performance.now() + YIELD_MS;
+  for await (const value of iterable) {
+    yield value;
+    if (performance.now() < next) continue;
+    await turn();
+    signal.throwIfAborted();
+    next = performance.now() + YIELD_MS;
+  }
 }

@@ -1,12 +1,11 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../datasets/rlds/index.ts";
-import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
+import { addOpen, type OpenOptions, reportText, withDataset, withYields } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
-import { withYields } from "./yielding.ts";
 
 const EXAMPLES = `
 Examples:

@@ -1,5 +1,6 @@
 /** Questions of an inspector and the answers to them: plain values, which go over ports as they are. */
 import type { Blocked } from "../batch/batch.ts";
+import type { SentError } from "../remote/port.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
 import type { Selector } from "../schema/selector.ts";
 import type { TableStats } from "../tables/table.ts";
@@ -145,3 +146,48 @@ export type Answer = Answers[Kind];
 
 /** A command of an inspector to a program that can be paused. */
 export type Command = "pause" | "step" | "resume";
+
+// The messages over a port between an inspector and the Replay that it looks at. Other messages on the port belong to others.
+
+/** Both ends must have the same. */
+export const VERSION = 1;
+
+export interface AskMessage {
+  readonly reprise: "ask";
+  readonly version: number;
+  readonly id: number;
+  readonly question: Question;
+}
+
+export interface CommandMessage {
+  readonly reprise: "turn";
+  readonly command: Command;
+}
+
+export type ToReplay = AskMessage | CommandMessage;
+
+export interface AnswerMessage {
+  readonly reprise: "answer";
+  readonly id: number;
+  readonly answer?: Answer;
+  readonly error?: SentError;
+}
+
+/** Nobody answers any more. */
+export interface GoneMessage {
+  readonly reprise: "gone";
+}
+
+/** Somebody answers from now on. */
+export interface HereMessage {
+  readonly reprise: "here";
+}
+
+export type ToInspector = AnswerMessage | GoneMessage | HereMessage;
+
+/** The buffers of arrays in an answer: they are handed over, not copied. */
+export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+  else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) buffersIn(part, found);
+  return found;
+}

@@ -4,8 +4,8 @@ import { checkPort, encodeError, listen, type PortLike } from "../remote/port.ts
 import { kindOfMessage, malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { InspectorServer } from "./inspector-server.ts";
-import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./messages.ts";
 import { Pausable } from "./pausable.ts";
+import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./protocol.ts";
 
 /** A Replay that an inspector looks at. */
 export interface InspectedReplay {

@@ -4,9 +4,9 @@ import { checkPort, decodeError, listen, type PortLike } from "../remote/port.ts
 import { malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
 import { isAnswer } from "./answer-validators.ts";
-import { type AskMessage, type CommandMessage, type ToInspector, VERSION } from "./messages.ts";
 import type { Pausable } from "./pausable.ts";
 import type { Answer, Answers, Command, Kind, Questions } from "./protocol.ts";
+import { type AskMessage, type CommandMessage, type ToInspector, VERSION } from "./protocol.ts";
 
 type OnAnswer = (answer: Answer) => void;
 type OnError = (error: Error) => void;

@@ -2,8 +2,6 @@
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
-import type { StepsOf } from "../../batch/batch.ts";
-import type { Dataset } from "../../batch/iterate.ts";
 import { Column } from "../../schema/column.ts";
 import { u32 } from "../../schema/constructors.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../../schema/dtype.ts";
@@ -13,13 +11,11 @@ import type { TrajectorySpec } from "../trajectory.ts";
 import { checkTrajectorySpec } from "../transitions/transition.ts";
 import { FrameStore } from "./frame-store.ts";
 import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
-import { type PyBufferOptions, PyItems } from "./py-items.ts";
-import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
+import { PyBuffer, type PyBufferOptions, PyItems } from "./py-items.ts";
 
 type Fields = { readonly observation: AnyArray; readonly [field: string]: unknown };
 
-export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spec> = TrajectorySpec<Leaf, Spec, Spec>> {
-  readonly dataSpec: S;
+export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spec> = TrajectorySpec<Leaf, Spec, Spec>> extends PyBuffer<S> {
   readonly #toBatch: (items: unknown) => Batch;
   /** Its observations are numbers of frames. */
   readonly #items: PyItems<Spec>;
@@ -44,24 +40,16 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     const shape = leaf === undefined ? [] : shapeOf(leaf);
     if (leaf === undefined || leaf.dtype === "string" || shape.length === 0)
       throw mustBe("SPEC_MISMATCH", "dataSpec.observation", "one leaf of numbers, whose last dimension counts frames", observation);
+    const stack = shape.at(-1) as number;
+    const items = new PyItems<Spec>({ ...dataSpec, observation: u32(stack) }, options, (batch) => this.#decode(batch as never));
+    super(dataSpec, items);
+    this.#items = items;
     this.#array = DTYPES[leaf.dtype].array as ArrayClass;
     this.#shape = shape;
-    this.#stack = shape.at(-1) as number;
+    this.#stack = stack;
     this.#size = sizeOf(shape.slice(0, -1));
     this.#toBatch = createBatchReader(dataSpec);
-    this.#items = new PyItems<Spec>({ ...dataSpec, observation: u32(this.#stack) }, options, (items) => this.#decode(items as never));
     this.#frames = new FrameStore(this.#array, this.#size, options.maxBytes ?? Infinity, () => this.#items.bytes + this.#itemFrames.byteLength);
-    this.dataSpec = dataSpec;
-  }
-
-  /** Items at most. */
-  get capacity(): number {
-    return this.#items.capacity;
-  }
-
-  /** Items that there are. */
-  get size(): number {
-    return this.#items.size;
   }
 
   /** Different frames that there are. */
@@ -89,33 +77,11 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     for (let row = 0; row < rows; row++) this.#keep(this.#items.added - rows + row, numbers, row);
   }
 
-  /** As PyUniformReplayBuffer's. */
-  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): StepsOf<S>[];
-  getNext(options?: GetNextOptions & { readonly timeStacked?: true }): StepsOf<S>;
-  getNext(options: GetNextOptions = {}): StepsOf<S> | StepsOf<S>[] {
-    return this.#items.next(options) as StepsOf<S>;
-  }
-
-  /** As PyUniformReplayBuffer's. */
-  asDataset(options: AsDatasetOptions<S> = {}): Dataset<StepsOf<S>> {
-    return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
-  }
-
-  /** As PyUniformReplayBuffer's. */
-  gatherAll(): StepsOf<S> {
-    return this.#items.all() as StepsOf<S>;
-  }
-
   /** Forgets all items and frames, and gives the frames' memory back. */
   clear(): void {
     this.#items.clear();
     this.#frames.clear();
     this.#itemFrames = new Uint32Array(0);
-  }
-
-  /** Items that there are. */
-  numFrames(): number {
-    return this.#items.size;
   }
 
   /** The numbers of the frames of some observations, each held. @throws ReplayError OUT_OF_MEMORY, and then none is held */

@@ -88,3 +88,51 @@ function rotateColumn({ data, shape }: Column, from: number): Column {
   const at = (from * data.length) / (shape[1] as number);
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }
+
+/** The calls that read, which both buffers have. */
+export class PyBuffer<S extends Spec> {
+  readonly dataSpec: S;
+  readonly #items: PyItems<Spec>;
+
+  /** @param items whose spec may be another one than `dataSpec` */
+  constructor(dataSpec: S, items: PyItems<Spec>) {
+    this.dataSpec = dataSpec;
+    this.#items = items;
+  }
+
+  /** Items at most. */
+  get capacity(): number {
+    return this.#items.capacity;
+  }
+
+  /** Items that there are. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  /**
+   * Draws an item, or a window of `numSteps` neighbours in order of time; all are alike likely. No info comes with it. O(sampleBatchSize × bytes of a window)
+   * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
+   * @throws ReplayError EMPTY, TOO_FEW (fewer items than numSteps)
+   */
+  getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): StepsOf<S>[];
+  getNext(options?: GetNextOptions & { readonly timeStacked?: true }): StepsOf<S>;
+  getNext(options: GetNextOptions = {}): StepsOf<S> | StepsOf<S>[] {
+    return this.#items.next(options) as StepsOf<S>;
+  }
+
+  /** Random draws like those of `getNext`, without end; or one pass in order of time. Elements are the items alone. @throws in the iteration EMPTY, TOO_FEW */
+  asDataset(options: AsDatasetOptions<S> = {}): Dataset<StepsOf<S>> {
+    return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
+  }
+
+  /** What is stored, [1, size, …], in the order of the places: in a full buffer the newest items, which took the oldest ones' places, come first. */
+  gatherAll(): StepsOf<S> {
+    return this.#items.all() as StepsOf<S>;
+  }
+
+  /** Items that there are. */
+  numFrames(): number {
+    return this.#items.size;
+  }
+}

@@ -3,8 +3,7 @@ import { dataView } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { fromHalf } from "../half.ts";
 import type { FileColumn } from "./columns.ts";
-import type { Decompress } from "./decompress.ts";
-import type { Hyparquet } from "./packages.ts";
+import type { Decompress, Hyparquet } from "./packages.ts";
 import { checkRuns, widthOf } from "./runs.ts";
 import { Thrift, type ThriftStruct } from "./thrift.ts";
 

@@ -3,8 +3,7 @@ import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
-import { decompressOf } from "./decompress.ts";
-import { hyparquet } from "./packages.ts";
+import { decompressOf, hyparquet } from "./packages.ts";
 import { type ChunkValues, decodeChunk, Unreadable } from "./pages.ts";
 import { Thrift } from "./thrift.ts";
 
