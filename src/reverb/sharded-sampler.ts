@@ -183,10 +183,8 @@ export class ShardedSource implements ItemSource {
     source.isRunning = true;
     while (!this.#isDone) {
       // Nobody is asked for more than is there while none lets any pass, and nobody waits.
-      await this.#waiters.until(
-        () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined,
-        () => "a share",
-      );
+      const mayRequest = () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined;
+      await this.#waiters.until(mayRequest, () => "a share");
       const share = Math.min(this.#share, this.#unrequested);
       if (this.#isDone || share === 0) continue;
       const isLimited = share !== Number.POSITIVE_INFINITY;
@@ -224,10 +222,8 @@ export class ShardedSource implements ItemSource {
       isDone = true;
       this.#waiters.wake();
     });
-    await this.#waiters.until(
-      () => isDone || this.#isDone || this.#mustTry(source) || undefined,
-      () => "a pause",
-    );
+    const mayTry = () => isDone || this.#isDone || this.#mustTry(source) || undefined;
+    await this.#waiters.until(mayTry, () => "a pause");
     stop();
   }
 

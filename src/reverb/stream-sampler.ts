@@ -40,13 +40,8 @@ export class StreamSource implements ItemSource {
   /** @throws RangeError, TypeError */
   constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: SignatureOf) {
     checkSampler(options);
-    const {
-      maxSamples = -1,
-      rateLimiterTimeoutMs = -1,
-      maxInFlightSamplesPerWorker = IN_FLIGHT,
-      numWorkersPerIterator = 1,
-      maxSamplesPerStream = -1,
-    } = options;
+    const { maxSamples = -1, rateLimiterTimeoutMs = -1, maxSamplesPerStream = -1 } = options;
+    const { maxInFlightSamplesPerWorker = IN_FLIGHT, numWorkersPerIterator = 1 } = options;
     const all = maxSamples < 0 ? Number.POSITIVE_INFINITY : maxSamples;
     this.#signature = signature;
     this.#unrequested = all;

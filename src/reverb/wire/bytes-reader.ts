@@ -169,3 +169,15 @@ export class BytesReader {
     throw this.corruptError("a number has more than 64 bits");
   }
 }
+
+/** The value of a message's only field. */
+export function readOnly<T>(reader: BytesReader, expectedTag: number, read: () => T, fallback: T): T {
+  const outer = reader.enter();
+  let value = fallback;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === expectedTag) value = read();
+    else reader.skip(tag);
+  }
+  reader.leaveMessage(outer);
+  return value;
+}

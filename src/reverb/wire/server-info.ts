@@ -1,7 +1,7 @@
 /** What a server tells of its tables, out of bytes: ServerInfoResponse. */
 import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { SelectorName } from "../../schema/selector.ts";
-import { BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
+import { BytesReader, DELIMITED, FIXED64, readOnly, VARINT } from "./bytes-reader.ts";
 import { readStructure, type Structure } from "./structure.ts";
 
 export interface ServerInfoMessage {
@@ -128,16 +128,4 @@ function readRateLimiter(reader: BytesReader): RateLimiterMessage {
   }
   reader.leaveMessage(outer);
   return limiter;
-}
-
-/** The value of a message's only field. */
-function readOnly<T>(reader: BytesReader, expectedTag: number, read: () => T, fallback: T): T {
-  const outer = reader.enter();
-  let value = fallback;
-  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === expectedTag) value = read();
-    else reader.skip(tag);
-  }
-  reader.leaveMessage(outer);
-  return value;
 }

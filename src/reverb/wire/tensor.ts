@@ -1,5 +1,5 @@
 /** Tensors and chunks of them as messages: TensorProto, ChunkData. What tensors hold is for `tensors/`. */
-import { type BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
+import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
 export interface TensorMessage {
@@ -38,23 +38,12 @@ export function readShape(reader: BytesReader): ShapeMessage {
   const dims: number[] = [];
   let unknownRank = false;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === 2 * 8 + DELIMITED) dims.push(readDim(reader));
+    if (tag === 2 * 8 + DELIMITED) dims.push(readOnly(reader, 1 * 8 + VARINT, () => reader.int64(), 0));
     else if (tag === 3 * 8 + VARINT) unknownRank = reader.bool();
     else reader.skip(tag);
   }
   reader.leaveMessage(outer);
   return { dims, unknownRank };
-}
-
-function readDim(reader: BytesReader): number {
-  const outer = reader.enter();
-  let size = 0;
-  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === 1 * 8 + VARINT) size = reader.int64();
-    else reader.skip(tag);
-  }
-  reader.leaveMessage(outer);
-  return size;
 }
 
 function writeShape(writer: BytesWriter, field: number, dims: readonly number[]): void {

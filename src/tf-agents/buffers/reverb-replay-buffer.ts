@@ -282,13 +282,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const items = preprocess === undefined ? itemBatch : preprocessItems(preprocess, itemBatch, length, true);
     const column = (value: number) => numbers(new Float64Array(length).fill(value));
     const ids = typeof key === "bigint" ? new Column<"u64">(new BigUint64Array(length).fill(key), [length]) : column(key);
-    const info = {
-      ids,
-      probabilities: column(probability),
-      tableSizes: column(tableSize),
-      priorities: column(priority),
-      timesSampled: column(timesSampled),
-    };
+    const info = { ids, probabilities: column(probability), tableSizes: column(tableSize), priorities: column(priority), timesSampled: column(timesSampled) };
     return [items as StepsOf<S>, info as ReverbInfo];
   }
 

@@ -133,16 +133,7 @@ export class DatasetWriter {
     for (const [name, video] of this.#videos) videos.set(name, await video.endEpisode());
     this.#table ??= await this.#begunTable();
     const texts = [...new Set(tasks)];
-    await this.#table.add({
-      index: episode,
-      length,
-      from: this.#steps,
-      file: this.#dataFiles - 1,
-      tasks: texts,
-      videos,
-      statistics,
-      metadata: metadataRow,
-    });
+    await this.#table.add({ index: episode, length, from: this.#steps, file: this.#dataFiles - 1, tasks: texts, videos, statistics, metadata: metadataRow });
     this.#episodes++;
     this.#steps += length;
     if (this.#data.file.bytes >= fileBytes) await this.#endData();

@@ -87,10 +87,8 @@ export class EpisodeFrames {
       const data = episodeColumns.get(column) as ColumnData;
       if (leaf.dtype === "u64") checkRange(data as BigUint64Array, size, this.#leafAt(column).path, episode);
       const outputLeaf = columnLeaf(leaf);
-      rows.set(
-        name,
-        Array.from({ length }, (_, i) => rowOf(outputLeaf, data, i * size)),
-      );
+      const values = Array.from({ length }, (_, i) => rowOf(outputLeaf, data, i * size));
+      rows.set(name, values);
       if (kind === "numbers") statistics.set(name, ofNumbers(data, length, leaf.shape.at(-1) ?? 1));
     }
     this.#length = 0;
