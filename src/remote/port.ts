@@ -70,11 +70,8 @@ export class Channel {
 
   constructor(port: PortLike) {
     this.#port = port;
-    this.#stop = listen(
-      port,
-      (message) => this.onMessage(message as never),
-      () => this.onEnd(),
-    );
+    const onMessage = (message: unknown) => this.onMessage(message as never);
+    this.#stop = listen(port, onMessage, () => this.onEnd());
   }
 
   post(message: object, transfer: readonly object[] = []): void {

@@ -33,13 +33,8 @@ export function matchesColumn({ dtype, shape }: LeafSignature, column: ColumnSha
 }
 
 export function signatureText({ dtype, shape, stored }: LeafSignature): string {
-  const read =
-    shape === null
-      ? `${dtype} of any shape`
-      : leafText(
-          dtype,
-          shape.map((n) => n ?? "any"),
-        );
+  const dims = shape?.map((n) => n ?? "any");
+  const read = dims === undefined ? `${dtype} of any shape` : leafText(dtype, dims);
   return stored === undefined ? read : `${read} (${stored} on the server)`;
 }
 

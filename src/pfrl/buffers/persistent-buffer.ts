@@ -165,13 +165,8 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   const { distributed = false, group = null, spec, maxBytes, seed, module } = known;
   const { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver } = known;
   checkEngine({ maxBytes, seed });
-  if (distributed !== false || group !== null)
-    throw mustBe(
-      "UNSUPPORTED",
-      "distributed",
-      "left out: its package was never public. Give each process a directory of its own, and read them as ancestor",
-      distributed,
-    );
+  const rule = "left out: its package was never public. Give each process a directory of its own, and read them as ancestor";
+  if (distributed !== false || group !== null) throw mustBe("UNSUPPORTED", "distributed", rule, distributed);
   return {
     directory: directoryOf("dirname", dirname),
     capacity: capacityOf(capacity, 1),
