@@ -20,6 +20,13 @@ export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve, p
 export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
 
+// packs: the bytes of frames that are packed
+export { packs_init, packs_number } from "./packed/frames";
+export { packs_bytes } from "./packed/packs";
+
+// stored bytes: a limit on what rows take
+export { stored_bytes_bytes, stored_bytes_init, stored_bytes_now } from "./tables/stored-bytes";
+
 // row
 export { row_ends, row_episode, row_live } from "./rows/row";
 
@@ -102,6 +109,7 @@ export {
   record_rows,
   record_hold_frames,
 } from "./persistence/row";
+export { record_changed_entries, record_collect_entries, record_entries, record_load_entries } from "./persistence/entry";
 export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./persistence/slot";
 export { record_append, record_max_bytes, record_write } from "./persistence/step";
 export { record_load_stream, record_stream } from "./persistence/stream";

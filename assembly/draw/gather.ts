@@ -11,8 +11,11 @@
  *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
-import { ZEROS_AT } from "../memory/layout";
+import { align16, ZEROS_AT } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
+import { packsOf, plainFrame, unpackFrame } from "../packed/frames";
+import { Packs } from "../packed/packs";
+import { Work } from "../packed/work";
 import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
@@ -23,6 +26,8 @@ export const BOOTSTRAP: i32 = i32.MAX_VALUE;
 /** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
+/** What stands in front of the frames of a WINDOW. */
+const WINDOW_HEAD: usize = 16;
 /** Bytes of the system's pages. */
 const PAGE: u32 = 4096;
 
@@ -148,61 +153,122 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Where the values of WIDE and SHARED leaves are: RUNs to `out`; how many. The host copies from there to its own arrays, without a stop on the way. Entry by entry, so that
- * frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
+ * Where the values of WIDE and SHARED leaves are: RUNs to `out`, from entry `first` on; how many. The host copies from there to its own arrays, without a stop on the way.
+ * Entry by entry, so that frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
+ *
+ * Frames that are packed are unpacked to WINDOW, `room` bytes from `window` on, each once: │ next u32 │ … u32 × 3 │ frames … │. Where no other entry is sure to fit, `next`
+ * is the one to go on with, and 0 where all are done. The first one must fit. `window` 0: nothing is packed.
  */
-export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, out: usize): u32 {
+export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, first: u32, out: usize, window: usize, room: u32): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
+  const end = outputs + <usize>n * OUTPUT_BYTES;
+  const most = window == 0 ? 0 : openWindow(p, outputs, end);
+  let to = window + WINDOW_HEAD;
+  const full = window + <usize>room - <usize>most;
   let last = out - RUN_BYTES;
   // The list that was looked at last.
   let list: u32 = 0;
   let count: u32 = 0;
-  let first: i32 = 0;
-  for (let i: u32 = 0; i < d.count; i++) {
+  let start: i32 = 0;
+  let i = first;
+  for (; i < d.count && (window == 0 || i == first || to <= full); i++) {
     for (let k: u32 = 0; k < n; k++) {
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
       const leaf = p.leaf(o.leaf);
       const bytes = leaf.valueBytes();
-      let to = i * o.count * bytes;
+      let target = i * o.count * bytes;
       if (o.each != 0 || o.steps != list || o.count != count) {
         list = o.steps + ((i * o.each) << 2);
         count = o.count;
-        first = firstOf(list, count);
+        start = firstOf(list, count);
       }
       let at = <usize>d.selected;
       let there = count;
-      if (first >= 0) {
+      if (start >= 0) {
         // Steps that follow each other: as they stand in the window.
         const length = <i32>load<u32>(d.u32At(LENGTH, i));
-        at = <usize>d.rows + <usize>((i * d.width + first) << 2);
-        there = <u32>min(<i32>there, max(length - first, 0));
+        at = <usize>d.rows + <usize>((i * d.width + start) << 2);
+        there = <u32>min(<i32>there, max(length - start, 0));
       } else chooseRows(d, i, list, there);
       const stop = at + ((<usize>there) << 2);
+      const frames = changetype<Pool>(<usize>leaf.pool);
+      if (leaf.kind == SHARED && frames.packs()) {
+        const packs = packsOf(frames);
+        let before: u32 = 0;
+        let near: usize = 0;
+        for (let f: u32 = 0; at < stop; target += leaf.bytes) {
+          const name = nameOf(p, leaf, load<u32>(at), f);
+          const from = unpackOnce(packs, name, to, before, near);
+          if (from == to) to += align16(leaf.bytes);
+          before = name;
+          near = from;
+          last = CopyRun.add(out, last, <u32>from, k, target, leaf.bytes);
+          f += 1;
+          if (f == leaf.frames) {
+            f = 0;
+            at += 4;
+          }
+        }
+      }
       while (at < stop) {
         const row = load<u32>(at);
         const rows = leaf.kind == WIDE ? neighbours(at, stop) : 1;
         for (let f: u32 = 0; f < leaf.frames; f++) {
           const part = rows * leaf.bytes;
-          last = CopyRun.add(out, last, <u32>frameOf(p, leaf, row, f), k, to, part);
-          to += part;
+          last = CopyRun.add(out, last, <u32>frameOf(p, leaf, row, f), k, target, part);
+          target += part;
         }
         at += (<usize>rows) << 2;
       }
-      if (there < count) last = CopyRun.add(out, last, 0, k, to, (count - there) * bytes);
+      if (there < count) last = CopyRun.add(out, last, 0, k, target, (count - there) * bytes);
     }
   }
-  // One byte a page: the misses of their addresses overlap here, and not in the copies.
+  if (window != 0) store<u32>(window, i < d.count ? i : 0);
+  prefetchRuns(out, last + RUN_BYTES);
+  return <u32>(last + RUN_BYTES - out) / <u32>RUN_BYTES;
+}
+
+/** One byte a page: the misses of their addresses overlap here, and not in the copies. */
+function prefetchRuns(at: usize, end: usize): void {
   let sum: u32 = 0;
-  const end = last + RUN_BYTES;
-  for (let at = out; at < end; at += RUN_BYTES) {
+  for (; at < end; at += RUN_BYTES) {
     const run = changetype<CopyRun>(at);
     if (run.from == 0) continue;
     const stop = run.from + run.bytes;
     for (let prefetched = run.from; prefetched < stop; prefetched = (prefetched + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>prefetched);
   }
   Prefetch.keep(sum);
-  return <u32>(end - out) / <u32>RUN_BYTES;
+}
+
+/** Forgets what was unpacked where. Bytes of frames that an entry unpacks at most. */
+function openWindow(p: Pool, outputs: usize, end: usize): u32 {
+  let bytes: u32 = 0;
+  for (; outputs < end; outputs += OUTPUT_BYTES) {
+    const o = changetype<Output>(outputs);
+    const leaf = p.leaf(o.leaf);
+    const frames = changetype<Pool>(<usize>leaf.pool);
+    if (leaf.kind != SHARED || !frames.packs()) continue;
+    Work.clearPlaces(<usize>packsOf(frames).work);
+    bytes += o.count * leaf.frames * align16(leaf.bytes);
+  }
+  return bytes;
+}
+
+/**
+ * Where the bytes of a packed frame are: 0 of zeros; where they stand as they are; where this call has unpacked them; else `to`, where they are now. `before`: the frame
+ * before it, 0 for none, whose bytes are at `near`: most follow it.
+ */
+function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
+  if (name == 0) return 0;
+  const plain = plainFrame(packs, name);
+  if (plain != 0) return plain;
+  const place = Work.place(<usize>packs.work, name);
+  if (load<u32>(place) == name) return <usize>load<u32>(place, 4);
+  unpackFrame(packs, name, to, before, near);
+  store<u32>(place, name);
+  store<u32>(place, <u32>to, 4);
+  return to;
 }
 
 /** The rows of an entry's window for a list of steps. */
@@ -332,20 +398,42 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
 
 /** Values, or frames, that are not in the row. */
 function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
-  for (const end = selected + ((<usize>count) << 2); selected < end; selected += 4) {
+  const end = selected + ((<usize>count) << 2);
+  const frames = changetype<Pool>(<usize>leaf.pool);
+  if (leaf.kind == SHARED && frames.packs()) return gatherPacked(p, leaf, packsOf(frames), selected, end, out);
+  for (; selected < end; selected += 4) {
     const row = load<u32>(selected);
     for (let f: u32 = 0; f < leaf.frames; f++, out += leaf.bytes) copyOrZero(out, frameOf(p, leaf, row, f), leaf.bytes);
   }
 }
 
+/** Frames that are packed, each unpacked where it is wanted first. */
+function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: usize, out: usize): void {
+  Work.clearPlaces(<usize>packs.work);
+  let before: u32 = 0;
+  for (; selected < end; selected += 4) {
+    const row = load<u32>(selected);
+    for (let f: u32 = 0; f < leaf.frames; f++, out += leaf.bytes) {
+      const name = nameOf(p, leaf, row, f);
+      const from = unpackOnce(packs, name, out, before, out - leaf.bytes);
+      if (from != out) copyOrZero(out, from, leaf.bytes);
+      before = name;
+    }
+  }
+}
+
+/** The name of a frame of a row; 0 = zeros, or padding. */
+@inline
+function nameOf(p: Pool, leaf: Leaf, row: u32, f: u32): u32 {
+  return row == 0 ? 0 : load<u32>(p.value(row, leaf) + ((<usize>f) << 2));
+}
+
 /** Where a row's value is, or one of its frames; 0 = padding. */
 function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
   if (row == 0) return 0;
-  const value = p.value(row, leaf);
-  if (leaf.kind != SHARED) return value;
-  const frames = changetype<Pool>(<usize>leaf.pool);
-  const frame = load<u32>(value + ((<usize>f) << 2));
-  return frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
+  if (leaf.kind != SHARED) return p.value(row, leaf);
+  const frame = nameOf(p, leaf, row, f);
+  return frame == 0 ? 0 : changetype<Pool>(<usize>leaf.pool).bytes(frame);
 }
 
 /** `from` 0: zeros. */

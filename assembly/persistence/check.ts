@@ -1,4 +1,6 @@
 /** What holds between any two calls: all that is derived is computed anew and compared. */
+import { packsOf } from "../packed/frames";
+import { checkPacks } from "../packed/packs";
 import { Pool, rowOf } from "../rows/pool";
 import { Head } from "../rows/row";
 import { Item } from "../tables/slots";
@@ -94,5 +96,8 @@ export function pool_check(pool: usize): i32 {
     queued += end + 1 - run;
   }
   if (queued != free.count) return 5;
-  return p.fresh == rowOf(p, p.high + 1) ? 0 : 6;
+  if (p.fresh != rowOf(p, p.high + 1)) return 6;
+  if (!p.hasEntries()) return 0;
+  const packs = checkPacks(packsOf(p));
+  return packs == 0 ? 0 : 10 + packs;
 }

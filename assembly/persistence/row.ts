@@ -1,7 +1,7 @@
 /**
  * Rows as records: all of them by number, or what changed; and back. Rows go by number, so that a record holds no address.
  *
- * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too
+ * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too; of a packed frame `episode` is the number of its entry
  * LINK: │ number u32 │ link u32 │   of a row whose successor or end came after its record
  * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which they are used again
  *
@@ -12,23 +12,25 @@
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { packsOf } from "../packed/frames";
 import { BYTES, Change, keeping, LINK } from "../rows/changes";
-import { SHARED, WIDE } from "../rows/leaf";
+import { ENTRY, SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
+import { checkEntry, dropEntry, holdEntry } from "./entry";
 
 const HEAD: u32 = 12;
 const LINK_BYTES: u32 = 8;
 const RUN_BYTES: u32 = 8;
 /** In `refs` while a pool is loaded: there is a record of the row, or it is in the queue of freed ones. */
-const LOADED: u32 = 0x80000000;
+export const LOADED: u32 = 0x80000000;
 const FREED: u32 = 0x40000000;
 
-/** Bytes of a row's record. */
+/** Bytes of a row's record; of an entry's, those that it has at most. */
 export function record_row_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = HEAD + p.rowBytes;
-  for (let i: u32 = 0; i < p.leaves; i++) bytes += p.leaf(i).kind == WIDE ? p.leaf(i).bytes : 0;
+  for (let i: u32 = 0; i < p.leaves; i++) bytes += p.leaf(i).kind == WIDE || p.leaf(i).kind == ENTRY ? p.leaf(i).bytes : 0;
   return bytes;
 }
 
@@ -204,6 +206,23 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
     if (number > high || next > high) return fail(E_CORRUPT, 1, number);
     head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_ENDS);
     if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
+    if (p.packs() && !nameEntry(p, head)) return fail(E_CORRUPT, 1, number);
+  }
+  return p.hasEntries() ? checkEntries(p) : 0;
+}
+
+/** The number of a frame's entry becomes its name; false where there is none. */
+function nameEntry(p: Pool, head: Head): bool {
+  const entries = packsOf(p).pool();
+  const number = head.episode;
+  head.episode = number > entries.high ? 0 : rowOf(entries, number);
+  return head.episode != 0;
+}
+
+function checkEntries(p: Pool): i32 {
+  for (let number: u32 = 1; number <= p.high; number++) {
+    const row = rowOf(p, number);
+    if ((Head.of(row).refs & LOADED) != 0 && !checkEntry(p, row)) return fail(E_CORRUPT, 1, number);
   }
   return 0;
 }
@@ -223,13 +242,15 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
       if (!loaded) return fail(E_CORRUPT, 1, number);
       head.refs = held;
       if (p.shares()) holdFrames(p, row);
+      else if (p.packs() && !holdEntry(head.episode)) return fail(E_CORRUPT, 1, number);
       continue;
     }
     free += 1;
     const queued = head.refs == FREED;
     head.refs = 0;
     if (queued) continue;
-    if (loaded && live != 0) forget(p.changeOf(row), live, bytes);
+    if (loaded && p.hasEntries()) dropEntry(p, row, live);
+    else if (loaded && live != 0) forget(p.changeOf(row), live, bytes);
     p.free().push(row);
   }
   return free == p.free().count ? 0 : fail(E_CORRUPT, 1, free);
@@ -271,7 +292,7 @@ function saveLink(p: Pool, row: u32, at: usize): usize {
 function saveRow(p: Pool, row: u32, number: u32, at: usize): usize {
   store<u32>(at, number);
   store<u32>(at, linkOf(p, row, number), 4);
-  store<u32>(at, p.episode(row), 8);
+  store<u32>(at, p.packs() ? numberOf(packsOf(p).pool(), p.episode(row)) : p.episode(row), 8);
   Bytes.copy(at + HEAD, p.bytes(row), p.rowBytes);
   if (p.shares()) nameFrames(p, row, at + HEAD, true);
   return copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);

@@ -6,12 +6,11 @@
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
-import { BYTES, tracking } from "../rows/changes";
+import { copyFrame, takeFrame } from "../rows/frame";
 import { makeRoom } from "../rows/held-stream";
 import { Leaf, SHARED, WIDE } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
-import { Head } from "../rows/row";
-import { Stream } from "../rows/stream";
+import { frameBefore, Stream } from "../rows/stream";
 
 const ZEROS: u16 = 0;
 const LITERAL: u16 = 1;
@@ -72,7 +71,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
     for (let f: u32 = 0; f < leaf.frames; f++) {
       const code = <u32>load<u16>(at);
       at += 2;
-      const name = code == ZEROS ? 0 : code == LITERAL ? takeFrame(leaf, at) : sharedFrame(p, row, s.last, leaf, code - FIRST, frames);
+      const name = code == ZEROS ? 0 : code == LITERAL ? newFrame(s, p, row, i, f, at) : sharedFrame(p, row, s.last, leaf, code - FIRST, frames);
       if (code == LITERAL) at += leaf.bytes;
       store<u32>(p.value(row, leaf) + ((<usize>f) << 2), name);
     }
@@ -101,14 +100,11 @@ function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   }
   return used;
 }
-function takeFrame(leaf: Leaf, from: usize): u32 {
+
+function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u32 {
+  const leaf = p.leaf(i);
   const frames = changetype<Pool>(<usize>leaf.pool);
-  const name = frames.take();
-  if (tracking()) frames.noteChange(name, BYTES);
-  // Of a freed row it is the queue's.
-  Head.of(name).episode = 0;
-  copyBytes(frames.value(name, frames.leaf(0)), from, leaf.bytes);
-  return name;
+  return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
 /** Whether the k-th frame is there, before this one. */
@@ -159,7 +155,7 @@ function writeFrame(p: Pool, row: u32, before: u32, leaf: Leaf, f: u32, frame: u
   store<u16>(at, name == 0 ? ZEROS : known != 0 ? <u16>known : LITERAL);
   if (name == 0 || known != 0) return at + 2;
   const frames = changetype<Pool>(<usize>leaf.pool);
-  copyBytes(at + 2, frames.value(name, frames.leaf(0)), leaf.bytes);
+  copyFrame(frames, name, leaf.bytes, at + 2);
   return at + 2 + leaf.bytes;
 }
 

@@ -5,7 +5,7 @@
  *    0 │ kind u32   │ dtype u32  │
  *    8 │ bytes u32  │ frames u32 │  of one frame · frames a value (1 but for stacks)
  *   16 │ at u32     │ step u32   │  in a block: where row 0 has it, and from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
- *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames
+ *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames · PACKED, ENTRY: the packs
  */
 
 /** Packed in the row. */
@@ -14,6 +14,10 @@ export const NARROW: u32 = 0;
 export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
+/** The one leaf of a pool of frames that are packed (packed/frames.ts). */
+export const PACKED: u32 = 3;
+/** The one leaf of the pool of their entries (packed/packs.ts). */
+export const ENTRY: u32 = 4;
 
 /** Element types, numbered as in src/schema/dtype.ts: a row for each here, in `dtypeBytes`, `dtypeName` and `readNumber`. */
 export const BOOL: u32 = 0;

@@ -6,8 +6,8 @@
  *    8 │ rowBytes u32   │ blockBytes u32 │
  *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
  *   24 │ capacity u32   │ episodes u32  │  rows that there is room for · the last episode number given
- *   32 │ leaves u32     │ traits u32    │  how many · what rows have beside their bytes: APART, SHARES, TRACKED
- *   40 │ … u32          │ slots u32     │
+ *   32 │ leaves u32     │ traits u32    │  how many · what rows have beside their bytes: APART, SHARES, TRACKED, PACKS, ENTRIES
+ *   40 │ limit u32      │ slots u32     │  STORED_BYTES (tables/stored-bytes.ts), 0 = none
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
  *   56 │ changesAt u32  │ changed u32   │  where changes are tracked: where in a block the CHANGEs are · the row that changed last, 0 = none
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
@@ -18,19 +18,22 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
+import { releaseEntry, releaseFrame, reservePacked } from "../packed/frames";
 import { BYTES, CHANGE_BYTES, Change, chain, keeping, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
-import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
+import { ENTRY, LEAF_BYTES, Leaf, NARROW, PACKED, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
 const LEAVES_AT: usize = 88;
 /** Freed rows that stay in the queue as long as there are rows never used. */
 const SPARE: u32 = 16;
-/** Traits: leaves that are not in the row; some of them in frames of other pools; changes that a journal must know. One test asks for all, since each is felt. */
+/** Traits: leaves that are not in the row; some of them in frames of other pools; changes that a journal must know; packed frames; their entries. One test asks for all, since each is felt. */
 const APART: u32 = 1;
 const SHARES: u32 = 2;
 const TRACKED: u32 = 4;
+const PACKS: u32 = 8;
+const ENTRIES: u32 = 16;
 /** A directory begins with one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
@@ -46,7 +49,7 @@ export class Pool {
   episodes: u32;
   leaves: u32;
   traits: u32;
-  unused: u32;
+  limit: u32;
   slots: u32;
   directory: u32;
   blocks: u32;
@@ -68,6 +71,18 @@ export class Pool {
   @inline
   shares(): bool {
     return (this.traits & SHARES) != 0;
+  }
+
+  /** Whether its rows are frames that are packed. */
+  @inline
+  packs(): bool {
+    return (this.traits & PACKS) != 0;
+  }
+
+  /** Whether its rows are the entries of packed frames. */
+  @inline
+  hasEntries(): bool {
+    return (this.traits & ENTRIES) != 0;
   }
 
   @inline
@@ -147,13 +162,20 @@ export class Pool {
       this.noteChange(row, LINK);
       if (keeping()) return true;
     }
-    if (this.shares()) releaseShared(this, row);
+    this.releaseParts(row);
     return false;
+  }
+
+  /** What a row has elsewhere goes with it. */
+  private releaseParts(row: u32): void {
+    if (this.shares()) releaseShared(this, row);
+    else if (this.packs()) releaseFrame(this, row);
+    else if (this.hasEntries()) releaseEntry(this, row);
   }
 
   /** A freed row that waited queues for reuse. */
   queue(row: u32): void {
-    if (this.shares()) releaseShared(this, row);
+    this.releaseParts(row);
     this.free().push(row);
   }
 
@@ -245,6 +267,8 @@ export function pool_open(pool: usize): void {
     if (leaf.kind == WIDE) each += leaf.bytes;
     if (leaf.kind != NARROW) p.traits |= APART;
     if (leaf.kind == SHARED) p.traits |= SHARES;
+    if (leaf.kind == PACKED) p.traits |= PACKS;
+    if (leaf.kind == ENTRY) p.traits |= ENTRIES;
   }
   if (tracking()) p.traits |= TRACKED;
   p.rows = rowsOf(each);
@@ -309,7 +333,7 @@ export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
   }
-  return reserveFrames(p, count);
+  return p.packs() ? reservePacked(p, count) : reserveFrames(p, count);
 }
 
 /** Makes room for the frames of so many rows. */

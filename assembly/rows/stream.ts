@@ -8,9 +8,10 @@
  *   24 │ before u32      │ … u32       │  steps of earlier episodes, of a stream whose recent steps live on over their ends
  *   32 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
-import { Bytes, bytesEqual, bytesZero, copyBytes } from "../memory/bytes";
+import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
 import { BYTES, LINK, tracking } from "./changes";
+import { frameEquals, takeFrame } from "./frame";
 import { Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
 import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
@@ -279,28 +280,42 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
     frames.retain(found);
     return found;
   }
-  found = frames.takeMany(1);
-  const head = Head.of(found);
-  head.refs = 1;
-  head.next = 0;
-  // Of a freed row it is the queue's.
-  head.episode = 0;
-  memory.copy(frames.value(found, frames.leaf(0)), bytes, leaf.bytes);
-  return found;
+  return takeFrame(frames, bytes, leaf.bytes, frames.packs() ? frameBefore(p, s.last, n, i, f) : 0);
 }
 
 /** An equal frame among those of row n: leaves before the i-th, and of that one the first f. */
 function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u32 {
   const frames = changetype<Pool>(<usize>like.pool);
-  const frame = frames.leaf(0);
   for (let j: u32 = 0; j <= i && j < p.leaves; j++) {
     const leaf = p.leaf(j);
     if (leaf.kind != SHARED || leaf.pool != like.pool) continue;
     const end = j == i ? f : leaf.frames;
     for (let k: u32 = 0; k < end; k++) {
-      const number = load<u32>(p.value(n, leaf) + ((<usize>k) << 2));
-      if (number != 0 && bytesEqual(frames.value(number, frame), bytes, like.bytes)) return number;
+      const number = frameAt(p, n, leaf, k);
+      if (number != 0 && frameEquals(frames, number, bytes, like.bytes)) return number;
     }
   }
   return 0;
+}
+
+/**
+ * The frame that frame f of leaf i of row n goes on from, 0 where there is none: the one before it in its stack; of the first one the newest of this leaf in the step
+ * before; without such a step the newest of a leaf before it, which shares with it.
+ */
+export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
+  const leaf = p.leaf(i);
+  if (f > 0) return frameAt(p, n, leaf, f - 1);
+  const number = last == 0 ? 0 : frameAt(p, last, leaf, leaf.frames - 1);
+  if (number != 0) return number;
+  for (let j = i; j > 0; j--) {
+    const other = p.leaf(j - 1);
+    if (other.kind == SHARED && other.pool == leaf.pool) return frameAt(p, n, other, other.frames - 1);
+  }
+  return 0;
+}
+
+/** The number of the k-th frame of a row's value. */
+@inline
+function frameAt(p: Pool, row: u32, leaf: Leaf, k: u32): u32 {
+  return load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
 }

@@ -2,6 +2,7 @@
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream, stream_end } from "../rows/stream";
+import { keepStored, mayStore } from "../tables/stored-bytes";
 import { Dues } from "./dues";
 import { canTake, makeItem } from "./item";
 import { Rule } from "./rule";
@@ -33,8 +34,10 @@ export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
     const code = canTake(w.rule(k).to(), w.makingLast(k, s), w.spans(w.rule(k)) ? w.rule(k).length : 1);
     if (code != 0) return code;
   }
-  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
-  return finishLane(w, s, how);
+  if (!mayStore(s.rows()) || s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  const waiting = finishLane(w, s, how);
+  keepStored(s.rows());
+  return waiting;
 }
 
 /** Ends a lane's episode with the newest step, and lets the steps at hand go, unless they live on. */

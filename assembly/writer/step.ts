@@ -4,6 +4,7 @@ import { readNumber } from "../rows/leaf";
 import { reserveFrames } from "../rows/pool";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream } from "../rows/stream";
+import { keepStored, mayStore } from "../tables/stored-bytes";
 import { Dues } from "./dues";
 import { finishWith } from "./ends";
 import { canTake, makeItem } from "./item";
@@ -34,7 +35,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
       if (code != 0) return code;
     }
   }
-  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  if (!mayStore(s.rows()) || s.append(staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
@@ -42,6 +43,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
     const priority = rule.dues == 0 ? rule.gives() : Dues.take(w, s, rule, step + 1 - rule.length);
     if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
   }
+  keepStored(s.rows());
   return waiting;
 }
 

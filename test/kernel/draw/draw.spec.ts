@@ -198,7 +198,7 @@ describe("draw", () => {
     const bytes = leaf.step;
     leaf.kind = WIDE;
     leaf.bytes = bytes;
-    expect<u32>(gather_runs(changetype<usize>(d), pool, outputOf([0, 1, 2]), 1, out)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
+    expect<u32>(gather_runs(changetype<usize>(d), pool, outputOf([0, 1, 2]), 1, 0, out, 0, 0)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
     expect<u32>(load<u32>(out, 4)).toBe(4 * bytes);
     expect<i32>(load<i32>(load<u32>(out))).toBe(0);
     expect<u32>(load<u32>(out, 16)).toBe(0);

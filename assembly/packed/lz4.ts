@@ -1,0 +1,185 @@
+/**
+ * Keys: frames that stand alone, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
+ *   │ token u8: literals 4 bits, match 4 bits │ more of both, while they are 255 │ literals │ distance u16 │
+ *
+ * Matches of 12 bytes at least: a shorter one costs a reader more time than it saves bytes. Candidates are what stands an element before, a row of the image before, and
+ * where the same four bytes stood last. Both builds write the same bytes.
+ */
+import { Work } from "./work";
+
+const MIN_MATCH: u32 = 12;
+/** The format's own rules: the last match begins so many bytes before the end, and the last bytes are literals. */
+const LAST_MATCH: u32 = 12;
+const LAST_LITERALS: u32 = 5;
+/** A distance has 16 bits. */
+const MAX_DISTANCE: u32 = 65535;
+
+@inline
+function hashOf(word: u32): usize {
+  return (<usize>((word * 2654435761) >> 20)) << 1;
+}
+
+/** How many bytes from `a` on are those from `b` on, before `end`. */
+function common(a: usize, b: usize, end: usize): u32 {
+  const from = a;
+  if (ASC_FEATURE_SIMD) {
+    for (; a + 16 <= end; a += 16, b += 16) {
+      const differ = i8x16.bitmask(i8x16.ne(v128.load(a), v128.load(b)));
+      if (differ != 0) return <u32>(a - from) + <u32>ctz(differ);
+    }
+  } else {
+    for (; a + 8 <= end; a += 8, b += 8) {
+      const differ = load<u64>(a) ^ load<u64>(b);
+      if (differ != 0) return <u32>(a - from) + (<u32>ctz(differ) >> 3);
+    }
+  }
+  while (a < end && load<u8>(a) == load<u8>(b)) {
+    a++;
+    b++;
+  }
+  return <u32>(a - from);
+}
+
+/** The rest of a length that does not fit into its 4 bits. */
+@inline
+function writeMore(to: usize, n: u32): usize {
+  for (; n >= 255; n -= 255) store<u8>(to++, 255);
+  store<u8>(to, <u8>n);
+  return to + 1;
+}
+
+/**
+ * Writes n bytes as a block; how many bytes, or more than `most` where it takes more. Nothing is written behind `most`. O(n)
+ * @param row bytes from a row of the image to the next
+ * @param element bytes of an element, or of all channels of a pixel
+ */
+export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element: u32, to: usize, most: u32): u32 {
+  if (n < LAST_MATCH + 1) return most + 1;
+  Work.clearHash(work);
+  const hashes = Work.hash(work);
+  const start = to;
+  const stop = to + most;
+  const end = from + n;
+  const last = end - LAST_MATCH;
+  const matchEnd = end - LAST_LITERALS;
+  let at = from;
+  let literals = from;
+  while (at < last) {
+    const word = load<u32>(at);
+    const done = <u32>(at - from);
+    let best: u32 = 0;
+    let distance: u32 = 0;
+    if (done >= element && load<u32>(at - element) == word) {
+      best = common(at, at - element, matchEnd);
+      distance = element;
+    }
+    if (done >= row && load<u32>(at - row) == word) {
+      const length = common(at, at - row, matchEnd);
+      if (length > best) {
+        best = length;
+        distance = row;
+      }
+    }
+    // The table has 16 bits: in longer frames the candidates are those of this stretch of 64 KiB.
+    const slot = hashes + hashOf(word);
+    const candidate = from + <usize>(done & ~MAX_DISTANCE) + <usize>load<u16>(slot);
+    store<u16>(slot, <u16>done);
+    if (candidate < at && load<u32>(candidate) == word) {
+      const length = common(at, candidate, matchEnd);
+      if (length > best) {
+        best = length;
+        distance = <u32>(at - candidate);
+      }
+    }
+    if (best < MIN_MATCH) {
+      // Where nothing was found for long, fewer places are looked at.
+      at += 1 + ((at - literals) >> 7);
+      continue;
+    }
+    const count = <u32>(at - literals);
+    if (to + count + (count >> 7) + (best >> 7) + 16 > stop) return most + 1;
+    const more = best - 4;
+    store<u8>(to++, <u8>((min<u32>(count, 15) << 4) | min<u32>(more, 15)));
+    if (count >= 15) to = writeMore(to, count - 15);
+    memory.copy(to, literals, count);
+    to += count;
+    store<u16>(to, <u16>distance);
+    to += 2;
+    if (more >= 15) to = writeMore(to, more - 15);
+    at += best;
+    literals = at;
+  }
+  const count = <u32>(end - literals);
+  if (to + count + (count >> 7) + 16 > stop) return most + 1;
+  store<u8>(to++, <u8>(min<u32>(count, 15) << 4));
+  if (count >= 15) to = writeMore(to, count - 15);
+  memory.copy(to, literals, count);
+  return <u32>(to + count - start);
+}
+
+/**
+ * Reads a block of `size` bytes; whether it was one of exactly n bytes. Any bytes may be given: it reads up to 16 bytes behind them, and writes nothing but the n bytes.
+ * O(n)
+ */
+export function decodeBlock(from: usize, size: u32, to: usize, n: u32): bool {
+  const end = from + size;
+  const start = to;
+  const stop = to + n;
+  while (from < end) {
+    const token: u32 = load<u8>(from++);
+    let count = token >> 4;
+    let length = token & 15;
+    if (count == 15) {
+      for (let more: u32 = 255; more == 255 && from < end; count += more) more = load<u8>(from++);
+    }
+    if (<usize>count > stop - to || <usize>count > end - from) return false;
+    if (count <= 16 && to + 16 <= stop) copy16(to, from);
+    else memory.copy(to, from, count);
+    to += count;
+    from += count;
+    if (from >= end) return to == stop;
+    if (end - from < 2) return false;
+    const distance: u32 = load<u16>(from);
+    from += 2;
+    if (length == 15) {
+      for (let more: u32 = 255; more == 255 && from < end; length += more) more = load<u8>(from++);
+    }
+    length += 4;
+    if (<usize>length > stop - to || distance == 0 || <usize>distance > to - start) return false;
+    copyMatch(to, distance, length, stop);
+    to += length;
+  }
+  return false;
+}
+
+@inline
+function copy16(to: usize, from: usize): void {
+  if (ASC_FEATURE_SIMD) {
+    v128.store(to, v128.load(from));
+  } else {
+    const low = load<u64>(from);
+    const high = load<u64>(from, 8);
+    store<u64>(to, low);
+    store<u64>(to, high, 8);
+  }
+}
+
+/** Copies `length` bytes from `distance` before `to`, which may overlap them. What it writes behind them ends before `stop`. */
+@inline
+function copyMatch(to: usize, distance: u32, length: u32, stop: usize): void {
+  const next = to + length;
+  if (next + 16 > stop) {
+    for (; to < next; to++) store<u8>(to, load<u8>(to - distance));
+  } else if (distance >= 16) {
+    if (distance >= length && length > 64) memory.copy(to, to - distance, length);
+    else for (; to < next; to += 16) copy16(to, to - distance);
+  } else if (distance == 1) {
+    memory.fill(to, load<u8>(to - 1), length);
+  } else {
+    // As many whole patterns as 16 bytes hold, so that each step goes on where the pattern begins anew.
+    const step = (16 / distance) * distance;
+    const first = min(next, to + 16);
+    for (; to < first; to++) store<u8>(to, load<u8>(to - distance));
+    for (; to < next; to += step) copy16(to, to - step);
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * The bytes of packed frames: entries in packs, a queue of which the oldest are emptied. Entries are rows of a pool that have no bytes there: HEAD.next is the base of an
+ * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame where it must.
+ *
+ * PACKS, 80 bytes:
+ *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
+ *    8 │ element u32  │ entries u32 │  bytes of an element, or of a pixel · the pool of the entries
+ *   16 │ oldest u32   │ youngest u32│  packs, linked by `next`, 0 = none
+ *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · how many
+ *   32 │ packBytes u32│ most u32    │  of a pack · entries of the largest size that one holds
+ *   40 │ work u32     │ cache u32   │  addresses of WORK and of a CACHE (frames.ts), 0 = none
+ *   48 │ slots u32    │ lanes u32   │  frames that the cache holds · lanes of the open writers
+ *   56 │ live u64                   │  bytes of the entries that something holds, with their heads
+ *   64 │ taken u64                  │  bytes of the packs in the queue
+ *   72 │ moved u64                  │  bytes that were moved so far to empty packs
+ *
+ * PACK, 16 bytes, then entries that begin within its first 64 KiB:
+ *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its entries that something holds · used: where the next one begins
+ *
+ * ENTRY, 8 bytes, then its bytes:
+ *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
+ *   owner: its row, 0 where nothing holds it any more · size: of its bytes; that of a frame: they are the frame · granule: which of its pack it begins in
+ *   depth: patches from its key to it; of one whose bytes are a frame, how many in a row were such
+ */
+import { arena_alloc, arena_free } from "../memory/arena";
+import { GRANULE, GRANULE_BITS } from "../memory/layout";
+import { Pool } from "../rows/pool";
+import { Head, LINK_ROW } from "../rows/row";
+
+export const ENTRY_HEAD: u32 = 8;
+const PACK_HEAD: u32 = 16;
+const PACKS_BYTES: u32 = 80;
+/** A pack, unless a frame is larger; and where its last entry begins. */
+const PACK_BYTES: u32 = 65536;
+/** What readers of entries may read behind them. */
+const SLACK: u32 = 16;
+const SIZE: u32 = 0xffffff;
+const DEPTH_BITS: u32 = 24;
+const GRANULE_AT: u32 = 28;
+/** Empty packs that stay at hand. */
+const SPARES: u32 = 2;
+/** Packs that may be dead before any is emptied. */
+const DEAD_PACKS: u64 = 4;
+
+@unmanaged
+export class Entry {
+  owner: u32;
+  word: u32;
+
+  @inline
+  static of(row: u32): Entry {
+    return changetype<Entry>(<usize>Head.of(row).episode);
+  }
+
+  @inline
+  get size(): u32 {
+    return this.word & SIZE;
+  }
+
+  /** As it is written: of one that is no patch, how many in a row were not packed. */
+  @inline
+  get depth(): u32 {
+    return (this.word >> DEPTH_BITS) & 15;
+  }
+
+  @inline
+  bytes(): usize {
+    return changetype<usize>(this) + ENTRY_HEAD;
+  }
+
+  /** The pack that it is in. */
+  @inline
+  pack(): Pack {
+    return changetype<Pack>((changetype<usize>(this) & ~(<usize>GRANULE - 1)) - ((<usize>(this.word >> GRANULE_AT)) << GRANULE_BITS));
+  }
+}
+if (offsetof<Entry>() != ENTRY_HEAD) ERROR("ENTRY is 8 bytes");
+
+@unmanaged
+export class Pack {
+  next: u32;
+  live: u32;
+  used: u32;
+  unused: u32;
+}
+if (offsetof<Pack>() != PACK_HEAD) ERROR("PACK is 16 bytes");
+
+/** Bytes of an entry with its head: entries stand at multiples of 4. */
+@inline
+export function entryBytes(size: u32): u32 {
+  return (ENTRY_HEAD + size + 3) & ~3;
+}
+
+@unmanaged
+export class Packs {
+  frame: u32;
+  row: u32;
+  element: u32;
+  entries: u32;
+  oldest: u32;
+  youngest: u32;
+  spare: u32;
+  spares: u32;
+  packBytes: u32;
+  most: u32;
+  work: u32;
+  cache: u32;
+  slots: u32;
+  lanes: u32;
+  live: u64;
+  taken: u64;
+  moved: u64;
+
+  @inline
+  pool(): Pool {
+    return changetype<Pool>(<usize>this.entries);
+  }
+
+  /** Whether a row's bytes are the frame's. */
+  @inline
+  isRaw(row: u32): bool {
+    return Entry.of(row).size == this.frame;
+  }
+
+  /** Patches from its key to a row. */
+  @inline
+  depthOf(row: u32): u32 {
+    return this.isRaw(row) ? 0 : Entry.of(row).depth;
+  }
+
+  /** Makes sure that `count` entries of any size find room; false (OUT_OF_MEMORY) leaves what there is. */
+  reserve(count: u32): bool {
+    const need = (count + this.most - 1) / this.most;
+    while (this.spares < need) {
+      const pack = arena_alloc(this.packBytes);
+      if (pack == 0) return false;
+      this.keep(changetype<Pack>(<usize>pack));
+    }
+    // What a long block reserved goes back once short ones follow.
+    while (this.spares > need + SPARES) this.giveBack();
+    return true;
+  }
+
+  /** Gives a row of the pool its bytes. There must be room. Where the bytes are to be written. */
+  place(row: u32, size: u32, depth: u32): usize {
+    const bytes = entryBytes(size);
+    if (!this.fits(bytes)) this.open();
+    const pack = changetype<Pack>(<usize>this.youngest);
+    const at = changetype<usize>(pack) + <usize>pack.used;
+    const entry = changetype<Entry>(at);
+    entry.owner = row;
+    entry.word = size | (depth << DEPTH_BITS) | ((pack.used >> GRANULE_BITS) << GRANULE_AT);
+    Head.of(row).episode = <u32>at;
+    pack.used += bytes;
+    pack.live += bytes;
+    this.live += bytes;
+    return entry.bytes();
+  }
+
+  /** The bytes of a row of the pool count no longer. Packs at the old end without others go. */
+  drop(row: u32): void {
+    const entry = Entry.of(row);
+    const bytes = entryBytes(entry.size);
+    const pack = entry.pack();
+    entry.owner = 0;
+    pack.live -= bytes;
+    this.live -= bytes;
+    if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
+  }
+
+  /** Where more than a third is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  clean(): void {
+    if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
+    const pack = changetype<Pack>(<usize>this.oldest);
+    const end = changetype<usize>(pack) + <usize>pack.used;
+    for (let at = changetype<usize>(pack) + PACK_HEAD; at < end && pack.live != 0; ) {
+      const entry = changetype<Entry>(at);
+      const bytes = entryBytes(entry.size);
+      const row = entry.owner;
+      if (row != 0) {
+        // Without a pack to move to it is tried again, with the next frame.
+        if (!this.fits(bytes) && this.spare == 0 && !this.reserve(1)) return;
+        pack.live -= bytes;
+        this.live -= bytes;
+        const size = entry.size;
+        const to = this.place(row, size, entry.depth);
+        memory.copy(to, entry.bytes(), size);
+        entry.owner = 0;
+        this.moved += bytes;
+      }
+      at += bytes;
+    }
+    this.leaveEmpty();
+  }
+
+  /** Whether the youngest pack has room for so many bytes. */
+  @inline
+  private fits(bytes: u32): bool {
+    if (this.youngest == 0) return false;
+    const used = changetype<Pack>(<usize>this.youngest).used;
+    return used < PACK_BYTES && used + bytes + SLACK <= this.packBytes;
+  }
+
+  /** A spare pack becomes the youngest. */
+  private open(): void {
+    assert(this.spare != 0, "room is made before entries are placed");
+    const pack = changetype<Pack>(<usize>this.spare);
+    this.spare = pack.next;
+    this.spares -= 1;
+    pack.next = 0;
+    pack.live = 0;
+    pack.used = PACK_HEAD;
+    if (this.youngest != 0) changetype<Pack>(<usize>this.youngest).next = <u32>changetype<usize>(pack);
+    else this.oldest = <u32>changetype<usize>(pack);
+    this.youngest = <u32>changetype<usize>(pack);
+    this.taken += this.packBytes;
+  }
+
+  /** Packs without live entries leave at the old end. */
+  private leaveEmpty(): void {
+    while (this.oldest != this.youngest && changetype<Pack>(<usize>this.oldest).live == 0) {
+      const pack = changetype<Pack>(<usize>this.oldest);
+      this.oldest = pack.next;
+      this.taken -= this.packBytes;
+      this.keep(pack);
+      if (this.spares > SPARES) this.giveBack();
+    }
+    const youngest = changetype<Pack>(<usize>this.youngest);
+    if (youngest.live == 0) youngest.used = PACK_HEAD;
+  }
+
+  private keep(pack: Pack): void {
+    pack.next = this.spare;
+    this.spare = <u32>changetype<usize>(pack);
+    this.spares += 1;
+  }
+
+  private giveBack(): void {
+    const pack = this.spare;
+    this.spare = changetype<Pack>(<usize>pack).next;
+    this.spares -= 1;
+    arena_free(pack, this.packBytes);
+  }
+}
+if (offsetof<Packs>() != PACKS_BYTES) ERROR("PACKS is 80 bytes");
+
+export function packs_bytes(): u32 {
+  return PACKS_BYTES;
+}
+
+/** The largest size of a frame that an entry's head can tell. */
+export const MAX_FRAME: u32 = SIZE;
+
+/** In zeroed memory: packs for frames of a size, and the entries' pool, which is empty. `row`, `element`: bytes of a row of the image and of an element, where that is known. */
+export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entries: u32): void {
+  const p = changetype<Packs>(packs);
+  p.frame = frame;
+  p.element = element;
+  p.row = row > 65535 || row == 0 ? element : row;
+  p.entries = entries;
+  const each = entryBytes(frame);
+  p.most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
+  p.packBytes = (PACK_HEAD + p.most * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
+}
+
+/** O(entries): 0, or the number of the broken invariant. */
+export function checkPacks(packs: Packs): i32 {
+  let live: u64 = 0;
+  let taken: u64 = 0;
+  for (let at = packs.oldest; at != 0; at = changetype<Pack>(<usize>at).next) {
+    const pack = changetype<Pack>(<usize>at);
+    let here: u32 = 0;
+    const end = <usize>at + <usize>pack.used;
+    for (let e = <usize>at + PACK_HEAD; e < end; ) {
+      const entry = changetype<Entry>(e);
+      if (changetype<usize>(entry.pack()) != <usize>at) return 1;
+      if (entry.owner != 0) {
+        const head = Head.of(entry.owner);
+        const base = head.next & LINK_ROW;
+        if (head.episode != <u32>e) return 7;
+        if (base != 0 && (Entry.of(base).owner != base || packs.depthOf(base) + 1 != entry.depth)) return 2;
+        here += entryBytes(entry.size);
+      }
+      e += entryBytes(entry.size);
+    }
+    if (here != pack.live) return 3;
+    live += here;
+    taken += packs.packBytes;
+    if (pack.next == 0 && at != packs.youngest) return 4;
+  }
+  return live != packs.live ? 5 : taken != packs.taken ? 6 : 0;
+}

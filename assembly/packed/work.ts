@@ -1,0 +1,106 @@
+/**
+ * Memory that packing and unpacking use within one call, and the tables of patches. One for each pool of packed frames.
+ *
+ * WORK, then two entries as they are tried, `room` bytes each, then a frame:
+ *       0 │ SPREAD  8 × 256 │  from which of the bytes of a patch each byte of a group comes; 0x80 where it stays as it is
+ *    2048 │ PICK    8 × 256 │  which bytes of a group a patch has, side by side
+ *    4096 │ HASH  u16 × 4096│  of LZ4: where four bytes with this hash stood last
+ *   12288 │ PLACES 8 × 256  │  │ frame u32 │ address u32 │: frames that this call has unpacked, by their name
+ *   14336 │ CHAIN u32 × 16  │  the entries from a frame to its key
+ *   14400 │ TAIL        128 │  what is left of two frames behind their last whole 64 bytes, and zeros
+ */
+import { align16 } from "../memory/layout";
+
+const SPREAD_AT: usize = 0;
+const PICK_AT: usize = 2048;
+const HASH_AT: usize = 4096;
+const PLACES_AT: usize = 12288;
+const CHAIN_AT: usize = 14336;
+const TAIL_AT: usize = 14400;
+const TRIED_AT: usize = 14528;
+const HASH_BYTES: usize = 8192;
+const PLACES: u32 = 256;
+/** What the encoders may write behind the bytes that an entry has at most. */
+const SLACK: u32 = 256;
+/** In SPREAD and PICK: no byte. */
+const NONE: u64 = 0x8080808080808080;
+
+/** Bytes of WORK for frames of a size. */
+export function workBytes(frame: u32): u32 {
+  return <u32>TRIED_AT + 2 * tried(frame) + align16(frame) + 16;
+}
+
+/** Fills the tables. The rest is of no meaning between two calls. */
+export function initWork(work: usize): void {
+  for (let mask: u32 = 0; mask < 256; mask++) {
+    const spread = work + SPREAD_AT + ((<usize>mask) << 3);
+    const pick = work + PICK_AT + ((<usize>mask) << 3);
+    store<u64>(spread, NONE);
+    store<u64>(pick, NONE);
+    for (let k: u32 = 0, n: u32 = 0; k < 8; k++) {
+      if (((mask >> k) & 1) == 0) continue;
+      store<u8>(spread + k, <u8>n);
+      store<u8>(pick + n, <u8>k);
+      n += 1;
+    }
+  }
+}
+
+function tried(frame: u32): u32 {
+  return align16(frame) + SLACK;
+}
+
+@unmanaged
+export class Work {
+  @inline
+  static spread(work: usize, mask: u32): usize {
+    return work + SPREAD_AT + ((<usize>mask) << 3);
+  }
+
+  @inline
+  static pick(work: usize, mask: u32): usize {
+    return work + PICK_AT + ((<usize>mask) << 3);
+  }
+
+  @inline
+  static hash(work: usize): usize {
+    return work + HASH_AT;
+  }
+
+  static clearHash(work: usize): void {
+    memory.fill(work + HASH_AT, 0, HASH_BYTES);
+  }
+
+  @inline
+  static chain(work: usize): usize {
+    return work + CHAIN_AT;
+  }
+
+  @inline
+  static tail(work: usize): usize {
+    return work + TAIL_AT;
+  }
+
+  /** Where the k-th entry is tried, k = 0 or 1. */
+  @inline
+  static tried(work: usize, frame: u32, k: u32): usize {
+    return work + TRIED_AT + <usize>(k * tried(frame));
+  }
+
+  /** Room for a frame. */
+  @inline
+  static frame(work: usize, frame: u32): usize {
+    return work + TRIED_AT + <usize>(2 * tried(frame));
+  }
+
+  /** Forgets which frames were unpacked where: what stands there is about to be written. */
+  static clearPlaces(work: usize): void {
+    memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
+  }
+
+  /** The entry of PLACES for a frame; it may be another's. */
+  @inline
+  static place(work: usize, frame: u32): usize {
+    return work + PLACES_AT + ((<usize>(frame & (PLACES - 1))) << 3);
+  }
+}

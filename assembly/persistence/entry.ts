@@ -1,0 +1,170 @@
+/**
+ * Entries of packed frames as records, and back: as they are, so that a restored Replay packs and evicts as the original does.
+ *
+ * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry that it is a patch on, 0 of one that stands alone
+ *
+ * What is saved is the payload of a section: │ bytes u32 │ records … │
+ *
+ * What is loaded is checked once all of them are there (`checkEntry`), before a frame is made of it.
+ */
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { CHAIN, packsOf } from "../packed/frames";
+import { decodeBlock } from "../packed/lz4";
+import { Entry, Packs } from "../packed/packs";
+import { isPatch } from "../packed/patch";
+import { Work } from "../packed/work";
+import { BYTES, Change, keeping, LINK } from "../rows/changes";
+import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
+import { Head, LINK_ROW } from "../rows/row";
+import { account, LOADED } from "./row";
+
+const HEAD: u32 = 12;
+const SIZE: u32 = 0xffffff;
+const DEPTH_BITS: u32 = 24;
+const MAX_DEPTH: u32 = 15;
+/** A CHANGE has 16 bits for the size of a record: in units of so many bytes, of frames from 2 MiB on in larger ones. */
+const UNIT: u32 = 64;
+const LARGE_UNIT: u32 = 512;
+const LARGE_FRAME: u32 = 2 << 20;
+
+/** O(bytes): saves entries that something holds from `number` on, as many as find room in `room` bytes, or one. The number to go on with, 0 = done. */
+export function record_entries(entries: usize, number: u32, room: u32, out: usize): u32 {
+  const p = changetype<Pool>(entries);
+  const end = out + <usize>room;
+  let row: u32 = 0;
+  let at = out + 4;
+  for (; number <= p.high; number++) {
+    row = p.rowAfter(row, number);
+    if (Head.of(row).refs == 0) continue;
+    if (at > out + 4 && at + HEAD + <usize>Entry.of(row).size > end) break;
+    at = saveEntry(p, row, number, at);
+  }
+  store<u32>(out, <u32>(at - out - 4));
+  return number <= p.high ? number : 0;
+}
+
+/** The same of the entries that changed, off their chain (`record_changed_rows`). Whether there are more. */
+export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
+  const p = changetype<Pool>(entries);
+  const unit = unitOf(packsOf(p));
+  const end = out + <usize>room;
+  let row = p.changed;
+  let at = out + 4;
+  while (row != 0) {
+    const change = p.changeOf(row);
+    const next = change.next();
+    const isFreed = Head.of(row).refs == 0;
+    const waited = isFreed && keeping();
+    if ((waited || !isFreed) && change.bytes()) {
+      const size = HEAD + Entry.of(row).size;
+      if (at > out + 4 && at + <usize>size > end) break;
+      forgetEntry(change, live, unit);
+      at = saveEntry(p, row, numberOf(p, row), at);
+      if (!isFreed) noteEntry(change, segment, live, size, unit);
+    } else if (isFreed) forgetEntry(change, live, unit);
+    change.word = 0;
+    if (waited) p.queue(row);
+    row = next;
+  }
+  p.changed = row;
+  store<u32>(out, <u32>(at - out - 4));
+  return row != 0;
+}
+
+/** O(limit): notes the entries as changed whose newest record is in a segment, from `number` on. The number to go on with, 0 = done. */
+export function record_collect_entries(entries: usize, segment: u32, number: u32, limit: u32): u32 {
+  const p = changetype<Pool>(entries);
+  for (; number <= p.high && limit > 0; limit--, number++) {
+    const row = rowOf(p, number);
+    if (p.changeOf(row).written == segment) p.noteChange(row, Head.of(row).refs != 0 ? BYTES : LINK);
+  }
+  return number <= p.high ? number : 0;
+}
+
+/** O(bytes): puts records in their places, `bytes` of them. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {
+  const p = changetype<Pool>(entries);
+  const packs = packsOf(p);
+  const unit = unitOf(packs);
+  const end = from + <usize>bytes;
+  while (from < end) {
+    if (from + HEAD > end) return fail(E_CORRUPT, 1, 0);
+    const number = load<u32>(from);
+    const base = load<u32>(from, 4);
+    const size = load<u32>(from, 8) & SIZE;
+    const depth = load<u32>(from, 8) >> DEPTH_BITS;
+    if (number - 1 >= LINK_ROW || base > LINK_ROW || depth > MAX_DEPTH || size > packs.frame) return fail(E_CORRUPT, 1, number);
+    if (from + HEAD + <usize>size > end) return fail(E_CORRUPT, 1, number);
+    while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
+    const row = rowOf(p, number);
+    const head = Head.of(row);
+    if ((head.refs & LOADED) != 0) packs.drop(row);
+    if (!packs.reserve(1)) return E_OUT_OF_MEMORY;
+    if (segment != 0) {
+      forgetEntry(p.changeOf(row), live, unit);
+      noteEntry(p.changeOf(row), segment, live, HEAD + size, unit);
+    }
+    head.refs = LOADED;
+    head.next = base;
+    memory.copy(packs.place(row, size, depth), from + HEAD, size);
+    packs.clean();
+    from += <usize>(HEAD + size);
+  }
+  return 0;
+}
+
+/** Once all entries have their bases by name: whether a row's makes a frame, and nothing else. O(frame) */
+export function checkEntry(p: Pool, row: u32): bool {
+  const packs = packsOf(p);
+  const entry = Entry.of(row);
+  const base = Head.of(row).next & LINK_ROW;
+  if (entry.size == packs.frame) return base == 0 && entry.depth != 0;
+  if (base == 0) return entry.depth == 0 && decodeBlock(entry.bytes(), entry.size, Work.frame(packs.work, packs.frame), packs.frame);
+  if (entry.depth == 0 || entry.depth >= CHAIN || (Head.of(base).refs & LOADED) == 0) return false;
+  return packs.depthOf(base) + 1 == entry.depth && isPatch(entry.bytes(), entry.size, packs.frame);
+}
+
+/** Holds an entry once more, and with the first hold its base; false where its record is missing. */
+export function holdEntry(row: u32): bool {
+  while (row != 0) {
+    const head = Head.of(row);
+    if ((head.refs & LOADED) == 0) return false;
+    head.refs += 1;
+    if ((head.refs & ~LOADED) != 1) return true;
+    row = head.next & LINK_ROW;
+  }
+  return true;
+}
+
+/** Nothing held an entry that was loaded. */
+export function dropEntry(p: Pool, row: u32, live: usize): void {
+  packsOf(p).drop(row);
+  if (live != 0) forgetEntry(p.changeOf(row), live, unitOf(packsOf(p)));
+}
+
+function unitOf(packs: Packs): u32 {
+  return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
+}
+
+/** Notes where a record of so many bytes stands. LINKED has its size, since an entry has no link that changes. */
+function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
+  change.written = <u16>segment;
+  change.linked = <u16>((bytes + unit - 1) / unit);
+  account(live, segment, <u32>change.linked * unit);
+}
+
+function forgetEntry(change: Change, live: usize, unit: u32): void {
+  if (change.written != 0) account(live, change.written, 0 - <u32>change.linked * unit);
+  change.written = 0;
+  change.linked = 0;
+}
+
+/** Where the record ends. */
+function saveEntry(p: Pool, row: u32, number: u32, at: usize): usize {
+  const entry = Entry.of(row);
+  store<u32>(at, number);
+  store<u32>(at, numberOf(p, Head.of(row).next & LINK_ROW), 4);
+  store<u32>(at, entry.size | (entry.depth << DEPTH_BITS), 8);
+  memory.copy(at + HEAD, entry.bytes(), entry.size);
+  return at + HEAD + <usize>entry.size;
+}

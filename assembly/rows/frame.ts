@@ -1,0 +1,30 @@
+/** Frames: rows of a pool that steps of another one share, as they are or packed. */
+import { bytesEqual, copyBytes } from "../memory/bytes";
+import { packFrame, packsOf, rawFrame, unpackFrame } from "../packed/frames";
+import { Pool } from "./pool";
+import { Head } from "./row";
+
+/** Whether a frame has these bytes. O(bytes) */
+@inline
+export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool {
+  return bytesEqual(frames.packs() ? rawFrame(frames, row) : frames.bytes(row), bytes, n);
+}
+
+/** A frame with these bytes, held once; there must be room. `before`: the frame that came before it, 0 for none: it may be packed as what differs. O(bytes) */
+export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 {
+  const row = frames.takeMany(1);
+  const head = Head.of(row);
+  head.refs = 1;
+  head.next = 0;
+  // Of a freed row it is the queue's.
+  head.episode = 0;
+  if (frames.packs()) packFrame(frames, row, bytes, before);
+  else memory.copy(frames.bytes(row), bytes, n);
+  return row;
+}
+
+/** O(bytes) */
+export function copyFrame(frames: Pool, row: u32, n: u32, to: usize): void {
+  if (frames.packs()) unpackFrame(packsOf(frames), row, to, 0, 0);
+  else copyBytes(to, frames.bytes(row), n);
+}

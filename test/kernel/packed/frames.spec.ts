@@ -1,0 +1,180 @@
+import { bytesEqual } from "../../../assembly/memory/bytes";
+import { CHAIN, packs_init, packsOf } from "../../../assembly/packed/frames";
+import { Entry, packs_bytes, Packs } from "../../../assembly/packed/packs";
+import { pool_check } from "../../../assembly/persistence/check";
+import { copyFrame, frameEquals, takeFrame } from "../../../assembly/rows/frame";
+import { ENTRY, PACKED } from "../../../assembly/rows/leaf";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_open, reserveRows } from "../../../assembly/rows/pool";
+import { Head, LINK_ROW } from "../../../assembly/rows/row";
+import { Dice } from "../support/dice";
+import { arena_left, openArena, zeroed } from "../support/memory";
+
+const U8: u32 = 2;
+
+function poolOf(kind: u32, bytes: u32, packs: usize): Pool {
+  const at = zeroed(pool_bytes(1));
+  pool_init(at, 0, 1);
+  pool_leaf(at, 0, kind, U8, bytes, 0, 0, 1, <u32>packs);
+  pool_open(at);
+  return changetype<Pool>(at);
+}
+
+/** A pool of packed frames. */
+function packedPool(frame: u32, row: u32): Pool {
+  const packs = zeroed(packs_bytes());
+  const entries = poolOf(ENTRY, frame, packs);
+  assert(packs_init(packs, frame, row, 1, <u32>changetype<usize>(entries)) == 0, "there is room");
+  return poolOf(PACKED, frame, packs);
+}
+
+function check(frames: Pool): void {
+  assert(pool_check(changetype<usize>(frames)) == 0, "frames");
+  expect<i32>(pool_check(changetype<usize>(packsOf(frames).pool()))).toBe(0, "entries and packs");
+}
+
+/** A picture in which something moves, or noise. */
+function paint(at: usize, n: u32, dice: Dice, lane: u32, time: u32, noise: bool): void {
+  if (noise) {
+    for (let i: u32 = 0; i < n; i++) store<u8>(at + i, <u8>dice.next());
+    return;
+  }
+  memory.fill(at, <u8>(20 + lane), n);
+  for (let i: u32 = 0; i < 40; i++) store<u8>(at + (i * 97 + time * 13 + lane) % n, <u8>(time + i));
+}
+
+describe("packed frames", () => {
+  it("are what they were, whatever comes and goes", () => {
+    const SIZES: u32[] = [256, 1000, 7056, 30000, 70000];
+    for (let k = 0; k < SIZES.length; k++) {
+      const n = SIZES[k];
+      openArena(14 << 20);
+      const frames = packedPool(n, 84);
+      const packs = packsOf(frames);
+      const most: u32 = min<u32>(120, 1800000 / n);
+      // The twin: each frame's bytes as they are.
+      const twin = zeroed(most * n);
+      const names = new StaticArray<u32>(most);
+      const bytes = zeroed(n);
+      const out = zeroed(n);
+      const dice = new Dice(k);
+      let newest: u32 = 0;
+      for (let time: u32 = 0; time < 4 * most; time++) {
+        // Fifo at first, then at random; now and then several at once.
+        const place = time < 2 * most ? time % most : dice.below(most);
+        if (names[place] != 0) frames.release(names[place]);
+        if (names[place] == newest) newest = 0;
+        names[place] = 0;
+        if (time % 50 == 49) {
+          for (let i: u32 = 0; i < most; i++) {
+            if (dice.below(2) == 0 || names[i] == 0) continue;
+            frames.release(names[i]);
+            names[i] = 0;
+          }
+          newest = 0;
+        }
+        check(frames);
+        const noise = (time >> 5) % 3 == 2;
+        paint(bytes, n, dice, 0, time, noise);
+        assert(reserveRows(frames, 1), "there is room");
+        const moved = packs.moved;
+        const name = takeFrame(frames, bytes, n, newest);
+        assert(packs.moved - moved <= packs.packBytes, "a call moves a pack at most");
+        names[place] = name;
+        memory.copy(twin + place * n, bytes, n);
+        newest = name;
+        check(frames);
+        assert(packs.depthOf(Head.of(name).episode) < CHAIN, "a short chain");
+        for (let i: u32 = 0; i < most; i += 1 + dice.below(most / 4)) {
+          if (names[i] == 0) continue;
+          copyFrame(frames, names[i], n, out);
+          assert(bytesEqual(out, twin + i * n, n), "the frame");
+          assert(frameEquals(frames, names[i], twin + i * n, n), "the frame, compared");
+        }
+      }
+      for (let i: u32 = 0; i < most; i++) if (names[i] != 0) frames.release(names[i]);
+      check(frames);
+      expect<u32>(frames.live()).toBe(0);
+      expect<u32>(packs.pool().live()).toBe(0, "no entry is left");
+      expect<u64>(packs.live).toBe(0);
+      assert(packs.taken <= packs.packBytes, "the memory came back");
+    }
+  });
+
+  it("keep a base that frames need after its own frame has gone", () => {
+    openArena(2 << 20);
+    const n: u32 = 1000;
+    const frames = packedPool(n, 50);
+    const packs = packsOf(frames);
+    const dice = new Dice(1);
+    const bytes = zeroed(n);
+    const out = zeroed(n);
+    let before: u32 = 0;
+    let last: u32 = 0;
+    for (let time: u32 = 0; time < CHAIN; time++) {
+      paint(bytes, n, dice, 0, time, false);
+      reserveRows(frames, 1);
+      last = takeFrame(frames, bytes, n, before);
+      if (before != 0) frames.release(before);
+      before = last;
+    }
+    const depth = packs.depthOf(Head.of(last).episode);
+    assert(depth > 2, "a patch");
+    expect<u32>(frames.live()).toBe(1);
+    expect<u32>(packs.pool().live()).toBe(depth + 1, "its entry, and those that it is made of");
+    copyFrame(frames, last, n, out);
+    assert(bytesEqual(out, bytes, n), "the frame");
+    frames.release(last);
+    expect<u32>(packs.pool().live()).toBe(0);
+    check(frames);
+  });
+
+  it("that do not pack stand as they are, and are tried ever more seldom", () => {
+    openArena(8 << 20);
+    const n: u32 = 7056;
+    const frames = packedPool(n, 84);
+    const packs = packsOf(frames);
+    const dice = new Dice(2);
+    const bytes = zeroed(n);
+    let before: u32 = 0;
+    for (let time: u32 = 0; time < 100; time++) {
+      paint(bytes, n, dice, 0, time, true);
+      reserveRows(frames, 1);
+      before = takeFrame(frames, bytes, n, before);
+      const entry = Head.of(before).episode;
+      assert(packs.isRaw(entry) && (Head.of(entry).next & LINK_ROW) == 0, "as it is");
+      expect<u32>(Entry.of(entry).depth).toBe(time < 15 ? time + 1 : 4 + ((time - 15) % 12));
+    }
+    expect<u64>(packs.live).toBe(100 * 7064);
+    assert(packs.taken <= 12 * 65536, "nine a pack");
+    // A picture that packs ends the row at the next try.
+    let packed: bool = false;
+    for (let time: u32 = 0; time < 12 && !packed; time++) {
+      paint(bytes, n, dice, 0, time, false);
+      reserveRows(frames, 1);
+      before = takeFrame(frames, bytes, n, before);
+      packed = !packs.isRaw(Head.of(before).episode);
+    }
+    assert(packed, "it was tried again");
+  });
+
+  it("refuse where there is no room, and change nothing", () => {
+    openArena(640 << 10);
+    const n: u32 = 7056;
+    const frames = packedPool(n, 84);
+    const packs = packsOf(frames);
+    const dice = new Dice(3);
+    const bytes = zeroed(n);
+    let taken: u32 = 0;
+    while (reserveRows(frames, 1)) {
+      paint(bytes, n, dice, 0, taken, true);
+      takeFrame(frames, bytes, n, 0);
+      taken += 1;
+    }
+    assert(taken > 20, "some found room");
+    expect<u32>(frames.live()).toBe(taken);
+    expect<u64>(packs.live).toBe(<u64>taken * 7064);
+    check(frames);
+    assert(!reserveRows(frames, 1), "still none");
+    assert(arena_left() < 80000, "for lack of memory alone");
+  });
+});
