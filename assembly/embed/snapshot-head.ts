@@ -13,7 +13,7 @@ import { ROLES, Role, roleName } from "./transition-roles";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
 /** Of the records (src/storage/format/head.ts). */
-export const STATE_VERSION: f64 = 4;
+export const STATE_VERSION: f64 = 5;
 
 export function putHead(put: Put): void {
   const root = Root.the();

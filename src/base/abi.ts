@@ -30,6 +30,16 @@ export interface Exports {
   pool_room: Fn<[each: A, rows: A]>;
   pool_run: Fn<[pool: A, row: A, from: A, n: A, out: A], void>;
 
+  // packs: the bytes of frames that are packed
+  packs_bytes: Fn<[]>;
+  packs_init: Fn<[packs: A, frame: A, row: A, element: A, entries: A]>;
+  packs_number: Fn<[packs: A, which: A]>;
+
+  // stored bytes: a limit on what rows take
+  stored_bytes_bytes: Fn<[pools: A]>;
+  stored_bytes_init: Fn<[limit: A, max: A, step: A, table: A, pools: A, n: A], void>;
+  stored_bytes_now: Fn<[limit: A]>;
+
   // row
   row_ends: Fn<[row: A]>;
   row_episode: Fn<[row: A]>;
@@ -142,15 +152,19 @@ export interface Exports {
 
   // gather
   gather: Fn<[draw: A, pool: A, outputs: A, n: A], void>;
-  gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, out: A]>;
+  gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, first: A, out: A, window: A, room: A]>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
+  record_changed_entries: Fn<[entries: A, segment: A, live: A, room: A, out: A]>;
   record_changed_rows: Fn<[pool: A, segment: A, live: A, max: A, out: A, links: A]>;
   record_changed_slots: Fn<[table: A, segment: A, live: A, max: A, out: A]>;
+  record_collect_entries: Fn<[entries: A, segment: A, number: A, max: A]>;
   record_collect_rows: Fn<[pool: A, segment: A, number: A, max: A]>;
   record_collect_slots: Fn<[table: A, segment: A, slot: A, max: A]>;
+  record_entries: Fn<[entries: A, number: A, room: A, out: A]>;
   record_free_rows: Fn<[pool: A, cursor: A, max: A, out: A]>;
+  record_load_entries: Fn<[entries: A, bytes: A, from: A, segment: A, live: A]>;
   record_load_free: Fn<[pool: A, count: A, from: A]>;
   record_load_links: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
   record_load_rows: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
@@ -177,7 +191,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 16;
+export const ABI_VERSION = 17;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -237,6 +251,8 @@ export const OUTPUT_STEPS = 1;
 export const OUTPUT_STRIDE = 3;
 /** RUN, likewise. */
 export const RUN_BYTES = 16;
+/** WINDOW (assembly/draw/gather.ts): bytes in front of the frames that are unpacked there. */
+export const WINDOW_HEAD = 16;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
 
@@ -286,6 +302,11 @@ export const INSERTS = 3;
 export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
+
+/** What `packs_number` tells (assembly/packed/frames.ts). */
+export const PACKED_LIVE = 0;
+export const PACKED_TAKEN = 1;
+export const PACKED_ENTRIES = 2;
 
 /** What weighs a stream of a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;

@@ -120,7 +120,9 @@ const KEY_SETS = new Map<string, Set<string>>();
 
 /** What takes its options under its own name. */
 const CALLS = new Set(
-  "Replay Replay.open Replay.restore Replay.plan writer transitions sample batch endEpisode append appendColumns acceptWriter remoteWriter text".split(" "),
+  "Replay Replay.open Replay.restore Replay.plan writer transitions sample batch endEpisode append appendColumns acceptWriter remoteWriter text packed".split(
+    " ",
+  ),
 );
 
 /** Checks that an options object has only known keys: an unknown one is usually misspelt. */

@@ -15,7 +15,7 @@ export const DROP = 19;
 export const HEAD = 32;
 /** The writers that are open (writers.ts). */
 export const WRITERS = 33;
-/** Of each pool, those of frames first: rows ever used, last episode (u32 each). */
+/** Of each pool, those of entries first, then of frames, then of steps: rows ever used, last episode (u32 each). */
 export const POOLS = 34;
 /** id: pool │ count u32, then ROW records. */
 export const ROWS = 35;
@@ -35,6 +35,8 @@ export const KEPT = 41;
 export const END = 42;
 /** id: numbers >>> 6 │ the column layouts with these numbers (writers.ts). */
 export const LAYOUTS = 43;
+/** id: pool │ bytes u32, then ENTRY records: of frames that are packed. */
+export const ENTRIES = 44;
 
 /** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;
@@ -58,6 +60,7 @@ export const RECORDED_FINAL = 98;
 export const RECORDED_END = 99;
 /** id: the segment before this one │ what that holds (datasets/model/recording/contents.ts). First in its segment. */
 export const RECORDED_INDEX = 100;
+
 export function isOwn(kind: number): boolean {
   return kind >>> 4 === 1;
 }

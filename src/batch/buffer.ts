@@ -232,8 +232,13 @@ export class BatchBuffer {
     return this.listsAt + this.layout.temporary + stop;
   }
 
+  /** Where frames are unpacked; 0 where none are. */
+  get windowAt(): number {
+    return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
+  }
+
   get #valuesAt(): number {
-    return this.listsAt + this.layout.temporary + this.layout.stops;
+    return this.listsAt + this.layout.temporary + this.layout.stops + this.layout.window;
   }
 
   #refill(into: object): void {

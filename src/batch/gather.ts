@@ -42,21 +42,31 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
   return address;
 }
 
-/** Copies so many outputs, from the `first` on, from where they are, run by run. */
+/** Copies so many outputs, from the `first` on, from where they are, run by run; frames that are packed, as many items at a time as the window holds. */
 function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
   const { core, pool } = buffer.engine;
-  const { straight, outputs, runs: runBytes } = buffer.layout;
+  const { straight, outputs, runs: runBytes, window: room } = buffer.layout;
   const one = straight[first] as Output;
   outputAt(buffer, outputs.length + first, one);
   const runsAt = buffer.listsAt - runBytes;
   const address = buffer.base + OUTPUT_BYTES * (outputs.length + first);
-  const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, runsAt);
-  // If few are neighbours, a copy of each by the host would cost more than the stop.
-  if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.bytes) {
-    copyStopping(buffer, address, one, count);
-    return;
+  const window = buffer.windowAt;
+  for (let item = 0; ; ) {
+    const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, item, runsAt, window, room);
+    // If few are neighbours, a copy of each by the host would cost more than the stop.
+    if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.bytes) {
+      copyStopping(buffer, address, one, count);
+      return;
+    }
+    copyRuns(buffer, first, runsAt, runs);
+    item = window === 0 ? 0 : (core.u32[window >>> 2] as number);
+    if (item === 0) return;
   }
-  const { u8, u32 } = core;
+}
+
+function copyRuns(buffer: BatchBuffer, first: number, runsAt: number, runs: number): void {
+  const { u8, u32 } = buffer.engine.core;
+  const { straight } = buffer.layout;
   const end = (runsAt + RUN_BYTES * runs) / 4;
   for (let i = runsAt / 4; i < end; i += RUN_BYTES / 4) {
     const from = u32[i] as number;

@@ -3,10 +3,10 @@
  * Replay: a batch that is kept keeps its layout, and no more.
  *
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
- * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ values of the leaves │ DRAW │ the draw's columns …
+ * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ window │ values of the leaves │ DRAW │ the draw's columns …
  */
 
-import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES } from "../base/abi.ts";
+import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES, WINDOW_HEAD } from "../base/abi.ts";
 import type { HasSelections } from "../schema/columns.ts";
 import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
 import { alignUp, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from "../schema/layout.ts";
@@ -15,6 +15,9 @@ import { alignUp, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from ".
 export const WEIGHTS = 1;
 export const RETURNS = 2;
 export const MASK = 4;
+
+/** Frames that are unpacked at a time: they are copied on while the caches have them. */
+const WINDOW_BYTES = 512 * 1024;
 
 /** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers);
@@ -123,17 +126,23 @@ export class BatchLayout {
   values = 0;
   readonly copied: number;
   readonly bytes: number;
-  /** In scratch: bytes of the plan with the runs, of the runs, of what is there for the moment (lists of items that differ, text), of what may have to stop; all with the values. */
+  /**
+   * In scratch: bytes of the plan with the runs, of the runs, of what is there for the moment (lists of items that differ, text), of what may have to stop, of the frames that
+   * are unpacked at a time; all with the values.
+   */
   head = 0;
   runs = 0;
   temporary = 0;
   stops = 0;
+  readonly window: number;
   readonly scratch: number;
   /** Numbers of all lists of steps. */
   #steps = 0;
   /** Columns of the draw that are copied, and bytes behind them. */
   #drawColumns = 0;
   #direct = 0;
+  /** Bytes of the frames of an item that are unpacked at most. */
+  #packed = 0;
 
   constructor({ n, width, content, holds, batch, isBlockable, columns }: LayoutOptions) {
     this.n = n;
@@ -147,7 +156,8 @@ export class BatchLayout {
     this.copied = this.#drawColumns === 0 ? this.values : this.#drawnAt(this.#drawColumns);
     this.bytes = this.copied + this.#direct;
     this.starts = this.fields.map(({ source, at }) => (source === "values" ? at : source === "draw" ? this.#drawnAt(at) : this.copied + at));
-    this.scratch = this.head + this.temporary + this.stops + this.values;
+    this.window = this.#packed === 0 ? 0 : WINDOW_HEAD + Math.max(this.#packed, Math.min(this.#packed * n, WINDOW_BYTES));
+    this.scratch = this.head + this.temporary + this.stops + this.window + this.values;
   }
 
   /** Whether the arrays of its batches are where those of another layout are. */
@@ -200,6 +210,7 @@ export class BatchLayout {
     this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
     if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
+    if (canBeDirect(leaf) && leaf.leaf.packed !== undefined) this.#packed += longest * (leaf.bytes / leaf.frameBytes) * alignUp(leaf.frameBytes, 16);
     this.head = alignUp(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.runs;
     return field;
   }

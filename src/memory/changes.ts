@@ -1,7 +1,7 @@
 /** What changed of a Replay's state since it was asked last, for a journal; and which of its segments hold records that still count. */
 
 import { CHANGES, KEEPING, TRACKING } from "../base/abi.ts";
-import { LINKS, ROWS, SLOTS } from "../base/kinds.ts";
+import { ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
 import type { Engine } from "./engine.ts";
 import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
@@ -29,7 +29,8 @@ export class Changes extends State {
   /** From now on every row is written, also one that a single call both took and freed: what is freed waits for `write`. To be said before anything is freed. */
   keep(): void {
     this.core.u32[TRACKING] = KEEPING;
-    this.#passes = 2 * this.pools.length - 1;
+    // Entries go with frames, which go with steps.
+    this.#passes = this.entryPools === 0 ? 2 * this.pools.length - 1 : 3 * this.pools.length - 2;
   }
 
   /** How many rows and slots were noted since `forget`. */
@@ -48,6 +49,10 @@ export class Changes extends State {
     const at = this.#buffer;
     for (let pass = 0; pass < this.#passes; pass++) {
       const id = pass % this.pools.length;
+      if (id < this.entryPools) {
+        this.#writeEntries(write, id, place);
+        continue;
+      }
       const bytes = this.rowBytes[id] as number;
       const max = this.max(bytes);
       const links = at + COUNT_BYTES + ((max * bytes + 3) & ~3);
@@ -66,6 +71,14 @@ export class Changes extends State {
     }
   }
 
+  /** Entries of packed frames that were made since the last time. */
+  #writeEntries(write: (...section: Section) => void, id: number, place: number): void {
+    for (let more = 1; more !== 0; ) {
+      more = this.core.x.record_changed_entries(this.pools[id] as number, place, this.#live, this.entriesRoom(id), this.#buffer);
+      if (this.core.u32[this.#buffer / 4] !== 0) write(ENTRIES, id, this.entriesPayload(this.#buffer));
+    }
+  }
+
   /**
    * Notes records as changed that stand in a segment, so that they are written again: of pool or table k, about `bytes` of them from a row or slot on.
    * @returns where to go on; 0 where no more do
@@ -78,6 +91,7 @@ export class Changes extends State {
     // So that a sixteenth is the least, however many there are.
     const high = rows ? this.#rowsUsed(handle) : x.table_high(handle);
     const max = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
+    if (k < this.entryPools) return x.record_collect_entries(handle, place, from, max);
     return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }
 

@@ -2,7 +2,7 @@
 import { ReplayError } from "../base/error.ts";
 import { Waiters } from "../base/wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";
-import { alignUp, type Layout } from "../schema/layout.ts";
+import { alignUp, ENTRY, type FramePool, type Layout, NARROW, PACKED, type PackedFrames } from "../schema/layout.ts";
 import { dtypeCode } from "../schema/leaf.ts";
 import { ObjectStore } from "../schema/object-store.ts";
 import type { Spec } from "../schema/spec.ts";
@@ -24,6 +24,15 @@ interface WriterInfo {
   readonly core: { readonly barrenEpisodes: number; length(lane: number): number; episodeSteps(lane: number): number };
 }
 
+/** Where the frames of a packed pool have their bytes. */
+export interface Packs {
+  readonly name: string;
+  readonly handle: number;
+  /** The pool of their entries. */
+  readonly entries: number;
+  readonly frameBytes: number;
+}
+
 /** Steps of a writer's open episodes, or at hand. */
 const openSteps = ({ lanes, core }: WriterInfo): number =>
   Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
@@ -37,6 +46,9 @@ export class Engine {
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
+  /** Of frames that are packed: the pools of their entries, and their packs. */
+  readonly entryPools: readonly number[];
+  readonly packs: readonly Packs[];
   /** Make the staged steps of writers with one lane, and with several. */
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
@@ -80,7 +92,13 @@ export class Engine {
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
-    this.framePools = pools.map(({ frameBytes }) => this.#pool(alignUp(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
+    this.packs = pools.flatMap((pool) => (pool.packed === undefined ? [] : [this.#packs(pool, pool.packed)]));
+    this.entryPools = this.packs.map(({ entries }) => entries);
+    this.framePools = pools.map(({ name, frameBytes }) => {
+      const handle = this.packs.find((packs) => packs.name === name)?.handle;
+      if (handle !== undefined) return this.#pool(0, 1, (pool) => x.pool_leaf(pool, 0, PACKED, 0, frameBytes, 0, 0, 1, handle));
+      return this.#pool(alignUp(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, NARROW, 0, frameBytes, 0, 0, 1, 0));
+    });
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
         const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
@@ -214,6 +232,15 @@ export class Engine {
     if (this.core.u8.length === 0) this.core.refresh();
     if (this.waiters.count.size > 0) this.waiters.wake();
     this.journal?.();
+  }
+
+  /** Where packed frames have their bytes. @throws ReplayError OUT_OF_MEMORY */
+  #packs({ name, frameBytes }: FramePool, { row, element }: PackedFrames): Packs {
+    const { x } = this.core;
+    const handle = this.core.alloc(x.packs_bytes());
+    const entries = this.#pool(0, 1, (pool) => x.pool_leaf(pool, 0, ENTRY, 0, frameBytes, 0, 0, 1, handle));
+    this.core.checkedResult(x.packs_init(handle, frameBytes, row, element, entries));
+    return { name, handle, entries, frameBytes };
   }
 
   /** A pool whose leaves `addLeaves` sets up. */

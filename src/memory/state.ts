@@ -2,7 +2,7 @@
  * The state of a Replay as sections of records, both ways. A snapshot is all of what a journal writes as it changes: the same records, all by number or those that
  * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
  */
-import { FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
+import { ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
 import type { ColumnLayouts } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -30,8 +30,10 @@ export interface StateParts {
 
 export class State {
   readonly core: Core;
-  /** Those of frames first: rows of steps name rows of frames. */
+  /** Those of entries first, then of frames, then of steps: rows of steps name rows of frames, and those that are packed name entries. */
   readonly pools: readonly number[];
+  /** How many of them are of entries. */
+  readonly entryPools: number;
   readonly tables: readonly number[];
   /** Bytes of a record, of each pool and each table. */
   readonly rowBytes: readonly number[];
@@ -47,7 +49,8 @@ export class State {
     this.core = engine.core;
     this.#columnLayouts = engine.columnLayouts;
     const { x } = this.core;
-    this.pools = [...engine.framePools, engine.pool];
+    this.pools = [...engine.entryPools, ...engine.framePools, engine.pool];
+    this.entryPools = engine.entryPools.length;
     this.tables = parts.tables.map(({ handle }) => handle);
     this.rowBytes = this.pools.map((pool) => x.record_row_bytes(pool) >>> 0);
     this.slotBytes = this.tables.map((table) => x.record_slot_bytes(table));
@@ -63,7 +66,8 @@ export class State {
   *all(): Generator<Section, void> {
     const { x } = this.core;
     for (const [id, pool] of this.pools.entries()) {
-      yield* this.#records(ROWS, id, this.rowBytes[id] as number, 1, (from, max, out) => x.record_rows(pool, from, max, out));
+      if (id < this.entryPools) yield* this.#entries(id, pool);
+      else yield* this.#records(ROWS, id, this.rowBytes[id] as number, 1, (from, max, out) => x.record_rows(pool, from, max, out));
       yield* this.#records(FREE, id, RUN_BYTES, 0, (from, max, out) => x.record_free_rows(pool, from, max, out));
     }
     for (const [id, table] of this.tables.entries())
@@ -95,6 +99,7 @@ export class State {
     }
     const { core } = this;
     const { x } = core;
+    if (kind === ENTRIES) return this.#loadEntries(id, payload, segment, live);
     const handle = (kind === SLOTS ? this.tables : this.pools)[id];
     const bytes = kind === LINKS ? LINK_BYTES : kind === FREE ? RUN_BYTES : (kind === SLOTS ? this.slotBytes : this.rowBytes)[id];
     if (handle === undefined || bytes === undefined || payload.length < COUNT_BYTES) return false;
@@ -102,7 +107,7 @@ export class State {
     const count = core.u32[at / 4] as number;
     if (payload.length !== COUNT_BYTES + count * bytes) return false;
     const from = at + COUNT_BYTES;
-    if (kind === ROWS) return this.#ok(x.record_load_rows(handle, count, from, segment, live));
+    if (kind === ROWS) return id >= this.entryPools && this.#ok(x.record_load_rows(handle, count, from, segment, live));
     if (kind === LINKS) return this.#ok(x.record_load_links(handle, count, from, segment, live));
     if (kind === SLOTS) return this.#ok(x.record_load_slots(handle, count, from, segment, live));
     return kind === FREE && this.#ok(x.record_load_free(handle, count, from));
@@ -153,6 +158,16 @@ export class State {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }
 
+  /** Room for a payload of entries: one at least. */
+  protected entriesRoom(id: number): number {
+    return Math.max(SECTION_MAX, COUNT_BYTES + (this.rowBytes[id] as number));
+  }
+
+  /** A view on a payload of entries. */
+  protected entriesPayload(at: number): Uint8Array {
+    return this.core.u8.subarray(at, at + COUNT_BYTES + (this.core.u32[at / 4] as number));
+  }
+
   /** A view on a payload of records. */
   protected payload(at: number, bytes: number): Uint8Array {
     const count = this.core.u32[at / 4] as number;
@@ -168,6 +183,25 @@ export class State {
       if (this.core.u32[at / 4] !== 0) yield [kind, id, this.payload(at, bytes)];
       if (cursor === 0) return;
     }
+  }
+
+  /** Entries of packed frames, which have several sizes. */
+  *#entries(id: number, pool: number): Generator<Section, void> {
+    const room = this.entriesRoom(id);
+    for (let number = 1; number !== 0; ) {
+      const at = this.allocate(room);
+      number = this.core.x.record_entries(pool, number, room, at) >>> 0;
+      if (this.core.u32[at / 4] !== 0) yield [ENTRIES, id, this.entriesPayload(at)];
+    }
+  }
+
+  #loadEntries(id: number, payload: Uint8Array, segment: number, live: number): boolean {
+    const handle = this.pools[id];
+    if (handle === undefined || id >= this.entryPools || payload.length < COUNT_BYTES) return false;
+    const at = this.#copyIn(payload);
+    const bytes = this.core.u32[at / 4] as number;
+    if (payload.length !== COUNT_BYTES + bytes) return false;
+    return this.#ok(this.core.x.record_load_entries(handle, bytes, at + COUNT_BYTES, segment, live));
   }
 
   #streams(): readonly number[] {

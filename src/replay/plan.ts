@@ -4,7 +4,7 @@ import type { Core } from "../memory/core.ts";
 import { journalBytes } from "../memory/journal-bytes.ts";
 import { SECTION_MAX } from "../memory/state.ts";
 import { tableBytes } from "../memory/table.ts";
-import { alignUp, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
+import { alignUp, type FramePool, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
@@ -20,8 +20,10 @@ export interface Plan {
   readonly steps: number;
   /** The most steps that an item of such a table is taken to have: what was asked for, or 4, those of rules with `nStep: 3`. Longer items can take more than this plan. */
   readonly itemSteps: number;
-  /** The total. */
+  /** The total. Frames that are packed count by their `ratio`. */
   readonly bytes: number;
+  /** The same if no frame of them becomes smaller. */
+  readonly worstBytes: number;
   /** The total of one that `Replay.open` makes: it notes what changed, for its journal. */
   readonly openedBytes: number;
 }
@@ -36,6 +38,24 @@ const RECORD = 64;
 const EPISODE_BYTES = 8;
 /** Memory is taken in such pieces. */
 const GRANULE = 4096;
+
+/** What an entry of a packed frame has beside its bytes; and what packing takes for itself: tables, spare packs, a cache of some frames. */
+const ENTRY_HEAD = 8;
+const PACKING_BYTES = 5 * 65_536;
+const PACKING_FRAMES = 11;
+
+/** Bytes of one frame with its head. @param isWorst whether a packed one counts as it is */
+function frameBytesOf({ frameBytes, packed }: FramePool, isWorst: boolean): number {
+  if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
+  return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD + frameBytes / (isWorst ? 1 : packed.ratio), 4);
+}
+
+/** Bytes of so many frames. */
+function framesRoom(core: Core, pool: FramePool, frames: number, isWorst: boolean): number {
+  if (pool.packed === undefined) return core.poolRoom(frameBytesOf(pool, isWorst), frames);
+  const bytes = frames * (frameBytesOf(pool, isWorst) - 2 * HEAD_BYTES);
+  return 2 * core.poolRoom(HEAD_BYTES, frames) + alignUp(bytes, GRANULE) + PACKING_BYTES + PACKING_FRAMES * alignUp(pool.frameBytes, 16);
+}
 
 /** Frames that one step shows of each pool. */
 function framesPerStep({ pools, leaves }: Layout): number[] {
@@ -102,10 +122,10 @@ export function planOf(
   itemSteps?: number,
 ): Omit<Plan, "openedBytes"> {
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
-  const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + alignUp(frameBytes, 8));
+  const frames = layout.pools.map((pool) => frameBytesOf(pool, false));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
   const tablePlans: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
-  const record = Math.max(rowBytes, ...frames) + RECORD;
+  const record = Math.max(rowBytes, ...layout.pools.map((pool) => frameBytesOf(pool, true))) + RECORD;
   let bytes = OVERHEAD + Math.max(0, alignUp(record - SECTION_MAX, GRANULE)) + (places > 0 ? alignUp(journalBytes(record, places), GRANULE) + GRANULE : 0);
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize } = options;
@@ -119,9 +139,8 @@ export function planOf(
   const rows = itemSteps === undefined ? undefined : heldRows(Object.values(tables), framesPerStep(layout), itemSteps);
   const steps = rows?.steps ?? minSteps;
   bytes += core.poolRoom(rowBytes, steps + WINDOW) + (rows?.bytes ?? 0);
-  frames.forEach((frameBytes, i) => {
-    bytes += core.poolRoom(frameBytes, (rows?.frames[i] ?? steps) + WINDOW);
-  });
+  const framesBytes = (isWorst: boolean): number =>
+    layout.pools.reduce((sum, pool, i) => sum + framesRoom(core, pool, (rows?.frames[i] ?? steps) + WINDOW, isWorst), 0);
   const bytesPerStep = frames.reduce((sum, frameBytes) => sum + frameBytes, rowBytes);
-  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes };
+  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes: bytes + framesBytes(false), worstBytes: bytes + framesBytes(true) };
 }

@@ -36,7 +36,7 @@ function textOf(node: Node): string | undefined {
   if (!isLeaf(node)) return show(node);
   const leaf = node as RowLeaf;
   const limit = leaf.dtype === "string" ? ` with maxBytes ${leaf.maxBytes}` : "";
-  const name = leaf.shared === undefined ? "" : ` shared as ${show(leaf.shared)}`;
+  const name = leaf.shared === undefined ? "" : ` ${leaf.packed === undefined ? "shared" : "packed"} as ${show(leaf.shared)}`;
   const stack = leaf.stack === undefined ? "" : `, a stack of ${leaf.stack}`;
   return leafText(leaf.dtype, shapeOf(leaf as Parameters<typeof shapeOf>[0])) + limit + name + stack;
 }

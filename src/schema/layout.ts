@@ -1,12 +1,15 @@
 /** Where the leaves of a step are, as the core places them (assembly/rows/layout.ts): in the row; wide ones in a column of their own; if shared, in another pool. */
 import { mustBe, show } from "../base/error.ts";
-import { elementBytes } from "./leaf.ts";
+import { elementBytes, type RowLeaf } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
 
 /** Where the bytes of a leaf are (assembly/rows/leaf.ts). */
 export const NARROW = 0;
 export const WIDE = 1;
 export const SHARED = 2;
+/** The one leaf of a pool of packed frames, and of the pool of their entries. */
+export const PACKED = 3;
+export const ENTRY = 4;
 
 /** From this size on, neighbours go straight into a batch: for less, a copy by the host costs more than a stop on the way. */
 export const DIRECT_BYTES = 1024;
@@ -34,8 +37,24 @@ export interface Layout {
   readonly leaves: readonly PlacedLeaf[];
   readonly rowBytes: number;
   readonly stagedBytes: number;
-  /** Names of the shared pools, and the size of their frames. */
-  readonly pools: readonly { readonly name: string; readonly frameBytes: number }[];
+  /** Those of frames that leaves share. */
+  readonly pools: readonly FramePool[];
+}
+
+/** Frames that leaves of one name share. */
+export interface FramePool {
+  readonly name: string;
+  readonly frameBytes: number;
+  /** How they are packed, where they are. */
+  readonly packed?: PackedFrames | undefined;
+}
+
+export interface PackedFrames {
+  /** How many times smaller they are expected to be. */
+  readonly ratio: number;
+  /** Bytes of a row of the image, and of a pixel: what packs well stands so far apart. */
+  readonly row: number;
+  readonly element: number;
 }
 
 /** Where they stand says the core (src/memory/layout.ts). */
@@ -48,8 +67,8 @@ export function measureLeaves(found: readonly FoundLeaf[]): MeasuredLeaf[] {
 
 /** The pools of leaves that share frames, in the order of the leaves. @throws ReplayError SPEC_MISMATCH where their frames differ in size */
 export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
-  const pools: { name: string; frameBytes: number }[] = [];
-  for (const { leaf, frameBytes, path } of leaves) if (leaf.shared !== undefined) addPool(pools, leaf.shared, frameBytes, path);
+  const pools: FramePool[] = [];
+  for (const leaf of leaves) if (leaf.leaf.shared !== undefined) addPool(pools, leaf, leaf.leaf.shared);
   return pools;
 }
 
@@ -71,10 +90,28 @@ export function alignUp(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
-/** Leaves that share frames use the same pool and must have frames of the same size. */
-function addPool(pools: { name: string; frameBytes: number }[], name: string, frameBytes: number, path: string): void {
+/** Leaves that share frames use the same pool and must have frames of the same size, packed alike. */
+function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, name: string): void {
   const pool = pools.find((other) => other.name === name);
-  if (pool === undefined) pools.push({ name, frameBytes });
-  else if (pool.frameBytes !== frameBytes)
-    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `of ${pool.frameBytes} bytes, like the other leaves shared as ${show(name)}`, frameBytes);
+  if (pool === undefined) {
+    pools.push({ name, frameBytes, packed: leaf.packed === undefined ? undefined : { ratio: leaf.packed, ...imageOf(leaf) } });
+    return;
+  }
+  const others = `like the other leaves shared as ${show(name)}`;
+  if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `of ${pool.frameBytes} bytes, ${others}`, frameBytes);
+  const { ratio } = pool.packed ?? {};
+  if (ratio !== leaf.packed)
+    throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");
+}
+
+/** Channels of a pixel at most, where they are the last dimension. */
+const MAX_CHANNELS = 4;
+
+/** A frame as an image: bytes of a row and of a pixel. Its last dimension is that of channels, if it is that short and not the only one beside rows. */
+function imageOf(leaf: RowLeaf): Pick<PackedFrames, "row" | "element"> {
+  const { shape } = leaf;
+  const bytes = elementBytes(leaf);
+  const last = shape.at(-1) ?? 1;
+  const hasChannels = shape.length > 2 && last <= MAX_CHANNELS;
+  return hasChannels ? { row: last * bytes * (shape.at(-2) as number), element: last * bytes } : { row: last * bytes, element: bytes };
 }

@@ -10,6 +10,8 @@ export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = rea
   readonly shared?: string;
   /** A value is a stack of this many frames, each shared separately. It has a leading dimension of this length. */
   readonly stack?: number;
+  /** Frames are stored packed (`packed`): how many times smaller they are expected to be. */
+  readonly packed?: number;
 }
 
 /** Text (strings) or bytes (Uint8Array), from files. */
@@ -27,6 +29,7 @@ export interface BoundedText<S extends readonly number[] = readonly number[]> ex
   readonly maxBytes: number;
   readonly shared?: string;
   readonly stack?: number;
+  readonly packed?: number;
 }
 
 /** What a row holds. */

@@ -1,7 +1,7 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
-import { integer, mustBe, oneOfRule } from "../base/error.ts";
+import { finite, integer, mustBe, oneOfRule } from "../base/error.ts";
 import { PlainText } from "../base/inspect.ts";
-import { MAX_LEAF_BYTES, MAX_LEAVES } from "../base/limits.ts";
+import { MAX_LEAF_BYTES, MAX_LEAVES, MAX_PACKED_BYTES, MIN_PACKED_BYTES } from "../base/limits.ts";
 import { DTYPES, type InputArrayOf, isDtype } from "./dtype.ts";
 import {
   type BoundedText,
@@ -127,8 +127,19 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
+  if (leaf.packed !== undefined) checkPacked(path, leaf, size * elementBytes(leaf));
   integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_LEAF_BYTES);
   return { path: keys.join("."), keys, leaf, size, shape };
+}
+
+/** @throws RangeError for a frame that is too small to gain by packing, or too large, and for what `packed` cannot have made */
+function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
+  finite(`packed of ${path}, its ratio,`, packed, 1);
+  if (shared === undefined) throw new RangeError(`${path} is packed, which only packed(name, leaf) can declare`);
+  const frame = bytes / stack;
+  if (frame < MIN_PACKED_BYTES)
+    throw mustBe(RangeError, `a frame of ${path}, which is packed,`, `of at least ${MIN_PACKED_BYTES} bytes (use shared for less)`, frame);
+  integer(`bytes of a frame of ${path}, which is packed,`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 
 /** A spec as consoles show it: `f32 [4]` in the place of each leaf. */

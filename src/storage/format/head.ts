@@ -14,7 +14,7 @@ import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
 /** Raised when a record, or what a number in it means, changes. */
-const VERSION = 4;
+const VERSION = 5;
 
 export interface StateHead {
   readonly version: number;

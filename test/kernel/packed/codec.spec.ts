@@ -1,7 +1,7 @@
+import { bytesEqual } from "../../../assembly/memory/bytes";
 import { decodeBlock, encodeBlock } from "../../../assembly/packed/lz4";
 import { applyPatch, encodePatch, isPatch } from "../../../assembly/packed/patch";
 import { initWork, Work, workBytes } from "../../../assembly/packed/work";
-import { bytesEqual } from "../../../assembly/memory/bytes";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
@@ -55,7 +55,7 @@ describe("packed/patch", () => {
         const size = encodePatch(work, a, b, n, patch, 2 * n);
         assert(size <= 2 * n, "it fits");
         assert(isPatch(patch, size, n), "it is one");
-        assert(!isPatch(patch, size - 1, n) || size == ((((n + 63) >> 6) + 7) >> 3), "nor is it one byte shorter");
+        assert(!isPatch(patch, size - 1, n) || size == (((n + 63) >> 6) + 7) >> 3, "nor is it one byte shorter");
         assert(!isPatch(patch, size + 1, n), "or longer");
         memory.fill(out, GUARD, n + 2 * FENCE);
         memory.copy(out + FENCE, b, n);

@@ -1,6 +1,6 @@
 import { bytesEqual } from "../../../assembly/memory/bytes";
 import { CHAIN, packs_init, packsOf } from "../../../assembly/packed/frames";
-import { Entry, packs_bytes, Packs } from "../../../assembly/packed/packs";
+import { Entry, Packs, packs_bytes } from "../../../assembly/packed/packs";
 import { pool_check } from "../../../assembly/persistence/check";
 import { copyFrame, frameEquals, takeFrame } from "../../../assembly/rows/frame";
 import { ENTRY, PACKED } from "../../../assembly/rows/leaf";
@@ -39,7 +39,7 @@ function paint(at: usize, n: u32, dice: Dice, lane: u32, time: u32, noise: bool)
     return;
   }
   memory.fill(at, <u8>(20 + lane), n);
-  for (let i: u32 = 0; i < 40; i++) store<u8>(at + (i * 97 + time * 13 + lane) % n, <u8>(time + i));
+  for (let i: u32 = 0; i < 40; i++) store<u8>(at + ((i * 97 + time * 13 + lane) % n), <u8>(time + i));
 }
 
 describe("packed frames", () => {
