@@ -423,7 +423,6 @@ function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: u
 }
 
 /** The name of a frame of a row; 0 = zeros, or padding. */
-@inline
 function nameOf(p: Pool, leaf: Leaf, row: u32, f: u32): u32 {
   return row == 0 ? 0 : load<u32>(p.value(row, leaf) + ((<usize>f) << 2));
 }

@@ -24,6 +24,8 @@ export const E_REWARD: i32 = -10;
 
 /** The items of a draw have different columns. */
 export const E_UNLIKE: i32 = -11;
+/** `storedBytes` is reached, and its table has no item that could leave. */
+export const E_STORED: i32 = -12;
 
 /** Fills the error cell and hands the code back. */
 export function fail(code: i32, argument: i32, value: f64): i32 {

@@ -46,7 +46,6 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>p.pool().live() : <f64>p.moved;
 }
 
-@inline
 export function packsOf(frames: Pool): Packs {
   return changetype<Packs>(<usize>frames.leaf(0).pool);
 }
@@ -58,7 +57,6 @@ export function reservePacked(frames: Pool, count: u32): bool {
 }
 
 /** Bytes of a slot's frame. */
-@inline
 function slotBytes(frame: u32): u32 {
   return align16(frame);
 }
@@ -79,12 +77,10 @@ function openCache(packs: Packs): bool {
 }
 
 /** Where the cache has a frame's bytes, or will have them. */
-@inline
 function slotOf(packs: Packs, row: u32): usize {
   return <usize>packs.cache + <usize>(packs.slots << 2) + <usize>((row & (packs.slots - 1)) * slotBytes(packs.frame));
 }
 
-@inline
 function tagOf(packs: Packs, row: u32): usize {
   return <usize>packs.cache + ((<usize>(row & (packs.slots - 1))) << 2);
 }
@@ -195,7 +191,6 @@ export function unpackFrame(packs: Packs, row: u32, to: usize, nearRow: u32, nea
 }
 
 /** The address of a frame's bytes where they stand as they are, 0 where they are packed. */
-@inline
 export function plainFrame(packs: Packs, row: u32): usize {
   const entry = Entry.of(Head.of(row).episode);
   return entry.size == packs.frame ? entry.bytes() : 0;

@@ -14,7 +14,6 @@ const LAST_LITERALS: u32 = 5;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;
 
-@inline
 function hashOf(word: u32): usize {
   return (<usize>((word * 2654435761) >> 20)) << 1;
 }
@@ -41,7 +40,6 @@ function common(a: usize, b: usize, end: usize): u32 {
 }
 
 /** The rest of a length that does not fit into its 4 bits. */
-@inline
 function writeMore(to: usize, n: u32): usize {
   for (; n >= 255; n -= 255) store<u8>(to++, 255);
   store<u8>(to, <u8>n);
@@ -152,7 +150,6 @@ export function decodeBlock(from: usize, size: u32, to: usize, n: u32): bool {
   return false;
 }
 
-@inline
 function copy16(to: usize, from: usize): void {
   if (ASC_FEATURE_SIMD) {
     v128.store(to, v128.load(from));
@@ -165,7 +162,6 @@ function copy16(to: usize, from: usize): void {
 }
 
 /** Copies `length` bytes from `distance` before `to`, which may overlap them. What it writes behind them ends before `stop`. */
-@inline
 function copyMatch(to: usize, distance: u32, length: u32, stop: usize): void {
   const next = to + length;
   if (next + 16 > stop) {

@@ -86,7 +86,6 @@ export class Pack {
 if (offsetof<Pack>() != PACK_HEAD) ERROR("PACK is 16 bytes");
 
 /** Bytes of an entry with its head: entries stand at multiples of 4. */
-@inline
 export function entryBytes(size: u32): u32 {
   return (ENTRY_HEAD + size + 3) & ~3;
 }

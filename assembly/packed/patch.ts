@@ -12,7 +12,6 @@ import { Work } from "./work";
 const STRETCH: u32 = 64;
 
 /** Bytes of the bits of all stretches. */
-@inline
 function bitsBytes(n: u32): u32 {
   return (((n + STRETCH - 1) >> 6) + 7) >> 3;
 }
@@ -36,14 +35,13 @@ export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, 
     if (next == to) continue;
     to = next;
     const bits = from + (s >> 9);
-    store<u8>(bits, <u8>(<u32>load<u8>(bits) | (<u32>1 << ((s >> 6) & 7))));
+    store<u8>(bits, <u8>(<u32>load<u8>(bits) | ((<u32>1) << ((s >> 6) & 7))));
     if (to > stop) return most + 1;
   }
   return <u32>(to - from);
 }
 
 /** Writes what differs in 64 bytes; where it ends, `to` where nothing does. */
-@inline
 function encodeStretch(work: usize, a: usize, b: usize, to: usize): usize {
   return ASC_FEATURE_SIMD ? encodeWide(work, a, b, to) : encodeNarrow(a, b, to);
 }
@@ -73,7 +71,6 @@ function nonZero(x: u64): u32 {
   return mask;
 }
 
-@inline
 function encodeWide(work: usize, a: usize, b: usize, to: usize): usize {
   const x0 = v128.xor(v128.load(a), v128.load(b));
   const x1 = v128.xor(v128.load(a, 16), v128.load(b, 16));
@@ -81,8 +78,8 @@ function encodeWide(work: usize, a: usize, b: usize, to: usize): usize {
   const x3 = v128.xor(v128.load(a, 48), v128.load(b, 48));
   if (!v128.any_true(v128.or(v128.or(x0, x1), v128.or(x2, x3)))) return to;
   const zero = i8x16.splat(0);
-  const low = <u32>i8x16.bitmask(i8x16.ne(x0, zero)) | (<u32>i8x16.bitmask(i8x16.ne(x1, zero)) << 16);
-  const high = <u32>i8x16.bitmask(i8x16.ne(x2, zero)) | (<u32>i8x16.bitmask(i8x16.ne(x3, zero)) << 16);
+  const low = <u32>i8x16.bitmask(i8x16.ne(x0, zero)) | ((<u32>i8x16.bitmask(i8x16.ne(x1, zero))) << 16);
+  const high = <u32>i8x16.bitmask(i8x16.ne(x2, zero)) | ((<u32>i8x16.bitmask(i8x16.ne(x3, zero))) << 16);
   const start = to++;
   let groups: u32 = 0;
   for (let g: u32 = 0, left = ((<u64>high) << 32) | <u64>low; left != 0; g++, left >>= 8) {
@@ -98,7 +95,6 @@ function encodeWide(work: usize, a: usize, b: usize, to: usize): usize {
 }
 
 /** Writes those of 16 bytes that `bits` names; whole groups are stored, of which the next one overwrites what is too much. */
-@inline
 function pickBytes(work: usize, to: usize, x: v128, bits: u32): usize {
   if (bits == 0) return to;
   const low = bits & 255;
@@ -160,7 +156,7 @@ export function isPatch(patch: usize, size: u32, n: u32): bool {
       if (groups == 0 || patch > end) return false;
       for (; groups != 0; groups &= groups - 1) {
         const mask: u32 = load<u8>(masks++);
-        const last = (stretch << 6) + (<u32>ctz(groups) << 3) + 31 - <u32>clz(mask);
+        const last = (stretch << 6) + ((<u32>ctz(groups)) << 3) + 31 - <u32>clz(mask);
         if (mask == 0 || last >= n) return false;
         patch += <usize>popcnt(mask);
       }

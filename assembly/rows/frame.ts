@@ -5,7 +5,6 @@ import { Pool } from "./pool";
 import { Head } from "./row";
 
 /** Whether a frame has these bytes. O(bytes) */
-@inline
 export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool {
   return bytesEqual(frames.packs() ? rawFrame(frames, row) : frames.bytes(row), bytes, n);
 }

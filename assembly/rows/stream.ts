@@ -315,7 +315,6 @@ export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
 }
 
 /** The number of the k-th frame of a row's value. */
-@inline
 function frameAt(p: Pool, row: u32, leaf: Leaf, k: u32): u32 {
   return load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
 }

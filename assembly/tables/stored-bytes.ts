@@ -8,7 +8,7 @@
  *
  * What counts is canonical, so that a restored Replay evicts alike: rows that something holds, entries of frames with their heads. Not what memory is taken for them.
  */
-import { E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { E_STORED, fail } from "../memory/error";
 import { packsOf } from "../packed/frames";
 import { WIDE } from "../rows/leaf";
 import { Pool } from "../rows/pool";
@@ -69,23 +69,19 @@ export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }
 
-/** Whether a step may come; else OUT_OF_MEMORY: there is no room for it, and nothing that could leave. */
-@inline
-export function mayStore(p: Pool): bool {
-  return p.limit == 0 || hasRoom(changetype<StoredBytes>(<usize>p.limit));
+/** Before a step: 0, or E_STORED where there is no room for it, and nothing that could leave. */
+export function canStore(p: Pool): i32 {
+  return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
 /** After a step, and its items: the table lets go of items until what is stored is within the limit, or it has none. */
-@inline
 export function keepStored(p: Pool): void {
   if (p.limit != 0) evictStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
-function hasRoom(s: StoredBytes): bool {
-  if (s.table != 0 && changetype<Table>(<usize>s.table).count != 0) return true;
-  if (s.now() + s.step <= s.max) return true;
-  fail(E_OUT_OF_MEMORY, 0, s.max);
-  return false;
+function admitStored(s: StoredBytes): i32 {
+  if (s.table != 0 && changetype<Table>(<usize>s.table).count != 0) return 0;
+  return s.now() + s.step <= s.max ? 0 : fail(E_STORED, 0, s.max);
 }
 
 function evictStored(s: StoredBytes): void {

@@ -7,7 +7,7 @@ import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
 import { ONE_MORE, placeLeaf, Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
-import { keepStored, mayStore } from "../tables/stored-bytes";
+import { canStore, keepStored } from "../tables/stored-bytes";
 import { Dues } from "./dues";
 import { ENDS, endLane, endOf, finishLane, GOES_ON, makeLast, TERMINATES, TRUNCATES } from "./ends";
 import { canTake, makeItem } from "./item";
@@ -247,7 +247,9 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
-  if (!mayStore(pool) || !reserveRows(pool, rows + finals)) return E_OUT_OF_MEMORY;
+  const stored = canStore(pool);
+  if (stored != 0) return stored;
+  if (!reserveRows(pool, rows + finals)) return E_OUT_OF_MEMORY;
   for (let k: u32 = 0; k < w.rules; k++) {
     if (w.rule(k).tails() && prioritiesOf(pool, columns, k) != 0 && !Dues.open(w, w.rule(k))) return E_OUT_OF_MEMORY;
   }

@@ -2,7 +2,7 @@
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream, stream_end } from "../rows/stream";
-import { keepStored, mayStore } from "../tables/stored-bytes";
+import { canStore, keepStored } from "../tables/stored-bytes";
 import { Dues } from "./dues";
 import { canTake, makeItem } from "./item";
 import { Rule } from "./rule";
@@ -34,7 +34,9 @@ export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
     const code = canTake(w.rule(k).to(), w.makingLast(k, s), w.spans(w.rule(k)) ? w.rule(k).length : 1);
     if (code != 0) return code;
   }
-  if (!mayStore(s.rows()) || s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  const stored = canStore(s.rows());
+  if (stored != 0) return stored;
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
   const waiting = finishLane(w, s, how);
   keepStored(s.rows());
   return waiting;

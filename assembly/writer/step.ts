@@ -4,7 +4,7 @@ import { readNumber } from "../rows/leaf";
 import { reserveFrames } from "../rows/pool";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream } from "../rows/stream";
-import { keepStored, mayStore } from "../tables/stored-bytes";
+import { canStore, keepStored } from "../tables/stored-bytes";
 import { Dues } from "./dues";
 import { finishWith } from "./ends";
 import { canTake, makeItem } from "./item";
@@ -35,7 +35,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
       if (code != 0) return code;
     }
   }
-  if (!mayStore(s.rows()) || s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  const stored = canStore(s.rows());
+  if (stored != 0) return stored;
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);

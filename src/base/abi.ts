@@ -203,6 +203,7 @@ export const E_FINAL = -8;
 export const E_NO_EPISODE = -9;
 export const E_REWARD = -10;
 export const E_UNLIKE = -11;
+export const E_STORED = -12;
 
 /** Flags of writer_rule (assembly/writer/writer.ts). */
 export const TAILS = 1;

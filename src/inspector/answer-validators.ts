@@ -50,6 +50,7 @@ const VALIDATORS: { readonly [K in Kind]: Validator } = {
   survey: fieldsOf({
     steps: isNumber,
     bytes: isNumber,
+    packed: listOf(fieldsOf({ name: isText, bytes: isNumber, rawBytes: isNumber })),
     writers: isNumber,
     tables: listOf(fieldsOf({ name: isText, ...Object.fromEntries(COUNTERS.map((name) => [name, isNumber])), canSample: isFlag, canInsert: isFlag })),
     table: maybe(isTableSurvey),

@@ -46,9 +46,10 @@ export class InspectorServer {
   }
 
   #survey(name: string | undefined): Survey {
-    const { steps, bytes, writers } = this.#replay.stats();
+    const { steps, bytes, packed, writers } = this.#replay.stats();
     const tables = Object.values(this.#replay.tables).map((table) => ({ ...table.stats(), canSample: table.canSample(), canInsert: table.canInsert() }));
-    return { steps, bytes: bytes.used, writers, tables, table: name === undefined ? undefined : this.#view(name).survey() };
+    const packedFrames = Object.entries(packed).map(([frames, stats]) => ({ name: frames, bytes: stats.bytes, rawBytes: stats.rawBytes }));
+    return { steps, bytes: bytes.used, packed: packedFrames, writers, tables, table: name === undefined ? undefined : this.#view(name).survey() };
   }
 
   #view(name: string): TableView {

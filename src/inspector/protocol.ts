@@ -76,6 +76,8 @@ export interface TableSurvey {
 export interface Survey {
   readonly steps: number;
   readonly bytes: number;
+  /** Frames that are packed, by name: bytes of their entries, and of the frames as they are. */
+  readonly packed: readonly { readonly name: string; readonly bytes: number; readonly rawBytes: number }[];
   readonly writers: number;
   readonly tables: readonly TableCounts[];
   /** Of the table that was asked for. */

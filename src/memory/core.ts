@@ -1,5 +1,5 @@
 /** One instance of the core, and the only file that holds views on its linear memory. */
-import { E_KEYS_EXHAUSTED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
+import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import { DTYPES } from "../schema/dtype.ts";
@@ -103,9 +103,13 @@ export class Core {
     return this.#scratch !== 0;
   }
 
-  /** The error of a call that found no room, or no key. */
+  /** The error of a call that found no room, or no key. @param code undefined for no room */
   errorFor(code?: number): Error {
     if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay");
+    if (code === E_STORED) {
+      const mebibytes = Number((this.errorValue / 2 ** 20).toPrecision(4));
+      return new ReplayError("OUT_OF_MEMORY", `storedBytes.max (${mebibytes} MiB) is reached, and no item is left to evict: raise it, or let steps go`);
+    }
     const max = Number((this.#maxBytes / 2 ** 20).toPrecision(4));
     return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached; raise it, or ${this.remedy}`);
   }

@@ -30,6 +30,8 @@ export interface Packs {
   readonly handle: number;
   /** The pool of their entries. */
   readonly entries: number;
+  /** The pool itself. */
+  readonly frames: number;
   readonly frameBytes: number;
 }
 
@@ -92,13 +94,14 @@ export class Engine {
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
-    this.packs = pools.flatMap((pool) => (pool.packed === undefined ? [] : [this.#packs(pool, pool.packed)]));
-    this.entryPools = this.packs.map(({ entries }) => entries);
+    const packs = pools.flatMap((pool) => (pool.packed === undefined ? [] : [this.#packs(pool, pool.packed)]));
+    this.entryPools = packs.map(({ entries }) => entries);
     this.framePools = pools.map(({ name, frameBytes }) => {
-      const handle = this.packs.find((packs) => packs.name === name)?.handle;
+      const handle = packs.find((other) => other.name === name)?.handle;
       if (handle !== undefined) return this.#pool(0, 1, (pool) => x.pool_leaf(pool, 0, PACKED, 0, frameBytes, 0, 0, 1, handle));
       return this.#pool(alignUp(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, NARROW, 0, frameBytes, 0, 0, 1, 0));
     });
+    this.packs = packs.map((one) => ({ ...one, frames: this.framePools[pools.findIndex(({ name }) => name === one.name)] as number }));
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
         const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
@@ -235,7 +238,7 @@ export class Engine {
   }
 
   /** Where packed frames have their bytes. @throws ReplayError OUT_OF_MEMORY */
-  #packs({ name, frameBytes }: FramePool, { row, element }: PackedFrames): Packs {
+  #packs({ name, frameBytes }: FramePool, { row, element }: PackedFrames): Omit<Packs, "frames"> {
     const { x } = this.core;
     const handle = this.core.alloc(x.packs_bytes());
     const entries = this.#pool(0, 1, (pool) => x.pool_leaf(pool, 0, ENTRY, 0, frameBytes, 0, 0, 1, handle));

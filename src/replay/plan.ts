@@ -4,7 +4,7 @@ import type { Core } from "../memory/core.ts";
 import { journalBytes } from "../memory/journal-bytes.ts";
 import { SECTION_MAX } from "../memory/state.ts";
 import { tableBytes } from "../memory/table.ts";
-import { alignUp, type FramePool, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
+import { alignUp, ENTRY_HEAD_BYTES, type FramePool, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
@@ -39,15 +39,14 @@ const EPISODE_BYTES = 8;
 /** Memory is taken in such pieces. */
 const GRANULE = 4096;
 
-/** What an entry of a packed frame has beside its bytes; and what packing takes for itself: tables, spare packs, a cache of some frames. */
-const ENTRY_HEAD = 8;
+/** What packing takes for itself: tables, spare packs, a cache of some frames. */
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
 
 /** Bytes of one frame with its head. @param isWorst whether a packed one counts as it is */
 function frameBytesOf({ frameBytes, packed }: FramePool, isWorst: boolean): number {
   if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
-  return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD + frameBytes / (isWorst ? 1 : packed.ratio), 4);
+  return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes / (isWorst ? 1 : packed.ratio), 4);
 }
 
 /** Bytes of so many frames. */
@@ -112,6 +111,7 @@ function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly
 
 /**
  * @param itemSteps of the longest items; undefined for the least that there must be: one new step per item of the largest table
+ * @param maxStored the most bytes that steps may take
  * @param core one that tracks changes where there are `places` for them; nothing is taken of it
  */
 export function planOf(
@@ -120,6 +120,7 @@ export function planOf(
   core: Core,
   places: number,
   itemSteps?: number,
+  maxStored = Number.POSITIVE_INFINITY,
 ): Omit<Plan, "openedBytes"> {
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map((pool) => frameBytesOf(pool, false));
@@ -138,9 +139,12 @@ export function planOf(
   const minSteps = Object.values(tables).reduce((max, { maxSize, maxSteps }) => Math.max(max, Math.min(maxSize, maxSteps)), 0);
   const rows = itemSteps === undefined ? undefined : heldRows(Object.values(tables), framesPerStep(layout), itemSteps);
   const steps = rows?.steps ?? minSteps;
-  bytes += core.poolRoom(rowBytes, steps + WINDOW) + (rows?.bytes ?? 0);
+  bytes += rows?.bytes ?? 0;
+  const stepsRoom = core.poolRoom(rowBytes, steps + WINDOW);
   const framesBytes = (isWorst: boolean): number =>
     layout.pools.reduce((sum, pool, i) => sum + framesRoom(core, pool, (rows?.frames[i] ?? steps) + WINDOW, isWorst), 0);
   const bytesPerStep = frames.reduce((sum, frameBytes) => sum + frameBytes, rowBytes);
-  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes: bytes + framesBytes(false), worstBytes: bytes + framesBytes(true) };
+  // Steps are evicted before they take more.
+  const total = (isWorst: boolean): number => bytes + Math.min(stepsRoom + framesBytes(isWorst), maxStored);
+  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes: total(false), worstBytes: total(true) };
 }

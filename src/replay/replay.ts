@@ -1,16 +1,18 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
-import { integer, mustBe, onlyKeys } from "../base/error.ts";
+import { PACKED_LIVE } from "../base/abi.ts";
+import { finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { MAX_ITEMS, MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { checkSeed } from "../base/seed.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, toConsole, type WarningKind } from "../base/warnings.ts";
 import { Core } from "../memory/core.ts";
-import { Engine } from "../memory/engine.ts";
+import { Engine, type Packs } from "../memory/engine.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
 import { layoutOf } from "../memory/layout.ts";
 import { State } from "../memory/state.ts";
+import { maxStepBytes, StoredBytes } from "../memory/stored-bytes.ts";
 import { CoreTable } from "../memory/table.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "../remote/accept.ts";
 import type { PortLike } from "../remote/port.ts";
@@ -42,6 +44,12 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /**
+   * A limit on what steps take, with their frames: `stats().bytes.stored`. After each call that appends, the table `evictFrom` lets go of items, by its remover, until `max` is
+   * kept or it is empty; a block counts as one call for each thousand steps or so. What it cannot let go (steps that writers or other tables hold) stays. With no item left, the
+   * next `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. For frames that are packed, whose size no number of items tells. Default: no limit but `maxBytes`.
+   */
+  readonly storedBytes?: StoredBytesOptions<TableName>;
+  /**
    * Seed of every random draw: the same seed and calls give the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, always: two Replays without a
    * seed draw alike.
    */
@@ -57,10 +65,32 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   readonly logger?: Logger | null;
 }
 
+export interface StoredBytesOptions<TableName extends string = string> {
+  /** In bytes. At least what one step takes whose frames do not pack. */
+  readonly max: number;
+  /** The table that lets go of items. Default: none does, and `append` throws. */
+  readonly evictFrom?: TableName;
+}
+
+/** Frames that are packed under one name. */
+export interface PackedStats {
+  /** How many frames there are. */
+  readonly frames: number;
+  /** Bytes of their entries, with heads. */
+  readonly bytes: number;
+  /** Bytes of the same frames as they are. */
+  readonly rawBytes: number;
+  /** rawBytes / bytes; NaN without frames. */
+  readonly ratio: number;
+}
+
 export interface ReplayStats {
   /** Number of steps that items or writers hold. */
   readonly steps: number;
-  readonly bytes: { readonly used: number; readonly max: number };
+  /** `used`: memory that is taken, `max`: `maxBytes`; `stored`: what steps take, with their frames, where `storedBytes` limits it. */
+  readonly bytes: { readonly used: number; readonly max: number; readonly stored?: number };
+  /** By the name that `packed` was given. */
+  readonly packed: { readonly [name: string]: PackedStats };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
   /** How often each kind of warning came up; `logger` is told the first time. */
@@ -101,6 +131,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   readonly #engine: Engine;
   readonly #tables = new Map<string, Table<S, R>>();
   readonly #writers: Writers;
+  readonly #storedBytes: StoredBytes | undefined;
 
   #journal: Journal | undefined;
 
@@ -117,15 +148,16 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   constructor(options: ReplayOptions<S, TableName, R>, places = 0) {
     hideFrames(new.target);
     this.options = resolveOptions(options);
-    const { spec, tables, maxBytes, seed } = this.options;
+    const { spec, tables, maxBytes, seed, storedBytes } = this.options;
     const { module, transition, logger = toConsole } = options;
     const layout = layoutOf(leavesOf(spec), module);
     const core = new Core(maxBytes, module, places > 0);
-    const plan = planOf(layout, tables, core, places);
+    if (storedBytes !== undefined) checkStoredBytes(storedBytes, tables, maxStepBytes(layout));
+    const plan = planOf(layout, tables, core, places, undefined, storedBytes?.max);
     if (plan.bytes > maxBytes) {
       const remedy =
         plan.bytes > MAX_REPLAY_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
-      const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0).bytes} without)` : "";
+      const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
     }
@@ -135,6 +167,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
+    if (storedBytes !== undefined) {
+      const { max, evictFrom } = storedBytes;
+      this.#storedBytes = new StoredBytes(engine, max, evictFrom === undefined ? 0 : (this.#tables.get(evictFrom) as Table<S, R>).handle);
+    }
     this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
     // Whatever steps take, there is room for a snapshot.
     new State(engine, this.#state()).reserve();
@@ -146,10 +182,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
-    const { spec, tables, maxBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);
+    const { spec, tables, maxBytes, storedBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);
     const itemSteps = integer("itemSteps", options.itemSteps ?? ITEM_STEPS, 1, MAX_LENGTH);
     const layout = layoutOf(leavesOf(spec), options.module);
-    const plan = (places: number) => planOf(layout, tables, new Core(maxBytes, options.module, places > 0), places, itemSteps);
+    const plan = (places: number) => planOf(layout, tables, new Core(maxBytes, options.module, places > 0), places, itemSteps, storedBytes?.max);
     return { ...plan(0), openedBytes: plan(placesFor(maxBytes, SEGMENT_BYTES)).bytes };
   }
 
@@ -258,11 +294,19 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const { steps, bytes } = this.#engine;
     return {
       steps,
-      bytes: { used: bytes, max: this.options.maxBytes },
+      bytes: { used: bytes, max: this.options.maxBytes, ...(this.#storedBytes !== undefined && { stored: this.#storedBytes.now }) },
+      packed: Object.fromEntries(this.#engine.packs.map((packs) => [packs.name, this.#packedStats(packs)])),
       tables: Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.stats()])),
       writers: this.#writers.size,
       warnings: { ...this.#engine.warnings.counts },
     };
+  }
+
+  #packedStats({ handle, frames: pool, frameBytes }: Packs): PackedStats {
+    const { x } = this.#engine.core;
+    const frames = x.pool_live(pool);
+    const [bytes, rawBytes] = [x.packs_number(handle, PACKED_LIVE), frames * frameBytes];
+    return { frames, bytes, rawBytes, ratio: rawBytes / bytes };
   }
 
   /**
@@ -323,11 +367,11 @@ function make<S extends Spec, N extends string>(options: object, places: number)
   return stateOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as ReplayState<Replay<S, N>>;
 }
 
-const OPTIONS = "spec, tables, maxBytes, seed, transition, module, logger";
+const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, module, logger";
 
 function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
-  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, seed = 0, transition } = onlyKeys("Replay", options, keys);
+  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes, seed = 0, transition } = onlyKeys("Replay", options, keys);
   if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
@@ -336,9 +380,18 @@ function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayO
     spec: copySpec(spec),
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_REPLAY_BYTES),
+    ...(storedBytes !== undefined && { storedBytes: { ...onlyKeys("storedBytes", storedBytes, "max, evictFrom") } }),
     seed: String(seed),
     ...(transition !== undefined && { transition: { ...transition } }),
   };
+}
+
+/** @param least what one step may take */
+function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
+  finite("storedBytes.max", max, 0);
+  if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
+  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom))
+    throw mustBe("NOT_FOUND", "storedBytes.evictFrom", oneOfRule(Object.keys(tables)), evictFrom);
 }
 
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {

@@ -15,6 +15,8 @@ export const ENTRY = 4;
 export const DIRECT_BYTES = 1024;
 /** The size of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
+/** What an entry of a packed frame has beside its bytes, in a pack. */
+export const ENTRY_HEAD_BYTES = 8;
 
 /** What can be told of a leaf alone. */
 export interface MeasuredLeaf extends FoundLeaf {

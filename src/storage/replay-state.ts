@@ -9,6 +9,7 @@ export interface SavedOptions {
   readonly spec: Spec;
   readonly tables: { readonly [name: string]: object };
   readonly maxBytes: number;
+  readonly storedBytes?: { readonly max: number; readonly evictFrom?: string } | undefined;
   readonly seed: string;
   /** What was said of it. */
   readonly transition?: object | undefined;

@@ -35,10 +35,11 @@ export class FillPanel {
     this.root = make("section", { class: "panel", "aria-label": "Fill" }, this.#items.root, this.#bytes.root, this.#definitions.root);
   }
 
-  show({ maxBytes }: About, { steps, bytes, writers }: Survey, about: TableAbout | undefined, counts: TableCounts | undefined): void {
+  show({ maxBytes }: About, { steps, bytes, packed, writers }: Survey, about: TableAbout | undefined, counts: TableCounts | undefined): void {
     this.#bytes.show(bytes, maxBytes, `${bytesText(bytes)} of ${bytesText(maxBytes)}`);
     this.#items.root.hidden = counts === undefined;
     this.#definitions.set("Steps stored", numberText(steps));
+    for (const frames of packed) this.#definitions.set(`Packed: ${frames.name}`, packedText(frames));
     this.#definitions.set("Writers", numberText(writers));
     if (counts === undefined || about === undefined) return;
     const percentage = ((100 * counts.size) / counts.maxSize).toFixed(0);
@@ -81,6 +82,10 @@ export class LimiterPanel {
     this.#definitions.set("Draws per insert", inserts > 0 ? numberText(samples / inserts) : "–");
     this.#definitions.set("Items waiting", numberText(pending));
   }
+}
+
+function packedText({ bytes, rawBytes }: Survey["packed"][number]): string {
+  return bytes === 0 ? "none" : `${bytesText(bytes)} of ${bytesText(rawBytes)}, 1 / ${(rawBytes / bytes).toFixed(1)}`;
 }
 
 function selectorText({ kind, exponent }: TableAbout["sampler"]): string {

@@ -1,7 +1,7 @@
 import { bytesEqual } from "../../../assembly/memory/bytes";
 import { decodeBlock, encodeBlock } from "../../../assembly/packed/lz4";
 import { applyPatch, encodePatch, isPatch } from "../../../assembly/packed/patch";
-import { initWork, Work, workBytes } from "../../../assembly/packed/work";
+import { initWork, workBytes } from "../../../assembly/packed/work";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 

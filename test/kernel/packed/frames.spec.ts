@@ -1,6 +1,6 @@
 import { bytesEqual } from "../../../assembly/memory/bytes";
 import { CHAIN, packs_init, packsOf } from "../../../assembly/packed/frames";
-import { Entry, Packs, packs_bytes } from "../../../assembly/packed/packs";
+import { Entry, packs_bytes } from "../../../assembly/packed/packs";
 import { pool_check } from "../../../assembly/persistence/check";
 import { copyFrame, frameEquals, takeFrame } from "../../../assembly/rows/frame";
 import { ENTRY, PACKED } from "../../../assembly/rows/leaf";

@@ -111,6 +111,7 @@ test("samples of the last surveys are shown together; another table begins anew"
   const survey = (name: string, n: number, isWhole = false): Survey => ({
     steps: 0,
     bytes: 0,
+    packed: [],
     writers: 0,
     tables: [],
     table: { name, sample: sample(n, isWhole), total: 8, episodes: [], hasEpisodes: true },

@@ -1,0 +1,37 @@
+/** A limit on what the steps of a Replay take, with their frames (assembly/tables/stored-bytes.ts). */
+import { alignUp, ENTRY_HEAD_BYTES, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
+import type { Engine } from "./engine.ts";
+
+/** Bytes that a step takes at most: with new frames for all of its leaves, none of which packs. */
+export function maxStepBytes({ leaves, rowBytes, pools }: Layout): number {
+  let bytes = HEAD_BYTES + rowBytes;
+  for (const { kind, leaf, bytes: value, frameBytes } of leaves) {
+    if (kind === WIDE) bytes += value;
+    const pool = pools.find(({ name }) => name === leaf.shared);
+    if (pool === undefined) continue;
+    const each = pool.packed === undefined ? HEAD_BYTES + alignUp(frameBytes, 8) : 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes, 4);
+    bytes += (value / frameBytes) * each;
+  }
+  return bytes;
+}
+
+export class StoredBytes {
+  readonly #engine: Engine;
+  readonly #handle: number;
+
+  /** @param table the one that evicts, 0 for none @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, max: number, table: number) {
+    this.#engine = engine;
+    const { core, layout } = engine;
+    const pools = [engine.pool, ...engine.framePools];
+    this.#handle = core.alloc(core.x.stored_bytes_bytes(pools.length));
+    const at = core.scratch(4 * pools.length);
+    core.u32.set(pools, at >>> 2);
+    core.x.stored_bytes_init(this.#handle, max, maxStepBytes(layout), table, at, pools.length);
+  }
+
+  /** Bytes that steps take now. O(pools) */
+  get now(): number {
+    return this.#engine.core.x.stored_bytes_now(this.#handle);
+  }
+}
