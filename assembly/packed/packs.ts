@@ -258,8 +258,15 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.row = row > 65535 || row == 0 ? element : row;
   p.entries = entries;
   const each = entryBytes(frame);
-  p.most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
-  p.packBytes = (PACK_HEAD + p.most * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
+  const most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
+  // As many of the largest entries as fit, or one fewer where that leaves less unused.
+  p.most = packOf(most - 1, each) * most < packOf(most, each) * (most - 1) ? most - 1 : most;
+  p.packBytes = packOf(p.most, each);
+}
+
+/** Bytes of a pack with room for so many of the largest entries. */
+function packOf(entries: u32, each: u32): u32 {
+  return (PACK_HEAD + entries * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
 }
 
 /** O(entries): 0, or the number of the broken invariant. */

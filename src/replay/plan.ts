@@ -39,6 +39,9 @@ const EPISODE_BYTES = 8;
 /** Memory is taken in such pieces. */
 const GRANULE = 4096;
 
+/** A pack of entries, and what it has beside them (assembly/packed/packs.ts). */
+const PACK_BYTES = 65_536;
+const PACK_HEAD_BYTES = 32;
 /** What packing takes for itself: tables, spare packs, a cache of some frames. */
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
@@ -52,8 +55,13 @@ function frameBytesOf({ frameBytes, packed }: FramePool, isWorst: boolean): numb
 /** Bytes of so many frames. */
 function framesRoom(core: Core, pool: FramePool, frames: number, isWorst: boolean): number {
   if (pool.packed === undefined) return core.poolRoom(frameBytesOf(pool, isWorst), frames);
-  const bytes = frames * (frameBytesOf(pool, isWorst) - 2 * HEAD_BYTES);
-  return 2 * core.poolRoom(HEAD_BYTES, frames) + alignUp(bytes, GRANULE) + PACKING_BYTES + PACKING_FRAMES * alignUp(pool.frameBytes, 16);
+  const each = frameBytesOf(pool, isWorst) - 2 * HEAD_BYTES;
+  // Entries as large as these leave a rest of their pack unused.
+  const packOf = (entries: number): number => alignUp(PACK_HEAD_BYTES + entries * each, GRANULE);
+  const most = Math.max(1, Math.floor((PACK_BYTES - PACK_HEAD_BYTES) / each));
+  const perPack = packOf(most - 1) * most < packOf(most) * (most - 1) ? most - 1 : most;
+  const bytes = Math.ceil(frames / perPack) * packOf(perPack);
+  return 2 * core.poolRoom(HEAD_BYTES, frames) + bytes + PACKING_BYTES + PACKING_FRAMES * alignUp(pool.frameBytes, 16);
 }
 
 /** Frames that one step shows of each pool. */
