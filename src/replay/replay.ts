@@ -44,9 +44,9 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /**
-   * A limit on what steps take, with their frames: `stats().bytes.stored`. After each call that appends, the table `evictFrom` lets go of items, by its remover, until `max` is
-   * kept or it is empty; a block counts as one call for each thousand steps or so. What it cannot let go (steps that writers or other tables hold) stays. With no item left, the
-   * next `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. For frames that are packed, whose size no number of items tells. Default: no limit but `maxBytes`.
+   * Limits the bytes of stored steps with their frames (`stats().bytes.stored`), for packed frames, whose size depends on their content. After each call that appends, the
+   * table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold stay. A block of columns is
+   * checked once per thousand steps or so. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. Default: no limit but `maxBytes`.
    */
   readonly storedBytes?: StoredBytesOptions<TableName>;
   /**
@@ -66,9 +66,9 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
 }
 
 export interface StoredBytesOptions<TableName extends string = string> {
-  /** In bytes. At least what one step takes whose frames do not pack. */
+  /** In bytes. At least the bytes of one step whose frames do not pack. */
   readonly max: number;
-  /** The table that lets go of items. Default: none does, and `append` throws. */
+  /** The table that evicts items. Default: none, so that `append` throws at the limit. */
   readonly evictFrom?: TableName;
 }
 

@@ -56,21 +56,22 @@ export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }
 
-/** How many times smaller frames are expected to be, unless `ratio` says so: all 57 games of the Arcade Learning Environment, as DQN sees them, are packed by 4 or more. */
+/** All 57 games of the Arcade Learning Environment, as DQN sees them, pack at least this well under a random policy. */
 const RATIO = 4;
 
 /** Options of `packed`. */
 export interface PackedOptions {
-  /** How many times smaller the frames are expected to be: `Replay.plan` and the constructor count so many bytes. At least 1. Default: 4. */
+  /** The expected size of frames divided by their packed size; `Replay.plan` and the constructor reserve memory for it. At least 1. Default: 4. */
   readonly ratio?: number;
 }
 
 /**
- * Stores equal values of all leaves with this name once, as `shared` does, and packs them without loss: each as it stands, or as what differs from the frame before it. A frame
- * is read back through 7 patches at most. Screens of games take 4 to 60 times less memory; camera images and noise gain nothing, and cost up to twice the time.
- * For any dtype. `pack`, which puts values into a nest, is unrelated.
- * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is packed separately
- * @throws RangeError for a ratio below 1; the spec's own check, for a frame of less than 256 bytes (`shared` is smaller then) or of 16 MiB and more
+ * Stores equal values of all leaves with this name once, as `shared` does, and compresses them without loss: each frame as the bytes that differ from the frame before, or as
+ * a block of LZ4. Reading a frame applies at most seven such patches. With `stack`, a value has a leading dimension of that length, and each frame is packed separately.
+ * Screens of games take 4 to 60 times less memory. Camera images and noise gain nothing, and sampling them takes up to twice the time.
+ * Any dtype. Unrelated to `pack`, which nests values like a spec.
+ * @param options.ratio the expected size of frames divided by their packed size. Default: 4
+ * @throws RangeError if `ratio` is below 1; `new Replay` throws one if a frame has fewer than 256 bytes, for which `shared` is smaller, or 16 MiB and more
  */
 export function packed<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, options?: PackedOptions): Leaf<D, S>;
 export function packed<D extends Dtype, const S extends readonly number[], const N extends number>(

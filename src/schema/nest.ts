@@ -221,7 +221,7 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
   );
 }
 
-/** The reverse of `flatten`: nests one value per leaf like the spec. */
+/** The reverse of `flatten`: nests one value per leaf like the spec. Unrelated to `packed`, which compresses frames. */
 export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
   return fold<AnyLeaf, unknown>(
     spec,
