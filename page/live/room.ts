@@ -9,6 +9,7 @@ import { Figures } from "./figures.ts";
 import { LiveAgent } from "./live-agent.ts";
 import type { Scene } from "./messages.ts";
 import { Returns } from "./returns.ts";
+import { screens } from "./screens.ts";
 import { Stage } from "./stage.ts";
 
 /** Steps a second of CartPole-v1, whose step is 0.02 s. */
@@ -100,6 +101,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
       ),
       inspector,
     ),
+    screens(signal, (error) => alerts.replaceChildren(trouble(error))),
   );
   begin();
   addEventListener(

@@ -46,6 +46,26 @@ async function still(page: Page): Promise<number> {
 }
 
 inBrowsers((open) => {
+  it("records a game's screens into packed memory, and draws them again", { timeout: 60_000 }, async () => {
+    const { page } = await open("#live");
+    const text = (name: string) =>
+      page
+        .locator(".live .figures div", { has: page.getByText(name, { exact: true }) })
+        .locator("dd")
+        .innerText();
+    const screens = async () => Number((await text("Screens")).replace(/,/g, ""));
+    const first = await until(screens, (count) => count > 300, "three hundred screens", 30_000);
+    await until(screens, (count) => count > first, "more screens", 30_000);
+    expect(Number.parseFloat(await text("Ratio"))).toBeGreaterThan(10);
+    // Not black: the walls of the game are in each of the four.
+    const shades = await page.getByLabel("The four screens of one observation, drawn from the memory").evaluate((canvas) => {
+      const { width } = canvas as HTMLCanvasElement;
+      const { data } = ((canvas as HTMLCanvasElement).getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, width, 1);
+      return [0, 1, 2, 3].map((k) => data[4 * (k * 84 + 40)]);
+    });
+    expect(shades[3]).toBe(90);
+  });
+
   it("learns: greedy episodes become several times as long as those it began with", { timeout: 240_000 }, async () => {
     const page = await live(open);
     await speed(page, "Full speed");
