@@ -13,11 +13,12 @@
 import { Bytes, copyBytes } from "../memory/bytes";
 import { align16, ZEROS_AT } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
-import { packsOf, plainFrame, unpackFrame } from "../packed/frames";
+import { CHAIN, packsOf, plainFrame, unpackFrame } from "../packed/frames";
 import { Packs } from "../packed/packs";
 import { Work } from "../packed/work";
 import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
 import { Pool } from "../rows/pool";
+import { Head, LINK_ROW } from "../rows/row";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 
 /** In the place of a step's number: the step where the n-step return ends. */
@@ -172,6 +173,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   let count: u32 = 0;
   let start: i32 = 0;
   let i = first;
+  if (window != 0) prefetchPacked(d, p, outputs, n, first, min(d.count - first, max(room / max(most, 1), 1)), out);
   for (; i < d.count && (window == 0 || i == first || to <= full); i++) {
     for (let k: u32 = 0; k < n; k++) {
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
@@ -253,6 +255,56 @@ function openWindow(p: Pool, outputs: usize, end: usize): u32 {
     bytes += o.count * leaf.frames * align16(leaf.bytes);
   }
   return bytes;
+}
+
+/**
+ * What is unpacked of `many` entries of the draw, from `first` on, is touched before: to unpack a frame means to read one address after the other, and here the misses of
+ * many overlap. Of each output the first step; the way to the key of its first frame alone, since the frames behind it follow it. `list`: scratch, u32 × 2 × many
+ */
+function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
+  const rows = list + ((<usize>many) << 2);
+  let sum: u32 = 0;
+  let walked: bool = false;
+  for (let k: u32 = 0; k < n; k++) {
+    const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
+    const leaf = p.leaf(o.leaf);
+    if (leaf.kind != SHARED || !changetype<Pool>(<usize>leaf.pool).packs() || o.count == 0) continue;
+    for (let i: u32 = 0; i < many; i++) {
+      chooseRows(d, first + i, o.steps + (((first + i) * o.each) << 2), 1);
+      const row = load<u32>(d.selected);
+      store<u32>(rows + ((<usize>i) << 2), row);
+      if (row != 0) sum ^= load<u32>(p.value(row, leaf));
+    }
+    for (let f: u32 = 0; f < leaf.frames; f++) {
+      for (let i: u32 = 0; i < many; i++) {
+        const name = nameOf(p, leaf, load<u32>(rows + ((<usize>i) << 2)), f);
+        store<u32>(list + ((<usize>i) << 2), name == 0 ? 0 : Head.of(name).episode);
+      }
+      sum ^= touchEntries(list, many, f == 0 && !walked ? CHAIN : 1);
+      walked = true;
+    }
+  }
+  Prefetch.keep(sum);
+}
+
+/** Reads the head and the first bytes of entries, and of as many bases behind them. */
+function touchEntries(list: usize, many: u32, links: u32): u32 {
+  const end = list + ((<usize>many) << 2);
+  let sum: u32 = 0;
+  let some: u32 = 1;
+  for (; links > 0 && some != 0; links--) {
+    some = 0;
+    for (let at = list; at < end; at += 4) {
+      const entry = load<u32>(at);
+      if (entry == 0) continue;
+      const head = Head.of(entry);
+      const base = head.next & LINK_ROW;
+      sum ^= load<u32>(<usize>head.episode);
+      some |= base;
+      store<u32>(at, base);
+    }
+  }
+  return sum;
 }
 
 /**
