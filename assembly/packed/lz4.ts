@@ -11,6 +11,8 @@ const MIN_MATCH: u32 = 12;
 /** The format's own rules: the last match begins so many bytes before the end, and the last bytes are literals. */
 const LAST_MATCH: u32 = 12;
 const LAST_LITERALS: u32 = 5;
+/** What a match may write behind itself, where there is room: it goes by steps. */
+const BEHIND: u32 = 32;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;
 
@@ -164,18 +166,35 @@ function copy16(to: usize, from: usize): void {
 /** Copies `length` bytes from `distance` before `to`, which may overlap them. What it writes behind them ends before `stop`. */
 function copyMatch(to: usize, distance: u32, length: u32, stop: usize): void {
   const next = to + length;
-  if (next + 16 > stop) {
+  if (next + BEHIND > stop) {
     for (; to < next; to++) store<u8>(to, load<u8>(to - distance));
+  } else if (distance >= 32) {
+    for (; to < next; to += 32) {
+      copy16(to, to - distance);
+      copy16(to + 16, to + 16 - distance);
+    }
   } else if (distance >= 16) {
-    if (distance >= length && length > 64) memory.copy(to, to - distance, length);
-    else for (; to < next; to += 16) copy16(to, to - distance);
+    for (; to < next; to += 16) copy16(to, to - distance);
   } else if (distance == 1) {
-    memory.fill(to, load<u8>(to - 1), length);
+    fill(to, next, load<u8>(to - 1));
   } else {
     // As many whole patterns as 16 bytes hold, so that each step goes on where the pattern begins anew.
     const step = (16 / distance) * distance;
     const first = min(next, to + 16);
     for (; to < first; to++) store<u8>(to, load<u8>(to - distance));
     for (; to < next; to += step) copy16(to, to - step);
+  }
+}
+
+function fill(to: usize, next: usize, byte: u8): void {
+  if (ASC_FEATURE_SIMD) {
+    const wide = i8x16.splat(byte);
+    for (; to < next; to += 32) {
+      v128.store(to, wide);
+      v128.store(to, wide, 16);
+    }
+  } else {
+    const wide = <u64>byte * 0x0101010101010101;
+    for (; to < next; to += 8) store<u64>(to, wide);
   }
 }

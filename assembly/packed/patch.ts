@@ -114,29 +114,39 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   for (; to < end; to += 512, bits++) {
     for (let some: u32 = load<u8>(bits); some != 0; some &= some - 1) {
       const stretch = to + ((<usize>ctz(some)) << 6);
-      let groups: u32 = load<u8>(patch++);
-      let masks = patch;
-      patch += <usize>popcnt(groups);
       // The last groups may reach behind the frame: these go byte by byte.
-      const isWide = ASC_FEATURE_SIMD && stretch + STRETCH <= end;
-      for (; groups != 0; groups &= groups - 1) {
-        const at = stretch + ((<usize>ctz(groups)) << 3);
-        let mask: u32 = load<u8>(masks++);
-        if (ASC_FEATURE_SIMD) {
-          if (isWide) {
-            const x = i8x16.swizzle(v128.load64_zero(patch), v128.load64_zero(Work.spread(work, mask)));
-            v128.store64_lane(at, v128.xor(v128.load64_zero(at), x), 0);
-            patch += <usize>popcnt(mask);
-            continue;
-          }
-        }
-        for (; mask != 0; mask &= mask - 1, patch++) {
-          const byte = at + <usize>ctz(mask);
-          store<u8>(byte, load<u8>(byte) ^ load<u8>(patch));
-        }
-      }
+      patch = ASC_FEATURE_SIMD && stretch + STRETCH <= end ? applyWide(work, patch, stretch) : applyNarrow(patch, stretch);
     }
   }
+}
+
+/** Applies the part of a patch that changes 64 bytes; where the next one begins. */
+function applyWide(work: usize, patch: usize, to: usize): usize {
+  let groups: u32 = load<u8>(patch);
+  let masks = patch + 1;
+  patch = masks + <usize>popcnt(groups);
+  for (; groups != 0; groups &= groups - 1) {
+    const at = to + ((<usize>ctz(groups)) << 3);
+    const mask: u32 = load<u8>(masks++);
+    const x = i8x16.swizzle(v128.load64_zero(patch), v128.load64_zero(Work.spread(work, mask)));
+    v128.store64_lane(at, v128.xor(v128.load64_zero(at), x), 0);
+    patch += <usize>popcnt(mask);
+  }
+  return patch;
+}
+
+function applyNarrow(patch: usize, to: usize): usize {
+  let groups: u32 = load<u8>(patch);
+  let masks = patch + 1;
+  patch = masks + <usize>popcnt(groups);
+  for (; groups != 0; groups &= groups - 1) {
+    const at = to + ((<usize>ctz(groups)) << 3);
+    for (let mask: u32 = load<u8>(masks++); mask != 0; mask &= mask - 1, patch++) {
+      const byte = at + <usize>ctz(mask);
+      store<u8>(byte, load<u8>(byte) ^ load<u8>(patch));
+    }
+  }
+  return patch;
 }
 
 /** Whether `size` bytes are a patch of n bytes: it ends where it should, and changes nothing behind them. Reads nothing else. O(size) */
