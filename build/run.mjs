@@ -176,6 +176,11 @@ const verbs = {
     await bundle();
     run("bench/reverb/run.mjs", args);
   },
+  async "bench:packed"() {
+    await core();
+    await bundle();
+    run("bench/packed/run.mjs", args);
+  },
   async "bench:frames"() {
     await core();
     await bundle();

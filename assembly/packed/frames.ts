@@ -7,6 +7,7 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16 } from "../memory/layout";
+import { SHARED } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
 import { Head, LINK_ROW, PLACE } from "../rows/row";
 import { decodeBlock, encodeBlock } from "./lz4";
@@ -22,8 +23,6 @@ const RAW_SKIPS: u32 = 15;
 /** Bytes of a cache at most, and the least of its slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** Slots for a lane: the frames of its last step, and as many that come. */
-const SLOTS_PER_LANE: u32 = 8;
 
 /**
  * In zeroed memory of `packs_bytes()`: packs for frames of so many bytes, whose pool of entries is `entries`. `row`, `element`: bytes of a row of the image and of an element,
@@ -56,6 +55,15 @@ export function reservePacked(frames: Pool, count: u32): bool {
   return openCache(packs) && packs.reserve(count) && reserveRows(packs.pool(), count);
 }
 
+/** Notes lanes of writers that open, or close (`by` negative): so many more frames are compared with what comes next. */
+export function countLanes(p: Pool, by: i32): void {
+  for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    const frames = changetype<Pool>(<usize>leaf.pool);
+    if (leaf.kind == SHARED && frames.packs()) packsOf(frames).shown += by * <i32>leaf.frames;
+  }
+}
+
 /** Bytes of a slot's frame. */
 function slotBytes(frame: u32): u32 {
   return align16(frame);
@@ -65,7 +73,8 @@ function slotBytes(frame: u32): u32 {
 function openCache(packs: Packs): bool {
   const most = min(max(CACHE_BYTES / slotBytes(packs.frame), MIN_SLOTS), PLACE + 1);
   let slots = MIN_SLOTS;
-  while (slots < packs.lanes * SLOTS_PER_LANE && slots * 2 <= most) slots <<= 1;
+  // The frames of each lane's last step, and as many that come.
+  while (slots < 2 * packs.shown && slots * 2 <= most) slots <<= 1;
   if (slots <= packs.slots) return true;
   const each = 4 + slotBytes(packs.frame);
   const cache = arena_alloc(slots * each);

@@ -9,7 +9,7 @@
  *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · how many
  *   32 │ packBytes u32│ most u32    │  of a pack · entries of the largest size that one holds
  *   40 │ work u32     │ cache u32   │  addresses of WORK and of a CACHE (frames.ts), 0 = none
- *   48 │ slots u32    │ lanes u32   │  frames that the cache holds · lanes of the open writers
+ *   48 │ slots u32    │ shown u32   │  frames that the cache holds · that the open writers show in a step
  *   56 │ live u64                   │  bytes of the entries that something holds, with their heads
  *   64 │ taken u64                  │  bytes of the packs in the queue
  *   72 │ moved u64                  │  bytes that were moved so far to empty packs
@@ -105,7 +105,7 @@ export class Packs {
   work: u32;
   cache: u32;
   slots: u32;
-  lanes: u32;
+  shown: u32;
   live: u64;
   taken: u64;
   moved: u64;

@@ -1,5 +1,6 @@
 /** The ends of episodes: the items that the rules make there, and what becomes of the steps at hand. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
+import { countLanes } from "../packed/frames";
 import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream, stream_end } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";
@@ -63,6 +64,7 @@ export function writer_close(writer: usize): void {
     }
     stream_end(changetype<usize>(s), 0);
   }
+  countLanes(w.stream(0).rows(), 0 - w.lanes);
   Dues.close(w);
 }
 

@@ -8,6 +8,7 @@
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
  */
 import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
+import { countLanes } from "../packed/frames";
 import { readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Stream, stream_bytes, stream_init } from "../rows/stream";
@@ -104,6 +105,7 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   w.awaits = awaits;
   w.reward = reward;
   w.barren = 0;
+  countLanes(changetype<Pool>(<usize>pool), lanes);
   for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }
 
