@@ -1,7 +1,7 @@
 /**
  * The leaves of a step as the text has them, and their order: names by UTF-16 code units, the parts of a list by number, as TypeScript has it.
  *
- * FIELD, 72 bytes:
+ * FIELD, 80 bytes:
  *    0 │ PLACE (24)                   │  rows/layout.ts
  *   24 │ path u32      │ bytes u32    │
  *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes: none
@@ -9,7 +9,9 @@
  *   48 │ dims u32      │ rank u32     │  where in the list of dims its shape begins: a stack first
  *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
  *   64 │ isShared u32  │ … u32        │
+ *   72 │ ratio f64                    │  of leaves that are packed, how many times smaller they are expected to be; 0: they are not
  */
+import { MAX_FRAME } from "../packed/packs";
 import { PLACE_BYTES } from "../rows/layout";
 import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
 import { GrowingArray } from "./growing-array";
@@ -22,6 +24,11 @@ export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
 /** Bytes of a value. */
 export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
+/** Bytes of a frame that is packed, at least; and how many times smaller it is expected to be, where nothing is said (src/schema/constructors.ts). */
+const MIN_PACKED_BYTES: u32 = 256;
+const DEFAULT_RATIO: f64 = 4;
+/** Channels of a pixel at most, where they are the last dimension (src/schema/layout.ts). */
+const MAX_CHANNELS: u32 = 4;
 const DOT: u32 = 46;
 
 @unmanaged
@@ -44,6 +51,7 @@ export class Field {
   stack: u32;
   isShared: u32;
   unused: u32;
+  ratio: f64;
 
   @inline
   static of(i: u32): Field {
@@ -53,6 +61,32 @@ export class Field {
   /** Bytes of one element. */
   elementBytes(): u32 {
     return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
+  }
+
+  /** Bytes of one of its frames, or of the value. */
+  frameBytes(): u32 {
+    return this.valueBytes / this.frames;
+  }
+
+  /** The last dimension but `back`, of the value without its stack; 1 where there is none. */
+  private dim(back: u32): u32 {
+    const rank = this.rank - u32(this.stack != 0);
+    return back < rank ? load<u32>(Root.the().dims().get(this.dims + this.rank - 1 - back)) : 1;
+  }
+
+  /** Whether a frame is an image with channels: its last dimension, if it is that short and not the only one beside rows. */
+  private hasChannels(): bool {
+    return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
+  }
+
+  /** Of a frame as an image, as TypeScript has it (src/schema/layout.ts), the bytes of a pixel. */
+  pixelBytes(): u32 {
+    return this.elementBytes() * (this.hasChannels() ? this.dim(0) : 1);
+  }
+
+  /** The same of a row. */
+  imageRowBytes(): u32 {
+    return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }
 
   /** Whether it is the leaf of a path, or below it. */
@@ -65,10 +99,10 @@ export class Field {
     return sameWord(this.path, this.bytes, path, bytes);
   }
 }
-export const FIELD_BYTES: u32 = 72;
-if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) ERROR("FIELD is 72 bytes, PLACE first");
+export const FIELD_BYTES: u32 = 80;
+if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) ERROR("FIELD is 80 bytes, PLACE first");
 
-/** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · leaf PATH text MAXBYTES SIZE… */
+/** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · the same with packed NAME [stack N] [ratio R] · leaf PATH text MAXBYTES SIZE… */
 export function readLeaf(words: TextReader): i32 {
   const root = Root.the();
   const at = words.entry(root.fields(), FIELD_BYTES, "leaves");
@@ -118,12 +152,13 @@ function readShape(words: TextReader, field: Field): i32 {
   const first = dims.push(4);
   if (first == 0) return noRoom();
   while (words.next()) {
-    if (words.is("shared")) {
-      const code = readShared(words, field);
+    const isPacked = words.is("packed");
+    if (isPacked || words.is("shared")) {
+      const code = readFrames(words, field, isPacked);
       if (code != 0) return code;
       break;
     }
-    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, or shared");
+    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, shared or packed");
     const dim = dims.push(4);
     if (dim == 0) return noRoom();
     store<u32>(dim, <u32>words.value);
@@ -153,20 +188,27 @@ export function endField(words: TextReader, field: Field): i32 {
   }
   field.size = <u32>size;
   field.valueBytes = <u32>bytes;
-  return 0;
+  if (field.ratio == 0 || (field.frameBytes() >= MIN_PACKED_BYTES && field.frameBytes() <= MAX_FRAME)) return 0;
+  const refusal = words.here(INVALID).put("a frame of ").word(field.path, field.bytes).put(", which is packed, must be of ").number(MIN_PACKED_BYTES);
+  return refusal.put(" to ").number(MAX_FRAME).put(" bytes (use shared for less), got ").number(field.frameBytes()).code;
 }
 
-/** NAME [stack N] */
-function readShared(words: TextReader, field: Field): i32 {
+/** NAME [stack N], and of leaves that are packed [ratio R] */
+function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   field.isShared = 1;
-  const code = words.keep("the name behind shared", changetype<usize>(field) + offsetof<Field>("share"));
-  if (code != 0 || !words.next()) return code;
-  if (!words.is("stack")) return words.unknown("stack, or the line ends");
-  const count = words.integer("the frames of a stack", 1, MAX_STACK);
-  if (count != 0) return count;
-  field.stack = <u32>words.value;
-  field.frames = field.stack;
-  return words.done();
+  if (isPacked) field.ratio = DEFAULT_RATIO;
+  let code = words.keep(isPacked ? "the name behind packed" : "the name behind shared", changetype<usize>(field) + offsetof<Field>("share"));
+  while (code == 0 && words.next()) {
+    if (words.is("stack")) {
+      code = words.integer("the frames of a stack", 1, MAX_STACK);
+      field.stack = <u32>words.value;
+      field.frames = field.stack;
+    } else if (isPacked && words.is("ratio")) {
+      code = words.number("the ratio", 1, f64.MAX_VALUE);
+      field.ratio = words.value;
+    } else return words.unknown(isPacked ? "stack or ratio, or the line ends" : "stack, or the line ends");
+  }
+  return code;
 }
 
 /** Puts the leaves in order. 0, or what is refused: paths that cannot be those of one nest. O(leaves log leaves), and moves */

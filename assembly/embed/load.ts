@@ -1,8 +1,9 @@
 /** A Replay out of a snapshot, in the form of src/storage/snapshot: its head tells the options, then records take their places. Nothing is believed before it is checked. */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../persistence/check";
+import { record_load_entries } from "../persistence/entry";
 import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../persistence/row";
-import { END, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../persistence/section";
+import { END, ENTRIES, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../persistence/section";
 import { record_load_slots, record_slot_bytes } from "../persistence/slot";
 import { record_load_stream } from "../persistence/stream";
 import { record_load_table, record_table_bytes } from "../persistence/table";
@@ -10,7 +11,7 @@ import { stream_check } from "../rows/stream";
 import { table_layouts } from "../tables/inspect";
 import { writer_set_number } from "../writer/dues";
 import { made, make } from "./create";
-import { poolCount, poolOf } from "./pools";
+import { isOfEntries, poolCount, poolOf } from "./pools";
 import { Refusal } from "./refusal";
 import { clean, outside, Root, vacant } from "./root";
 import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, reserveSave, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
@@ -150,7 +151,7 @@ function takeStates(root: Root, writers: Section): i32 {
   return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer contradicts its options");
 }
 
-/** Rows, freed rows and slots take their places. 0, or what is refused. */
+/** Entries, rows, freed rows and slots take their places. 0, or what is refused. */
 function takeSections(root: Root, at: u32, end: u32): i32 {
   while (at < end) {
     const section = changetype<Section>(<usize>at);
@@ -164,8 +165,10 @@ function takeSections(root: Root, at: u32, end: u32): i32 {
 
 function take(root: Root, section: Section): i32 {
   const kind = section.kind;
-  if (kind != ROWS && kind != FREE && kind != SLOTS) return known(kind) ? 0 : E_CORRUPT;
+  if (kind != ENTRIES && kind != ROWS && kind != FREE && kind != SLOTS) return known(kind) ? 0 : E_CORRUPT;
   if (section.id >= (kind == SLOTS ? root.tables().count : poolCount()) || section.bytes < COUNT_BYTES) return E_CORRUPT;
+  if (kind == ENTRIES) return takeEntries(section);
+  if (kind == ROWS && isOfEntries(section.id)) return E_CORRUPT;
   const handle = kind == SLOTS ? TableOptions.of(section.id).handle : poolOf(section.id);
   const each = kind == SLOTS ? record_slot_bytes(handle) : kind == ROWS ? record_row_bytes(handle) : RUN_BYTES;
   const count = load<u32>(section.payload());
@@ -175,6 +178,12 @@ function take(root: Root, section: Section): i32 {
   if (kind == FREE) return record_load_free(handle, count, from);
   const code = record_load_slots(handle, count, from, 0, 0);
   return code == 0 && table_layouts(handle) != 0 ? E_UNSUPPORTED : code;
+}
+
+function takeEntries(section: Section): i32 {
+  const bytes = load<u32>(section.payload());
+  if (!isOfEntries(section.id) || section.bytes - COUNT_BYTES != bytes) return E_CORRUPT;
+  return record_load_entries(poolOf(section.id), bytes, section.payload() + COUNT_BYTES, 0, 0);
 }
 
 function known(kind: u32): bool {

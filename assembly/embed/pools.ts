@@ -1,41 +1,51 @@
-/** The pools of a Replay: one for the frames of each name under which leaves share values, then that of the steps. */
+/**
+ * The pools of a Replay, in the order of snapshots: of the entries of frames that are packed, one for the frames of each name under which leaves share values, that of the
+ * steps.
+ */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { layout_place, Place } from "../rows/layout";
-import { BOOL, TEXT } from "../rows/leaf";
-import { pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
+import { packs_init } from "../packed/frames";
+import { packs_bytes } from "../packed/packs";
+import { layout_place } from "../rows/layout";
+import { BOOL, ENTRY, NARROW, PACKED, TEXT } from "../rows/leaf";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
 import { FIELD_BYTES, Field } from "./field";
 import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { sameWord } from "./text-reader";
 
-/** SHARE, 16 bytes: the pool of the frames that leaves of one name share. */
+/** SHARE, 24 bytes: the pool of the frames that leaves of one name share. `ratio`: 0 where they are not packed. */
 @unmanaged
 class Share {
   name: u32;
   bytes: u32;
   frameBytes: u32;
   pool: u32;
+  ratio: f64;
 
   @inline
   static of(i: u32): Share {
     return changetype<Share>(Root.the().shares().get(i));
   }
 }
-const SHARE_BYTES: u32 = 16;
-if (offsetof<Share>() != SHARE_BYTES) ERROR("SHARE is 16 bytes");
+const SHARE_BYTES: u32 = 24;
+if (offsetof<Share>() != SHARE_BYTES) ERROR("SHARE is 24 bytes");
 
-/** Pools: of frames first, then of steps. */
 export function poolCount(): u32 {
-  return Root.the().shares().count + 1;
+  return Root.the().pools().count;
 }
 
 export function poolOf(id: u32): u32 {
-  return id < Root.the().shares().count ? Share.of(id).pool : Root.the().pool;
+  return load<u32>(Root.the().pools().get(id));
 }
 
-/** Places the leaves, and makes the pools: of frames, then of steps. 0, or what is refused. */
+/** Whether a pool is of entries: their records have several sizes. */
+export function isOfEntries(id: u32): bool {
+  return changetype<Pool>(<usize>poolOf(id)).hasEntries();
+}
+
+/** Places the leaves, and makes the pools. 0, or what is refused. */
 export function makePools(root: Root): i32 {
   const fields = root.fields();
   for (let i: u32 = 0; i < fields.count; i++) {
@@ -46,13 +56,15 @@ export function makePools(root: Root): i32 {
   }
   layout_place(fields.get(0), FIELD_BYTES, fields.count, root.placed());
   if (root.stagedBytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(root.stagedBytes).code;
+  // Behind those of entries, which came with their frames.
+  for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
   root.pool = arena_alloc(pool_bytes(fields.count));
-  if (root.pool == 0) return noRoom();
+  if (root.pool == 0 || !list(root.pool)) return noRoom();
   pool_init(root.pool, root.rowBytes, fields.count);
   for (let i: u32 = 0; i < fields.count; i++) {
     const field = Field.of(i);
     const frames = field.isShared != 0 ? Share.of(field.shared - 1).pool : 0;
-    pool_leaf(root.pool, i, field.kind, field.dtype, frameBytes(field), field.offset, field.staged, field.frames, frames);
+    pool_leaf(root.pool, i, field.kind, field.dtype, field.frameBytes(), field.offset, field.staged, field.frames, frames);
   }
   pool_open(root.pool);
   return 0;
@@ -61,37 +73,67 @@ export function makePools(root: Root): i32 {
 /** The pool of a leaf that shares its values, by its number + 1: a new one for the first leaf of a name. 0, or what is refused. */
 function share(root: Root, field: Field): i32 {
   const shares = root.shares();
-  const bytes = frameBytes(field);
+  const bytes = field.frameBytes();
   for (let i: u32 = 0; i < shares.count; i++) {
     const known = Share.of(i);
     if (!sameWord(known.name, known.bytes, field.share, field.shareBytes)) continue;
     if (known.frameBytes != bytes) return otherFrames(field, known.frameBytes);
+    if (known.ratio != field.ratio) return otherRatio(field, known.ratio);
     field.shared = i + 1;
     return 0;
   }
   const at = shares.push(SHARE_BYTES);
+  const packs = field.ratio == 0 ? 0 : makePacks(field);
   const pool = arena_alloc(pool_bytes(1));
-  if (at == 0 || pool == 0) return noRoom();
+  if (at == 0 || pool == 0 || (packs == 0 && field.ratio != 0)) return noRoom();
   const made = changetype<Share>(at);
   made.name = field.share;
   made.bytes = field.shareBytes;
   made.frameBytes = bytes;
   made.pool = pool;
+  made.ratio = field.ratio;
   field.shared = shares.count;
-  pool_init(pool, (bytes + 7) & ~7, 1);
-  pool_leaf(pool, 0, 0, 0, bytes, 0, 0, 1, 0);
-  pool_open(pool);
+  open(pool, packs == 0 ? (bytes + 7) & ~7 : 0, packs == 0 ? NARROW : PACKED, bytes, packs);
   return 0;
 }
 
-/** Bytes of one of its frames, or of the value. */
-function frameBytes(field: Field): u32 {
-  return changetype<Place>(changetype<usize>(field)).bytes / field.frames;
+/** Where packed frames like those of a leaf have their bytes, with the pool of their entries; 0: there is no memory. */
+function makePacks(field: Field): u32 {
+  const packs = arena_alloc(packs_bytes());
+  const entries = arena_alloc(pool_bytes(1));
+  if (packs == 0 || entries == 0 || !list(entries)) return 0;
+  open(entries, 0, ENTRY, field.frameBytes(), packs);
+  return packs_init(packs, field.frameBytes(), field.imageRowBytes(), field.pixelBytes(), entries) == 0 ? packs : 0;
+}
+
+/** Makes a pool of one leaf. */
+function open(pool: u32, rowBytes: u32, kind: u32, bytes: u32, packs: u32): void {
+  pool_init(pool, rowBytes, 1);
+  pool_leaf(pool, 0, kind, 0, bytes, 0, 0, 1, packs);
+  pool_open(pool);
+}
+
+/** Puts a pool behind the others; false where there is no memory. */
+function list(pool: u32): bool {
+  const at = Root.the().pools().push(4);
+  if (at != 0) store<u32>(at, pool);
+  return at != 0;
 }
 
 /** A leaf that shares values must have frames as large as the others of its name. */
 function otherFrames(field: Field, bytes: u32): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
   refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
-  return refusal.put(", got ").number(frameBytes(field)).code;
+  return refusal.put(", got ").number(field.frameBytes()).code;
+}
+
+/** It must be packed as they are. */
+function otherRatio(field: Field, ratio: f64): i32 {
+  const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
+  putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");
+  return putRatio(refusal, field.ratio).code;
+}
+
+function putRatio(refusal: Refusal, ratio: f64): Refusal {
+  return ratio == 0 ? refusal.put("not packed") : refusal.put("packed with ratio ").number(ratio);
 }

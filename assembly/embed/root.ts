@@ -1,7 +1,7 @@
 /**
  * The one Replay of an instance, and the regions through which a host gives and gets bytes.
  *
- * ROOT, 352 bytes:
+ * ROOT, 368 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
  *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
@@ -11,7 +11,7 @@
  *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
  *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
  *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
- *  176 │ LIST × 11 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes
+ *  176 │ LIST × 12 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │
  */
@@ -27,10 +27,10 @@ const REGIONS_AT: usize = 8;
 const PLACED_AT: usize = 64;
 export const ROLES_AT: usize = 96;
 const LISTS_AT: usize = 176;
-const LISTS: usize = 11;
+const LISTS: usize = 12;
 const ROOT_BYTES: usize = LISTS_AT + LISTS * GROWING_ARRAY_BYTES;
-const ROOT_AT: usize = memory.data(352, 16);
-if (ROOT_BYTES != 352) ERROR("ROOT is 352 bytes");
+const ROOT_AT: usize = memory.data(368, 16);
+if (ROOT_BYTES != 368) ERROR("ROOT is 368 bytes");
 
 export const INPUT: u32 = 0;
 export const BATCH: u32 = 1;
@@ -101,7 +101,7 @@ export class Root {
     return this.list(2);
   }
 
-  /** SHARE each: the pools of frames. */
+  /** SHARE each: the names under which leaves share values. */
   shares(): GrowingArray {
     return this.list(3);
   }
@@ -139,6 +139,11 @@ export class Root {
   /** Bytes that are put together: of a snapshot, or a text. */
   bytes(): GrowingArray {
     return this.list(10);
+  }
+
+  /** u32 each: the addresses of all pools. */
+  pools(): GrowingArray {
+    return this.list(11);
   }
 
   /** A region with so much room; what was in it is lost where it moves. 0: there is no memory, and it is as it was. */

@@ -5,12 +5,13 @@
  *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
  */
 import { E_OUT_OF_MEMORY } from "../memory/error";
+import { record_entries } from "../persistence/entry";
 import { record_free_rows, record_pool, record_row_bytes, record_rows } from "../persistence/row";
-import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../persistence/section";
+import { END, ENTRIES, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../persistence/section";
 import { record_slot_bytes, record_slots } from "../persistence/slot";
 import { record_stream } from "../persistence/stream";
 import { record_table, record_table_bytes } from "../persistence/table";
-import { poolCount, poolOf } from "./pools";
+import { isOfEntries, poolCount, poolOf } from "./pools";
 import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, WORK } from "./root";
 import { putHead, putWriters } from "./snapshot-head";
@@ -88,7 +89,7 @@ export function reserveSave(root: Root): bool {
   putHead(put);
   putWriters(put);
   let bytes = SECTION_MAX;
-  for (let id: u32 = 0; id < poolCount(); id++) bytes = max(bytes, COUNT_BYTES + record_row_bytes(poolOf(id)));
+  for (let id: u32 = 0; id < poolCount(); id++) bytes = max(bytes, roomFor(id));
   return put.failed == 0 && root.region(WORK, <u64>SECTION_BYTES + bytes) != 0;
 }
 
@@ -141,13 +142,14 @@ function putSection(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Rows and freed rows of each pool, then slots of each table. */
+/** Rows, or entries, and freed rows of each pool, then slots of each table. */
 function records(root: Root, s: Saving): bool {
   const ofTable = s.stage == OF_SLOTS;
   if (s.id == (ofTable ? root.tables().count : poolCount())) {
     s.go(s.stage + 1, 1);
     return true;
   }
+  if (s.stage == OF_ROWS && isOfEntries(s.id)) return entries(root, s);
   const handle = ofTable ? TableOptions.of(s.id).handle : poolOf(s.id);
   const bytes = ofTable ? record_slot_bytes(handle) : s.stage == OF_ROWS ? record_row_bytes(handle) : RUN_BYTES;
   const most = max((SECTION_MAX - COUNT_BYTES) / max(bytes, 8), 1);
@@ -160,6 +162,23 @@ function records(root: Root, s: Saving): bool {
   if (count != 0) seal(s, <u32>at, ofTable ? SLOTS : s.stage == OF_ROWS ? ROWS : FREE, s.id, COUNT_BYTES + count * bytes);
   if (s.cursor == 0) next(s);
   return true;
+}
+
+/** In the place of rows, entries of packed frames, which have several sizes: as many as find room. */
+function entries(root: Root, s: Saving): bool {
+  const room = roomFor(s.id);
+  const at = root.region(WORK, SECTION_BYTES + room);
+  if (at == 0) return false;
+  s.cursor = record_entries(poolOf(s.id), s.cursor, room, at + SECTION_BYTES);
+  const bytes = load<u32>(at + SECTION_BYTES);
+  if (bytes != 0) seal(s, <u32>at, ENTRIES, s.id, COUNT_BYTES + bytes);
+  if (s.cursor == 0) next(s);
+  return true;
+}
+
+/** Room for a payload of records of a pool: one at least. */
+function roomFor(id: u32): u32 {
+  return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
 /** Behind the last record of a pool's rows come its freed ones, then the next pool. */

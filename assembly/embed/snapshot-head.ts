@@ -99,7 +99,7 @@ function nextPart(i: u32, end: u32, from: u32): u32 {
 function putLeaf(put: Put, field: Field): void {
   const text = field.dtype == TEXT;
   put
-    .object(2 + u32(text) + field.isShared + u32(field.stack != 0))
+    .object(2 + u32(text) + field.isShared + u32(field.stack != 0) + u32(field.ratio != 0))
     .text("dtype")
     .text(dtypeName(field.dtype))
     .text("shape");
@@ -109,6 +109,7 @@ function putLeaf(put: Put, field: Field): void {
   if (text) put.text("maxBytes").number(field.maxBytes);
   if (field.isShared != 0) put.text("shared").textAt(field.share, field.shareBytes);
   if (field.stack != 0) put.text("stack").number(field.stack);
+  if (field.ratio != 0) put.text("packed").number(field.ratio);
 }
 
 /** Where a leaf stands. Its fields have the order that they are compared in. */

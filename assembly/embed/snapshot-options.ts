@@ -206,6 +206,7 @@ function readLeaf(put: Put, tags: Tags, depth: u32): i32 {
       field.stack = field.frames;
       if (!addDim(dims, field, field.stack)) return noRoom();
     }
+    if (find(tags, from, "packed")) field.ratio = tags.within(1, f64.MAX_VALUE);
   }
   if (find(tags, from, "shape"))
     for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0; left--) if (!addDim(dims, field, <u32>tags.whole(1, 0x7fffffff))) return noRoom();

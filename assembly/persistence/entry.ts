@@ -98,6 +98,8 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
     const row = rowOf(p, number);
     const head = Head.of(row);
+    // Of one that was queued as freed the head is the queue's.
+    if ((head.refs & ~LOADED) != 0) return fail(E_CORRUPT, 1, number);
     if ((head.refs & LOADED) != 0) packs.drop(row);
     if (!packs.reserve(1)) return E_OUT_OF_MEMORY;
     if (segment != 0) {

@@ -27,6 +27,8 @@ export class Values {
   readonly #spec: Spec;
   readonly leaves: readonly FoundLeaf[];
   readonly #strange: readonly number[];
+  /** The newest value of each packed leaf, by its path. */
+  readonly #newest = new Map<string, ArrayLike<number>>();
 
   /** @param strange floats that come now and then */
   constructor(random: TestRandom, spec: Spec, strange: readonly number[]) {
@@ -57,7 +59,7 @@ export class Values {
     return steps.map((step) => new Map(this.leaves.map(({ path }, i) => [path, (step[i] as Value).bytes])));
   }
 
-  #value({ leaf, size }: FoundLeaf): Value {
+  #value({ leaf, size, path }: FoundLeaf): Value {
     const random = this.#random;
     if (leaf.dtype === "string") {
       const { maxBytes } = leaf;
@@ -67,9 +69,25 @@ export class Values {
     }
     const { dtype } = leaf;
     const array = new DTYPES[dtype].array(size) as Float64Array;
+    if (leaf.packed !== undefined && random.below(6) > 0) return this.#screen(path, array, size / (leaf.stack ?? 1), dtype);
     // Long ones are mostly alike.
     if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
     if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
+    return { given: array, bytes: bytesIn(array) };
+  }
+
+  /** A value of frames as screens are: each is the one before it but for some elements, now and then it is another one. */
+  #screen(path: string, array: Float64Array, frame: number, dtype: Exclude<RowLeaf["dtype"], "string">): Value {
+    const random = this.#random;
+    const before = this.#newest.get(path);
+    const isCut = before === undefined || random.below(8) === 0;
+    if (!isCut) array.set(Array.prototype.slice.call(before, frame % before.length), 0);
+    for (let at = isCut ? 0 : array.length - frame; at < array.length; at += frame) {
+      const period = 1 + random.below(6);
+      for (let i = 0; i < frame; i++) array[at + i] = isCut ? ((i % period) as number) : (before[before.length - frame + i] as number);
+      for (let k = random.below(5); k > 0; k--) array[at + random.below(frame)] = this.#number(dtype) as number;
+    }
+    this.#newest.set(path, array);
     return { given: array, bytes: bytesIn(array) };
   }
 

@@ -1,5 +1,5 @@
 /** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
-import { type ItemRule, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
+import { type ItemRule, packed, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isLeaf, type RowLeaf } from "../../src/schema/leaf.ts";
 import { checkRateLimiter, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
@@ -54,6 +54,7 @@ function leafOf(random: TestRandom): RowLeaf {
       ? { dtype: "string", shape: random.pick([[], [], [2], [2, 1]]), maxBytes: random.pick([1, 5, 8, 300]) }
       : { dtype: random.pick(dtypes), shape: shapeOf(random) };
   if (random.below(5) !== 0) return leaf;
+  if (random.below(3) === 0) return packedLeafOf(random);
   // Of a name all frames have a size, mostly.
   const frame =
     random.below(30) === 0
@@ -63,6 +64,26 @@ function leafOf(random: TestRandom): RowLeaf {
           { dtype: "i16", shape: [3] },
         ]);
   return random.below(2) === 0 ? shared("frames", frame as never, random.pick([1, 2, 4])) : shared(random.pick(["frames", "other"]), frame as never);
+}
+
+/** Images of the same size, whose rows and pixels have several; and text. */
+const PACKED_FRAMES: readonly RowLeaf[] = [
+  { dtype: "u8", shape: [16, 17] },
+  { dtype: "u8", shape: [17, 4, 4] },
+  { dtype: "u8", shape: [4, 17, 4, 1] },
+  { dtype: "u16", shape: [136] },
+  { dtype: "f32", shape: [17, 4] },
+  { dtype: "f64", shape: [2, 17, 1] },
+  { dtype: "string", shape: [], maxBytes: 268 },
+];
+
+function packedLeafOf(random: TestRandom): RowLeaf {
+  // Mostly all frames of a name have a size, and are packed alike.
+  const frame = random.below(30) === 0 ? random.pick<RowLeaf>([{ dtype: "u8", shape: [400] }, { dtype: "i32", shape: [5, 40] }]) : random.pick(PACKED_FRAMES);
+  const name = random.below(40) === 0 ? "frames" : random.pick(["packs", "packs", "other packs"]);
+  const options = random.pick([undefined, {}, { ratio: 4 }, ...(random.below(20) === 0 ? [{ ratio: 2.5 }] : [])]);
+  if (random.below(2) === 0) return packed(name, frame as never, options);
+  return packed(name, frame as never, random.pick([1, 2, 4]), options);
 }
 
 function nodeOf(random: TestRandom, depth: number): Spec {
@@ -214,7 +235,10 @@ function listsIn(spec: Spec, path: string): string[] {
 
 function leafLine({ path, leaf }: FoundLeaf): string {
   const dtype = leaf.dtype === "string" ? `text ${leaf.maxBytes}` : leaf.dtype;
-  const frames = leaf.shared === undefined ? "" : ` shared ${quoted(leaf.shared)}${leaf.stack === undefined ? "" : ` stack ${leaf.stack}`}`;
+  const { shared: name, stack, packed: ratio } = leaf;
+  // The other order of the two is allowed, too.
+  const options = words({ ratio: ratio === undefined || ratio === 4 ? undefined : numberText(ratio), stack });
+  const frames = name === undefined ? "" : ` ${ratio === undefined ? "shared" : "packed"} ${quoted(name)}${options}`;
   return `leaf ${quoted(path)} ${[dtype, ...leaf.shape].join(" ")}${frames}`;
 }
 
