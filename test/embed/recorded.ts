@@ -1,4 +1,4 @@
-/** 10,000 operations on a Replay that has something of everything, recorded while the public TypeScript API and embed.wasm do them side by side. */
+/** Operations on Replays that have something of everything, recorded while the public TypeScript API and embed.wasm do them side by side. */
 import {
   bool,
   f32,
@@ -10,6 +10,7 @@ import {
   maxHeap,
   minHeap,
   minSize,
+  packed,
   prioritized,
   queueLimiter,
   sampleToInsertRatio,
@@ -25,7 +26,6 @@ import { crc32 } from "./player.mjs";
 import { type Done, Twin } from "./twin.ts";
 import type { World, WorldTable, WorldView } from "./world.ts";
 
-const OPERATIONS = 10_000;
 /** Each of so many is a snapshot that is opened again, and about each of so many asks for counters. */
 const RELOAD = 2_000;
 const STATS = 12;
@@ -118,6 +118,22 @@ const WORLD: World = {
   terse: false,
 };
 
+/** The same with frames of images that are packed, as numbers and as text. */
+const PACKED: World = {
+  ...WORLD,
+  spec: {
+    ...WORLD.spec,
+    observation: { image: packed("frames", u8(16, 17), 4), depth: packed("depths", f32(8, 9, 2), 2, { ratio: 2.5 }), position: f32(3) },
+    before: packed("frames", u8(4, 17, 4)),
+    task: packed("tasks", text({ maxBytes: 300 })),
+  },
+};
+
+/** What is recorded: a Replay, how many operations, and of which seed. */
+const RECORDINGS = { operations: [WORLD, 10_000, 19], packed: [PACKED, 3_000, 36] } as const;
+export type Recording = keyof typeof RECORDINGS;
+export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
+
 /** Tables of windows: an item of any length would be no transition. */
 const WINDOWS = [2, 3, 4, 5];
 
@@ -131,8 +147,8 @@ export interface Recorded {
   readonly batches: number;
 }
 
-/** @param count operations, the first ones of all */
-export function record(count = OPERATIONS): Recorded {
+export function record(name: Recording): Recorded {
+  const [world, count, seed] = RECORDINGS[name];
   const operations: Operation[] = [];
   let crc = 0;
   const fold = (bytes: Uint8Array) => {
@@ -144,11 +160,11 @@ export function record(count = OPERATIONS): Recorded {
     if (typeof result === "string") fold(new TextEncoder().encode(result));
     for (const run of bytes) fold(run);
   };
-  const random = new TestRandom(19);
+  const random = new TestRandom(seed);
   // Which of its bits a NaN keeps is up to the machine.
-  const twin = new Twin(random, WORLD, "embed", { strange: [-0, 1e30], windows: WINDOWS, counts: false, onDone });
+  const twin = new Twin(random, world, "embed", { strange: [-0, 1e30], windows: WINDOWS, counts: false, onDone });
   if (!twin.begin()) throw new Error("the Replay was refused");
-  const tables = Object.keys(WORLD.tables).length;
+  const tables = Object.keys(world.tables).length;
   for (let i = 0; i < count; i++) {
     if (i < APPENDS) twin.append();
     else if (i % RELOAD === RELOAD - 1) twin.exchange();

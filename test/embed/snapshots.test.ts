@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { crc32c } from "../../src/base/crc32c.ts";
 import * as kinds from "../../src/base/kinds.ts";
-import { f32, i32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
+import { f32, i32, packed, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
@@ -14,17 +14,25 @@ import { append } from "./operation.ts";
 /** With something of everything in it. */
 function snapshotOf(columns = false): Uint8Array {
   const replay = new Replay({
-    spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], wide: f32(80) },
+    spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], screen: packed("screens", u8(15, 20), 2), wide: f32(80) },
     tables: { memory: { maxSize: 12, sampler: prioritized(0.5) }, queue: { maxSize: 3 } },
     transition: { observation: "list" },
     seed: 5,
+    maxBytes: 4_000_000,
   });
   const layout = columns ? { columns: { x: { leaf: "wide", at: 0 } } } : {};
   const writer = replay.writer({ items: [{ table: "memory", length: 2, priority: "max", ...layout } as never, { table: "queue", length: 1 }] });
+  const random = new TestRandom(7);
+  // Keys, patches on them and, now and then, what does not become smaller.
+  const screen = (k: number) => new Uint8Array(300).map((_, at) => (k % 6 === 5 ? random.below(256) : at === k ? 9 : (at >> 4) + (k >> 4)));
+  let before = screen(0);
   for (let i = 0; i < 40; i++) {
+    const next = screen(i + 1);
     const frame = (k: number) => new Uint8Array(16).fill((i + k) % 7);
     const image = new Uint8Array([...frame(0), ...frame(1), ...frame(2)]);
-    writer.append({ image, list: [[i, 2], `text ${i % 3}`.slice(0, 6)], wide: new Float32Array(80).fill(i) } as never);
+    const list = [[i, 2], `text ${i % 3}`.slice(0, 6)];
+    writer.append({ image, list, screen: new Uint8Array([...before, ...next]), wide: new Float32Array(80).fill(i) } as never);
+    before = next;
     if (i % 9 === 8) writer.endEpisode();
   }
   return new Uint8Array(Buffer.concat([...replay.snapshot()]));
@@ -32,6 +40,7 @@ function snapshotOf(columns = false): Uint8Array {
 
 const WHOLE = snapshotOf();
 const LIMIT = "bytes 4000000";
+const MAY_REFUSE = expect.stringMatching(/^(CORRUPT|OUT_OF_MEMORY)$/);
 const VIEWS = `${LIMIT}\nview memory items offset uniform weights batch\nview queue items distinct`;
 
 interface Section {
@@ -115,6 +124,113 @@ test("what is altered and has the right checksums is a Replay, or refused", () =
     expect(embed.x.replay_free(embed.handle)).toBe(0);
   }
   expect(refused).toBeGreaterThan(count / 10);
+});
+
+describe("entries of packed frames", () => {
+  interface Entry {
+    readonly number: number;
+    readonly base: number;
+    readonly size: number;
+    readonly depth: number;
+  }
+  const entriesIn = (bytes: Uint8Array): Entry[] => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    return sectionsIn(bytes)
+      .filter(({ kind }) => kind === kinds.ENTRIES)
+      .flatMap(({ at: start, bytes: length }) => {
+        const found: Entry[] = [];
+        for (let at = start + 20; at < start + 16 + length; at += 12 + (view.getUint32(at + 8, true) & 0xffffff)) {
+          const word = view.getUint32(at + 8, true);
+          found.push({ number: view.getUint32(at, true), base: view.getUint32(at + 4, true), size: word & 0xffffff, depth: word >>> 24 });
+        }
+        return found;
+      });
+  };
+
+  test("are keys, patches on them and frames as they are, and go both ways to the byte", () => {
+    const entries = entriesIn(WHOLE);
+    expect(entries.some(({ base, size }) => base === 0 && size < 300)).toBe(true);
+    expect(entries.some(({ depth, base }) => depth > 1 && base > 0)).toBe(true);
+    expect(entries.some(({ size }) => size === 300)).toBe(true);
+    for (const build of ["embed", "embed.scalar"] as const) expect(Buffer.compare(new Embed(build).load(WHOLE).snapshot(), WHOLE)).toBe(0);
+    const restored = Replay.restore(new Embed().load(WHOLE).snapshot());
+    expect(Buffer.compare(Buffer.concat([...restored.snapshot()]), WHOLE)).toBe(0);
+  });
+
+  test("that are altered and have the right checksums are frames, or refused; TypeScript says the same", () => {
+    const random = new TestRandom(8);
+    let refused = 0;
+    const count = scaled(4000, 150);
+    for (let i = 0; i < count; i++) {
+      const bytes = WHOLE.slice();
+      const section = random.pick(sectionsIn(bytes).filter(({ kind }) => kind === kinds.ENTRIES));
+      for (let k = 1 + random.below(3); k > 0; k--) {
+        const at = section.at + 16 + random.below(section.bytes);
+        bytes[at] = random.pick([0, 1, 255, random.below(256), (bytes[at] as number) ^ (1 << random.below(8))]);
+      }
+      seal(bytes, section);
+      const embed = new Embed();
+      const why = refusal(bytes, embed, VIEWS);
+      const restore = () => Replay.restore(bytes, { logger: null });
+      if (why !== undefined) {
+        refused++;
+        // Far numbers of entries may be too many for 4 MB.
+        expect(why).toMatch(/^(CORRUPT|OUT_OF_MEMORY): .{10,}/s);
+        expect(restore).toThrow(expect.objectContaining({ code: MAY_REFUSE }));
+        continue;
+      }
+      const again = embed.snapshot();
+      expect(Buffer.compare(Buffer.concat([...restore().snapshot()]), again)).toBe(0);
+      for (let k = 0; k < 4; k++) {
+        embed.x.replay_sample(embed.handle, k % 2, 12, 0);
+        const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes).fill(k));
+        embed.x.replay_append(embed.handle, 0, at, 1, 0, 0);
+      }
+      // Nothing was written where others have something: a Replay out of it is as good.
+      expect(Buffer.compare(new Embed().load(again).snapshot(), again)).toBe(0);
+    }
+    expect(refused).toBeGreaterThan(count / 4);
+    expect(refused).toBeLessThan(count);
+  });
+
+  /** The snapshot with other sections before, and behind, its entries. */
+  function withSections(before: readonly (readonly [kind: number, payload: Uint32Array])[], behind: typeof before): Uint8Array {
+    const sectionOf = ([kind, payload]: (typeof before)[number]): Uint8Array => {
+      const section = new Uint8Array(new Uint32Array([kind, 0, payload.byteLength, 0, ...payload]).buffer);
+      seal(section, { at: 0, kind, bytes: payload.byteLength });
+      return section;
+    };
+    const parts = sectionsIn(WHOLE).flatMap(({ at, kind, bytes }) => {
+      const whole = WHOLE.slice(at, at + 16 + bytes);
+      if (kind === kinds.ENTRIES) return [...before.map(sectionOf), whole, ...behind.map(sectionOf)];
+      return [kind === kinds.END ? sectionOf([kind, Uint32Array.of(sectionsIn(WHOLE).length - 1 + before.length + behind.length)]) : whole];
+    });
+    return new Uint8Array(Buffer.concat([WHOLE.subarray(0, 8), ...parts]));
+  }
+
+  test("must stand in their own sections, once, and not among freed rows", () => {
+    expect(sectionsIn(WHOLE).filter(({ kind }) => kind === kinds.ENTRIES)).toHaveLength(1);
+    expect(refusal(withSections([], []))).toBeUndefined();
+    const numbers = entriesIn(WHOLE).map(({ number }) => number);
+    const [a = 0, b = 0, c = 0] = numbers.filter((number) => !numbers.includes(number - 1) || number % 2 === 0);
+    const free = (...runs: readonly number[]) => [kinds.FREE, Uint32Array.of(runs.length, ...runs.flatMap((number) => [number, 1]))] as const;
+    const hostile = [
+      // The head of a row in the queue is the queue's: an address in it would be lost to the next run.
+      withSections([free(a, b)], [free(900)]),
+      withSections([free(a, b, c)], []),
+      withSections([], [free(a)]),
+      withSections([[kinds.ROWS, Uint32Array.of(1, a, 0, 64)]], []),
+      withSections([], [[kinds.ROWS, Uint32Array.of(1, a, 0, 0xffff0000)]]),
+      withSections([], [[kinds.ENTRIES, Uint32Array.of(12, 0xffffffff, 0, 0)]]),
+      withSections([], [[kinds.ENTRIES, Uint32Array.of(11, a, 0, 0)]]),
+      withSections([], [[kinds.ENTRIES, Uint32Array.of(12, a, 0, 0x0fffffff)]]),
+      withSections([], [[kinds.ENTRIES, Uint32Array.of(12, a, a, 0x01000000)]]),
+    ];
+    for (const [i, bytes] of hostile.entries()) {
+      expect(refusal(bytes), `snapshot ${i}`).toMatch(/^CORRUPT: the snapshot must be whole/);
+      expect(() => Replay.restore(bytes), `snapshot ${i}`).toThrow(expect.objectContaining({ code: "CORRUPT" }));
+    }
+  });
 });
 
 test("another version is refused, and so is what only TypeScript shows", () => {

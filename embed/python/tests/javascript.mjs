@@ -1,12 +1,12 @@
 // The other side, by the public API: `write FOLDER` saves a Replay and the batches that it draws after that; `read SNAPSHOT` draws the same of one that Python saved.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bool, f32, f64, i8, i16, i32, i64, prioritized, Replay, shared, text, u8, u16, u32, u64 } from "reprise";
+import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared, text, u8, u16, u32, u64 } from "reprise";
 
 const BETA = 0.5;
 const [verb, path] = process.argv.slice(2);
 
-/** Every dtype, a nest, a list, text, and frames that are stored once. */
+/** Every dtype, a nest, a list, text, and frames that are stored once, as they are or packed. */
 function collected() {
   const small = { b: bool(3), c: i8(), d: u8(2, 2), e: i16(), f: u16(), g: u32() };
   const replay = new Replay({
@@ -17,6 +17,7 @@ function collected() {
       long: [i64(), u64(2)],
       x: f64(2),
       name: text({ maxBytes: 10 }),
+      screen: packed("screens", u8(16, 17), 2),
     },
     tables: { memory: { maxSize: 60, sampler: prioritized(0.5) }, windows: { maxSize: 30 } },
     seed: 11,
@@ -36,6 +37,7 @@ function collected() {
 function step(i) {
   const frame = (k) => new Uint8Array(16).fill((i + k) % 7);
   const small = { b: [i % 2, 1, 0], c: -i, d: new Uint8Array(4).fill(i), e: -300 * i, f: 600 * i, g: 4_000_000_000 + i };
+  const screen = (k) => new Uint8Array(272).map((_, at) => (at === k % 90 ? k : at >> 5));
   return {
     observation: { image: new Uint8Array([...frame(0), ...frame(1), ...frame(2)]), ...small },
     action: i % 4,
@@ -43,6 +45,7 @@ function step(i) {
     long: [-(2n ** 63n) + BigInt(i), [2n ** 64n - 1n - BigInt(i), BigInt(i)]],
     x: [i / 3, -i],
     name: ["", "née", "\u{1f600}", "a\0b"][i % 4],
+    screen: new Uint8Array([...screen(i), ...screen(i + 1)]),
   };
 }
 
@@ -58,6 +61,7 @@ function batches(replay) {
     "long",
     "x",
     "name",
+    "screen",
     "nextObservation",
     "nextAction",
     "returns",

@@ -1,8 +1,10 @@
-"""The 10,000 recorded operations that every host plays (docs/embedding.md, One digest)."""
+"""The recorded operations that every host plays (docs/embedding.md, One digest), and those with packed leaves."""
 
+import pytest
 from player import digest
 from support import ROOT
 
 
-def test_the_digest_is_that_of_all_hosts():
-    assert f"digest {digest(ROOT / 'dist/embed/operations.bin')}" == (ROOT / "test/embed/digest.txt").read_text().strip()
+@pytest.mark.parametrize(("name", "kept"), [("operations", "digest.txt"), ("packed", "packed-digest.txt")])
+def test_the_digest_is_that_of_all_hosts(name, kept):
+    assert f"digest {digest(ROOT / f'dist/embed/{name}.bin')}" == (ROOT / "test/embed" / kept).read_text().strip()

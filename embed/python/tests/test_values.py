@@ -117,6 +117,27 @@ def test_frames_are_stored_once():
     assert len(stacked.save()) < len(plain.save()) / 3
 
 
+@pytest.mark.parametrize("dtype", ["u8", "f32"])
+def test_frames_are_packed(dtype):
+    lines = "table t size 100 sampler fifo\nrule t length 1\nview t items distinct"
+    packed = Replay(f"leaf x {dtype} 32 32 packed frames stack 4 ratio 10\n{lines}")
+    shared = Replay(f"leaf x {dtype} 32 32 shared frames stack 4\n{lines}")
+    assert packed.leaves["x"].shape == (4, 32, 32)
+    # A game's screens: a picture on which something moves.
+    frames = np.tile(np.random.default_rng(3).integers(0, 256, (32, 32)), (103, 1, 1))
+    for t in range(103):
+        frames[t, t % 30 : t % 30 + 2, 8:11] = t
+    stacks = np.stack([frames[i : i + 4] for i in range(100)])
+    for replay in (packed, shared):
+        replay.append(0, {"x": stacks})
+        np.testing.assert_array_equal(drawn(replay, 100), stacks)
+    snapshot = packed.save()
+    assert len(snapshot) < len(shared.save()) / 3
+    again = Replay.load(snapshot, "view t items distinct")
+    np.testing.assert_array_equal(drawn(again, 100), stacks)
+    assert "of 256 to 16777215 bytes" in refused("INVALID", lambda: Replay(f"leaf x {dtype} 3 packed frames"))
+
+
 def test_nests_and_lists_have_paths():
     replay = Replay("leaf a.x i8\nleaf a.y f32 2\nlist b\nleaf b.0 u8\nleaf b.1 u8\ntable t size 9\nrule t length 1\nview t items distinct")
     assert list(replay.leaves) == ["a.x", "a.y", "b.0", "b.1"]

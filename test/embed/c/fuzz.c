@@ -7,7 +7,7 @@
 static const char *const TEXTS[] = {
     "leaf observation f32 4\nleaf action i32\nleaf reward f32\nleaf done bool\nleaf task text 5\nbytes 8000000\ntable memory size 40 sampler prioritized 0.6\n"
     "writer lanes 1\nrule memory nStep 2\nwriter lanes 2 autoreset nextStep\nview memory transitions gamma 0.9 weights batch\nview memory items length 2\nseed 7",
-    "leaf image u8 4 4 shared frames stack 3\nleaf list.0 f64 2\nleaf list.1 text 9\nlist list\nleaf wide f32 80\nbytes 8000000\ntable memory size 12\n"
+    "leaf image u8 4 4 shared frames stack 3\nleaf list.0 f64 2\nleaf list.1 text 9\nlist list\nleaf screen u8 15 20 packed screens stack 2\nleaf wide f32 80\nbytes 8000000\ntable memory size 12\n"
     "table queue size 3 sampler fifo minSize 2 samplesPerInsert 2 minDiff -4 maxDiff 9 pending 3\nrule memory length 2 priority max\nrule queue length 1\n"
     "view memory items offset uniform weights batch\nview queue items distinct\nview memory items length 3 cross mask",
     "leaf observation u16 3\nleaf action i64\nleaf reward f64\nbytes 4000000\ntable heap size 30 sampler maxHeap remover minHeap timesSampled 3\n"
@@ -221,7 +221,7 @@ static void seal(uint8_t *bytes, size_t count) {
 
 /* A text, with some of its bytes or words other ones. */
 static char *text_of(uint32_t world, size_t *bytes) {
-  static const char *const WORDS[] = {"", "leaf", "4294967295", "-1", "0x7ff8000000000000", "\"", "shared", "stack 1025", "size 4000000000", "nStep 70000", "lanes 999999", "\n", "#"};
+  static const char *const WORDS[] = {"", "leaf", "4294967295", "-1", "0x7ff8000000000000", "\"", "shared", "packed", "ratio 2", "stack 1025", "size 4000000000", "nStep 70000", "lanes 999999", "\n", "#"};
   const char *text = TEXTS[world];
   size_t whole = strlen(text);
   char *all = exact(whole + 64);

@@ -62,11 +62,17 @@ await checks({
     for (const library of [join(OUT, "libreprise.a"), join(OUT, "libreprise.so")]) match(run(compiled("first", ["first.c", library]), []), /^(\d+\n){4}$/);
   },
   "the digest of the recorded operations is that of TypeScript"() {
-    const file = join(root, "dist/embed/operations.bin");
-    equal(run(join(OUT, "player"), [file]).trim(), EMBED);
     // A memory that moves as it grows, as where no address space can be reserved.
-    equal(run(compiled("player-moves", [join(root, "embed/c/player.c"), join(OUT, "reprise.c")], ["-O1", "-DREPRISE_MOVES"]), [file]).trim(), EMBED);
-    equal(luajit("embed/lua/player.lua", OUT, file).trim(), EMBED);
+    const moves = compiled("player-moves", [join(root, "embed/c/player.c"), join(OUT, "reprise.c")], ["-O1", "-DREPRISE_MOVES"]);
+    for (const [name, digest] of [
+      ["operations", EMBED],
+      ["packed", readFileSync(join(root, "test/embed/packed-digest.txt"), "utf8").trim()],
+    ]) {
+      const file = join(root, `dist/embed/${name}.bin`);
+      equal(run(join(OUT, "player"), [file]).trim(), digest);
+      equal(run(moves, [file]).trim(), digest);
+      equal(luajit("embed/lua/player.lua", OUT, file).trim(), digest);
+    }
   },
   "mutated calls are done, or refused with a text, and read and write nothing else: under AddressSanitizer and UndefinedBehaviorSanitizer"() {
     const fuzz = compiled("fuzz", [join(HERE, "fuzz.c")], SANITIZED);

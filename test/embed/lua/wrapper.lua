@@ -10,6 +10,7 @@ leaf reward f64
 leaf done bool
 leaf count u64
 leaf words text 5 2
+leaf screen u8 16 17 packed screens stack 2 ratio 8
 table memory size 20
 writer keep 8
 rule memory nStep 2
@@ -18,8 +19,16 @@ view memory transitions gamma 0.5
 view queue items length 2
 seed 1]]
 
+-- Two screens, of which the second is the first of the next step.
+local function screens(i)
+  local values = {}
+  for k = 1, 2 * 272 do values[k] = math.floor(k % 272 / 20) end
+  values[1 + i], values[272 + 1 + i + 1] = 200, 200
+  return values
+end
+
 local function step(i)
-  return { observation = { i, -i }, action = i, reward = i + 0.5, done = i % 2 == 0, count = i, words = { "word" .. i, "" } }
+  return { observation = { i, -i }, action = i, reward = i + 0.5, done = i % 2 == 0, count = i, words = { "word" .. i, "" }, screen = screens(i) }
 end
 
 local function refused(pattern, call, ...)
@@ -37,6 +46,7 @@ assert(replay:stats(0).size == 5 and replay:stats(1).size == 1)
 local items, n = replay:sample(1, 1)
 assert(n == 1 and items.action[0] == 4 and items.action[1] == 5 and items.reward[1] == 5.5)
 assert(items.observation[2] == 5 and items.observation[3] == -5 and items.done[0] == true and items.done[1] == false)
+for k, value in ipairs(screens(4)) do assert(items.screen[k - 1] == value) end
 assert(items.count[0] == 4ULL and ffi.string(items.words + 4, 5) == "word4")
 
 local batch, most = replay:sample(0, 8)
