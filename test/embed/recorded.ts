@@ -26,8 +26,7 @@ import { crc32 } from "./player.mjs";
 import { type Done, Twin } from "./twin.ts";
 import type { World, WorldTable, WorldView } from "./world.ts";
 
-/** Each of so many is a snapshot that is opened again, and about each of so many asks for counters. */
-const RELOAD = 2_000;
+/** About each of so many asks for counters. */
 const STATS = 12;
 /** Something is there to draw then. */
 const APPENDS = 20;
@@ -129,8 +128,8 @@ const PACKED: World = {
   },
 };
 
-/** What is recorded: a Replay, how many operations, and of which seed. */
-const RECORDINGS = { operations: [WORLD, 10_000, 19], packed: [PACKED, 3_000, 36] } as const;
+/** What is recorded: a Replay, how many operations, each of how many is a snapshot that is opened again, and the seed. */
+const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_500, 500, 36] } as const;
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
 
@@ -148,7 +147,7 @@ export interface Recorded {
 }
 
 export function record(name: Recording): Recorded {
-  const [world, count, seed] = RECORDINGS[name];
+  const [world, count, reload, seed] = RECORDINGS[name];
   const operations: Operation[] = [];
   let crc = 0;
   const fold = (bytes: Uint8Array) => {
@@ -167,7 +166,7 @@ export function record(name: Recording): Recorded {
   const tables = Object.keys(world.tables).length;
   for (let i = 0; i < count; i++) {
     if (i < APPENDS) twin.append();
-    else if (i % RELOAD === RELOAD - 1) twin.exchange();
+    else if (i % reload === reload - 1) twin.exchange();
     else if (random.below(STATS) === 0) twin.stats(random.below(tables));
     else twin.play();
   }

@@ -2,14 +2,22 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { f32, fifo, i32, i64, lifo, minHeap, minSize, prioritized, Replay, sampleToInsertRatio, shared, text, u8 } from "reprise";
+import { f32, fifo, i32, i64, lifo, minHeap, minSize, packed, prioritized, Replay, sampleToInsertRatio, shared, text, u8 } from "reprise";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, PrioritizedReplayBuffer } from "reprise/pfrl";
 import { memory } from "reprise/storage";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
 const OPTIONS = {
-  spec: { frames: shared("f", u8(16), 2), action: i32(), reward: f32(), at: i64(), said: text({ maxBytes: 12 }), wide: u8(1100) },
+  spec: {
+    frames: shared("f", u8(16), 2),
+    screen: packed("s", u8(17, 16), 2),
+    action: i32(),
+    reward: f32(),
+    at: i64(),
+    said: text({ maxBytes: 12 }),
+    wide: u8(1100),
+  },
   tables: {
     uniform: { maxSize: 5, maxTimesSampled: 5 },
     weighted: { maxSize: 4, sampler: prioritized(0.6, { withMin: true }), remover: lifo(), maxSteps: 10 },
@@ -34,8 +42,11 @@ export function live(replay, from = 0, to = 26) {
     one = replay.writer({ keep: 3 }),
   ] = replay.writers;
   const frame = (t) => new Uint8Array(16).fill(t % 7);
+  // A picture on which something moves; now and then it is another one, or noise, which does not become smaller.
+  const screen = (t) => new Uint8Array(272).map((_, at) => (t % 8 === 7 ? (at * at * 167 + t * 31 + (at >> 3) * 53) % 251 : at === t * 5 ? 9 : (at >> 5) + (t >> 4)));
   const step = (t) => ({
     frames: [...frame(t - 1 < 0 ? 0 : t - 1), ...frame(t)],
+    screen: new Uint8Array([...screen(t), ...screen(t + 1)]),
     action: t * 3 - 50,
     reward: t / 8,
     at: 2n ** 40n + BigInt(t),
@@ -44,11 +55,11 @@ export function live(replay, from = 0, to = 26) {
   });
   const two = (t) => {
     const [a, b] = [step(t), step(t + 100)];
-    return Object.fromEntries(Object.keys(a).map((key) => [key, key === "said" || key === "at" ? [a[key], b[key]] : [a[key], b[key]].flat()]));
+    const both = (one, other) => (ArrayBuffer.isView(one) ? new Uint8Array([...one, ...other]) : [one, other].flat());
+    return Object.fromEntries(Object.keys(a).map((key) => [key, both(a[key], b[key])]));
   };
   for (let t = from; t < to; t++) {
-    const { wide, ...rest } = two(t);
-    lanes.append({ ...rest, wide: new Uint8Array([...step(t).wide, ...step(t + 100).wide]) });
+    lanes.append(two(t));
     one.append(step(t));
     if (t % 5 === 4 && one.length > 2)
       one.createItem("queue", { length: 3, columns: { now: { leaf: "reward", at: -1 }, before: { leaf: "action", steps: [0, 2] } } });
