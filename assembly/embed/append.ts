@@ -1,5 +1,5 @@
 /** Steps in, episodes that end, items. */
-import { E_FINAL, E_KEYS_EXHAUSTED, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD } from "../memory/error";
+import { E_FINAL, E_KEYS_EXHAUSTED, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, E_STORED } from "../memory/error";
 import { header } from "../memory/layout";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { MAX_LENGTH } from "../tables/slots";
@@ -178,6 +178,8 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
       const have = options.writer().stream(lane).recent().count;
       return Refusal.of(INVALID).put("length must be at most ").number(have).put(", the steps at hand (raise keep for longer items), got ").number(value).code;
     }
+    case E_STORED:
+      return Refusal.of(E_OUT_OF_MEMORY).put("stored (").number(value).put(" bytes) is reached, and no item is left to evict: raise it, or let steps go").code;
     case E_KEYS_EXHAUSTED:
       return Refusal.of(code).put("all keys of this table are used up: create another Replay").code;
     default:

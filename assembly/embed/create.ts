@@ -8,6 +8,7 @@ import { INVALID, noRoom, notUtf8 } from "./refusal";
 import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
 import { readHead, readWriters as readWriterOptions } from "./snapshot-options";
+import { makeStored, readStored } from "./stored-limit";
 import { makeTables, readTable } from "./table-options";
 import { TextReader } from "./text-reader";
 import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./transition-roles";
@@ -66,6 +67,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = settleWriters();
   if (code == 0) code = settleViews();
   if (code == 0) code = makeTables();
+  if (code == 0) code = makeStored(root);
   if (code == 0) code = makeWriters();
   return code == 0 && !reserveSave(root) ? noRoom() : code;
 }
@@ -89,7 +91,8 @@ function readLine(words: TextReader): i32 {
   if (words.is("writers")) return readWriters(words);
   if (words.is("seed")) return readSeed(words);
   if (words.is("bytes")) return readBytes(words);
-  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, writers, seed or bytes");
+  if (words.is("stored")) return readStored(words);
+  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, writers, seed, bytes or stored");
 }
 
 /** writers keep · writers close: what becomes of the open episodes of a snapshot. */

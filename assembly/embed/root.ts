@@ -1,7 +1,7 @@
 /**
  * The one Replay of an instance, and the regions through which a host gives and gets bytes.
  *
- * ROOT, 368 bytes:
+ * ROOT, 384 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
  *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
@@ -10,8 +10,10 @@
  *   64 │ PLACED (16)                       │  rows/layout.ts
  *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
  *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
- *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
- *  176 │ LIST × 12 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools
+ *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
+ *  104 │ evictFrom u32   │ … u32           │  number of the table + 1 that evicts then, 0: none
+ *  112 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
+ *  192 │ LIST × 12 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │
  */
@@ -25,12 +27,12 @@ import { CLOSED, INVALID, OUT_OF_TURN, Refusal } from "./refusal";
 
 const REGIONS_AT: usize = 8;
 const PLACED_AT: usize = 64;
-export const ROLES_AT: usize = 96;
-const LISTS_AT: usize = 176;
+export const ROLES_AT: usize = 112;
+const LISTS_AT: usize = 192;
 const LISTS: usize = 12;
 const ROOT_BYTES: usize = LISTS_AT + LISTS * GROWING_ARRAY_BYTES;
-const ROOT_AT: usize = memory.data(368, 16);
-if (ROOT_BYTES != 368) ERROR("ROOT is 368 bytes");
+const ROOT_AT: usize = memory.data(384, 16);
+if (ROOT_BYTES != 384) ERROR("ROOT is 384 bytes");
 
 export const INPUT: u32 = 0;
 export const BATCH: u32 = 1;
@@ -68,6 +70,9 @@ export class Root {
   checked: u32;
   shown: u32;
   draw: u32;
+  storedMax: f64;
+  evictFrom: u32;
+  unused: u32;
 
   @inline
   static the(): Root {
@@ -160,7 +165,7 @@ export class Root {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }
 }
-if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 96");
+if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 112");
 if (offsetof<Root>("rowBytes") != PLACED_AT || offsetof<Root>("pool") != PLACED_AT + offsetof<Placed>()) ERROR("ROOT: PLACED at byte 64");
 
 function move(region: Region, bytes: u64): bool {

@@ -7,6 +7,7 @@ import { MAX_WHOLE, placeOf } from "./decimal";
 import { Field, isList, partEnd } from "./field";
 import { putLimiter } from "./limiter-options";
 import { Root } from "./root";
+import { putStored } from "./stored-limit";
 import { TableOptions } from "./table-options";
 import { Put, TEXT as TEXT_TAG } from "./tags";
 import { ROLES, Role, roleName } from "./transition-roles";
@@ -20,12 +21,14 @@ export function putHead(put: Put): void {
   put.object(3).text("version").number(STATE_VERSION).text("options");
   let said: u32 = 0;
   for (let role: u32 = 0; role < ROLES; role++) said += Role.of(role).isSet;
-  put.object(said == 0 ? 4 : 5).text("spec");
+  const isLimited = root.storedMax != 0;
+  put.object(4 + u32(said != 0) + u32(isLimited)).text("spec");
   putNode(put, 0, root.fields().count, 0);
   put.text("tables").object(root.tables().count);
   for (let i: u32 = 0; i < root.tables().count; i++) putTable(put, TableOptions.of(i));
-  put.text("maxBytes").number(root.maxBytes).text("seed");
-  putSeed(put, root.seed);
+  put.text("maxBytes").number(root.maxBytes);
+  if (isLimited) putStored(put.text("storedBytes"));
+  putSeed(put.text("seed"), root.seed);
   if (said != 0) {
     put.text("transition").object(said);
     for (let role: u32 = 0; role < ROLES; role++) if (Role.of(role).isSet != 0) put.text(roleName(role)).textAt(Role.of(role).path, Role.of(role).bytes);

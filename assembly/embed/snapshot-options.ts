@@ -16,6 +16,7 @@ import { loadLimiter } from "./limiter-options";
 import { noRoom, notUtf8, Refusal } from "./refusal";
 import { Root } from "./root";
 import { STATE_VERSION } from "./snapshot-head";
+import { loadStored } from "./stored-limit";
 import { beginTable, endTable, kindNamed, MAX_ITEMS, nameTable, TableOptions, tableAt } from "./table-options";
 import { ARRAY, find, NOT_UTF8, NUMBER, OBJECT, Put, Tags, TEXT, TRUE } from "./tags";
 import { TextReader, Word } from "./text-reader";
@@ -85,6 +86,7 @@ function readOptions(tags: Tags): i32 {
     else if (tags.is("tables")) code = readTables(tags);
     else if (tags.is("transition")) code = readRoles(tags);
     else if (tags.is("maxBytes")) Root.the().maxBytes = <u32>min(tags.whole(1, 4294967296), <f64>MAX_BYTES);
+    else if (tags.is("storedBytes")) code = loadStored(tags, source());
     else if (tags.is("seed")) Root.the().seed = seedOf(tags);
     else tags.skip();
   }

@@ -24,9 +24,9 @@ export class Api {
   constructor(world: World, values: Values) {
     this.#world = world;
     this.#values = values;
-    const { spec, roles, tables, seed } = world;
+    const { spec, roles, tables, seed, storedBytes } = world;
     this.#tables = Object.keys(tables);
-    this.#replay = new Replay({ spec, tables, seed, transition: roles, logger: null } as object as ConstructorParameters<typeof Replay>[0]);
+    this.#replay = new Replay({ spec, tables, seed, storedBytes, transition: roles, logger: null } as object as ConstructorParameters<typeof Replay>[0]);
     this.openWriters();
     this.#views = this.#look();
   }

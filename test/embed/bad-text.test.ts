@@ -84,6 +84,16 @@ describe("a text", () => {
     ["leaf a f32\nseed 1 2", /the line must be at its end, got "2"/],
     ["leaf a f32\nbytes 4096\ntable t size 1000", /^OUT_OF_MEMORY: /],
     ["leaf a f32\ntable t size 60000000 sampler prioritizedWithMin 1 remover maxHeap\nbytes 1000000", /^OUT_OF_MEMORY: bytes must have room for the table "t"/],
+    ["leaf a f32 2\ntable t size 1\nstored", /line 3: stored must be given/],
+    ["leaf a f32 2\ntable t size 1\nstored 0", /line 3: stored must be a number above 0 .*, got "0"/],
+    ["leaf a f32 2\ntable t size 1\nstored 9000 from t", /the word must be evict, or the line ends, got "from"/],
+    ["leaf a f32 2\nstored 9000 evict t\ntable t size 1", /^NOT_FOUND: line 2: the table must be one of the lines before: got "t"/],
+    ["leaf a f32 2\ntable t size 1\nstored 9000 evict t t", /the line must be at its end, got "t"/],
+    // The row 12 + 16, its wide value 300, two packed frames of 24 + 308, a shared one of 12 + 304.
+    [
+      "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1307.5",
+      /^INVALID: stored must be at least 1308, the bytes of a step whose frames do not pack, got 1307\.5$/,
+    ],
     ["spec a f32", /line 1: a line must be one that begins with leaf, .*, got "spec"/],
   ])("%j is refused", (text, says) => {
     const embed = new Embed();

@@ -1,5 +1,7 @@
 /** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
 import { type ItemRule, packed, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
+import { layoutOf } from "../../src/memory/layout.ts";
+import { maxStepBytes } from "../../src/memory/stored-bytes.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isLeaf, type RowLeaf } from "../../src/schema/leaf.ts";
 import { checkRateLimiter, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
@@ -34,6 +36,7 @@ export interface World {
   readonly writers: readonly WorldWriter[];
   readonly views: readonly WorldView[];
   readonly seed: bigint | undefined;
+  readonly storedBytes?: { readonly max: number; readonly evictFrom?: string } | undefined;
   /** Whether the text leaves out what it may: numbers of a limiter that are defaults, and the line of the first writer. */
   readonly terse: boolean;
 }
@@ -195,6 +198,22 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   return { table, transitions: undefined, weights, sample: { ...chosen, offset, cross: flag(0.5), mask: flag(0.5), length } };
 }
 
+/** A limit that bites, or, now and then, one below what a step may take. */
+function storedBytesOf(random: TestRandom, spec: Spec, tables: readonly string[]): World["storedBytes"] {
+  const evictFrom = random.below(4) === 0 ? {} : { evictFrom: random.below(30) === 0 ? "nothing" : random.pick(tables) };
+  const step = leastStored(spec);
+  return { max: Math.max(1, step * random.pick([1, 2, 3.5, 6, 20]) - (random.below(20) === 0 ? 1 : 0)), ...evictFrom };
+}
+
+/** What one step may take; of leaves that contradict each other any number. */
+function leastStored(spec: Spec): number {
+  try {
+    return maxStepBytes(layoutOf(leavesOf(spec)));
+  } catch {
+    return 100;
+  }
+}
+
 export function worldOf(random: TestRandom): World {
   const { spec, roles } = specOf(random);
   const names = ["memory", "a second table"].slice(0, 1 + random.below(2));
@@ -208,6 +227,7 @@ export function worldOf(random: TestRandom): World {
     tables: Object.fromEntries(names.map((name) => [name, tableOf(random)])),
     writers: Array.from({ length: 1 + random.below(2) }, () => writerOf(random, names, making)),
     views: Array.from({ length: 1 + random.below(3) }, () => viewOf(random, names, others, transitions)),
+    storedBytes: maybe(random, 0.2, () => storedBytesOf(random, spec, names)),
     seed: maybe(random, 0.9, () => BigInt(random.below(2 ** 31)) * 2n ** BigInt(random.below(33))),
     terse: random.below(2) === 0,
   };
@@ -289,9 +309,13 @@ export function viewLine({ table, transitions, sample, weights }: WorldView): st
   return `view ${quoted(table)} ${shown}${nexts}${words({ among, weights })} ${said.join(" ")}`;
 }
 
+function storedLine({ max, evictFrom }: NonNullable<World["storedBytes"]>): string {
+  return `stored ${numberText(max)}${evictFrom === undefined ? "" : ` evict ${quoted(evictFrom)}`}`;
+}
+
 /** The text that says a world, its leaves in any order. */
 export function textOf(random: TestRandom, world: World): string {
-  const { spec, roles, tables, views, seed, terse } = world;
+  const { spec, roles, tables, views, seed, storedBytes, terse } = world;
   const leaves = leavesOf(spec).map((leaf) => ({ leaf, place: random.next() }));
   return [
     "# A random Replay.",
@@ -299,6 +323,7 @@ export function textOf(random: TestRandom, world: World): string {
     ...listsIn(spec, "").map((path) => `list ${quoted(path)}`),
     ...Object.entries(roles).map(([role, path]) => `role ${role} ${quoted(path)}`),
     ...Object.entries(tables).map(([name, table]) => tableLine(name, table, terse)),
+    ...(storedBytes === undefined ? [] : [storedLine(storedBytes)]),
     ...writersText(world),
     ...views.map(viewLine),
     ...(seed === undefined ? [] : [`seed ${BigInt.asUintN(64, seed)} # and no more`]),
