@@ -8,7 +8,7 @@ import { INVALID, noRoom, notUtf8 } from "./refusal";
 import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
 import { readHead, readWriters as readWriterOptions } from "./snapshot-options";
-import { makeStored, readStored } from "./stored-limit";
+import { checkStored, makeStored, readStored } from "./stored-limit";
 import { makeTables, readTable } from "./table-options";
 import { TextReader } from "./text-reader";
 import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./transition-roles";
@@ -63,6 +63,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   // In the order of TypeScript, which makes a Replay of the spec first, then writers, then views.
   code = settleFields();
   if (code == 0) code = makePools(root);
+  if (code == 0) code = checkStored(root);
   if (code == 0) code = checkRoles();
   if (code == 0) code = settleWriters();
   if (code == 0) code = settleViews();

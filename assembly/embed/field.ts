@@ -71,7 +71,13 @@ export class Field {
   /** The last dimension but `back`, of the value without its stack; 1 where there is none. */
   private dim(back: u32): u32 {
     const rank = this.rank - u32(this.stack != 0);
-    return back < rank ? load<u32>(Root.the().dims().get(this.dims + this.rank - 1 - back)) : 1;
+    return back < rank
+      ? load<u32>(
+          Root.the()
+            .dims()
+            .get(this.dims + this.rank - 1 - back),
+        )
+      : 1;
   }
 
   /** Whether a frame is an image with channels: its last dimension, if it is that short and not the only one beside rows. */

@@ -56,14 +56,17 @@ export function putStored(put: Put): void {
   put.text("evictFrom").textAt(table.name, table.bytes);
 }
 
-/** Limits the pools, once they and the tables are there. 0, or what is refused. */
+/** Once the leaves are placed: one step must fit. 0, or INVALID. */
+export function checkStored(root: Root): i32 {
+  const step = maxStepBytes(root);
+  if (root.storedMax == 0 || root.storedMax >= step) return 0;
+  const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the bytes of a step whose frames do not pack, got ");
+  return refusal.number(root.storedMax).code;
+}
+
+/** Limits the pools, once they and the tables are there. 0, or OUT_OF_MEMORY. */
 export function makeStored(root: Root): i32 {
   if (root.storedMax == 0) return 0;
-  const step = maxStepBytes(root);
-  if (root.storedMax < step) {
-    const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the bytes of a step whose frames do not pack, got ");
-    return refusal.number(root.storedMax).code;
-  }
   const count = root.shares().count + 1;
   const limit = arena_alloc(stored_bytes_bytes(count));
   const pools = root.region(WORK, 4 * <u64>count);
@@ -71,7 +74,7 @@ export function makeStored(root: Root): i32 {
   // Of steps first, then of frames; entries count with these.
   for (let i: u32 = 0; i < count; i++) store<u32>(pools + ((<usize>i) << 2), i == 0 ? root.pool : poolOf(poolCount() - count + i - 1));
   const table = root.evictFrom == 0 ? 0 : TableOptions.of(root.evictFrom - 1).handle;
-  stored_bytes_init(limit, root.storedMax, step, table, pools, count);
+  stored_bytes_init(limit, root.storedMax, maxStepBytes(root), table, pools, count);
   return 0;
 }
 

@@ -82,7 +82,13 @@ const PACKED_FRAMES: readonly RowLeaf[] = [
 
 function packedLeafOf(random: TestRandom): RowLeaf {
   // Mostly all frames of a name have a size, and are packed alike.
-  const frame = random.below(30) === 0 ? random.pick<RowLeaf>([{ dtype: "u8", shape: [400] }, { dtype: "i32", shape: [5, 40] }]) : random.pick(PACKED_FRAMES);
+  const frame =
+    random.below(30) === 0
+      ? random.pick<RowLeaf>([
+          { dtype: "u8", shape: [400] },
+          { dtype: "i32", shape: [5, 40] },
+        ])
+      : random.pick(PACKED_FRAMES);
   const name = random.below(40) === 0 ? "frames" : random.pick(["packs", "packs", "other packs"]);
   const options = random.pick([undefined, {}, { ratio: 4 }, ...(random.below(20) === 0 ? [{ ratio: 2.5 }] : [])]);
   if (random.below(2) === 0) return packed(name, frame as never, options);
@@ -200,7 +206,7 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
 
 /** A limit that bites, or, now and then, one below what a step may take. */
 function storedBytesOf(random: TestRandom, spec: Spec, tables: readonly string[]): World["storedBytes"] {
-  const evictFrom = random.below(4) === 0 ? {} : { evictFrom: random.below(30) === 0 ? "nothing" : random.pick(tables) };
+  const evictFrom = random.below(4) === 0 ? {} : { evictFrom: random.pick(tables) };
   const step = leastStored(spec);
   return { max: Math.max(1, step * random.pick([1, 2, 3.5, 6, 20]) - (random.below(20) === 0 ? 1 : 0)), ...evictFrom };
 }

@@ -43,7 +43,8 @@ export function live(replay, from = 0, to = 26) {
   ] = replay.writers;
   const frame = (t) => new Uint8Array(16).fill(t % 7);
   // A picture on which something moves; now and then it is another one, or noise, which does not become smaller.
-  const screen = (t) => new Uint8Array(272).map((_, at) => (t % 8 === 7 ? (at * at * 167 + t * 31 + (at >> 3) * 53) % 251 : at === t * 5 ? 9 : (at >> 5) + (t >> 4)));
+  const screen = (t) =>
+    new Uint8Array(272).map((_, at) => (t % 8 === 7 ? (at * at * 167 + t * 31 + (at >> 3) * 53) % 251 : at === t * 5 ? 9 : (at >> 5) + (t >> 4)));
   const step = (t) => ({
     frames: [...frame(t - 1 < 0 ? 0 : t - 1), ...frame(t)],
     screen: new Uint8Array([...screen(t), ...screen(t + 1)]),
