@@ -56,16 +56,18 @@ const view = (name: string, { weights, transitions, ...sample }: Partial<Omit<Wo
   },
 });
 
+const SPEC = {
+  observation: { image: shared("frames", u8(3, 2), 2), position: f32(3), list: [i16(), u64(2)] },
+  action: i32(),
+  reward: f32(),
+  discount: f32(),
+  terminated: bool(),
+  task: text({ maxBytes: 8 }),
+  value: f64(),
+};
+
 const WORLD: World = {
-  spec: {
-    observation: { image: shared("frames", u8(3, 2), 2), position: f32(3), list: [i16(), u64(2)] },
-    action: i32(),
-    reward: f32(),
-    discount: f32(),
-    terminated: bool(),
-    task: text({ maxBytes: 8 }),
-    value: f64(),
-  },
+  spec: SPEC,
   roles: {},
   tables: {
     memory: table(300, { sampler: prioritized(0.6, { withMin: true }) }),
@@ -121,7 +123,7 @@ const WORLD: World = {
 const PACKED: World = {
   ...WORLD,
   spec: {
-    ...WORLD.spec,
+    ...SPEC,
     observation: { image: packed("frames", u8(16, 17), 4), depth: packed("depths", f32(8, 9, 2), 2, { ratio: 2.5 }), position: f32(3) },
     before: packed("frames", u8(4, 17, 4)),
     task: packed("tasks", text({ maxBytes: 300 })),
