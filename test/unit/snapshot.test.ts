@@ -15,7 +15,6 @@ function draws(replay: AnyReplay): Buffer {
   const parts = Object.values(replay.tables).flatMap((table) =>
     [100, DRAWS / 2 - 100, DRAWS / 2].flatMap((n) => {
       const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
-      // Not what stands between them.
       return [...Object.values(info), steps.v.data].map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
     }),
   );
