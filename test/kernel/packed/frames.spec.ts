@@ -1,7 +1,10 @@
 import { bytesEqual } from "../../../assembly/memory/bytes";
+import { E_CORRUPT } from "../../../assembly/memory/error";
 import { CHAIN, packs_init, packsOf } from "../../../assembly/packed/frames";
 import { Entry, packs_bytes } from "../../../assembly/packed/packs";
 import { pool_check } from "../../../assembly/persistence/check";
+import { record_load_entries } from "../../../assembly/persistence/entry";
+import { record_load_free } from "../../../assembly/persistence/row";
 import { copyFrame, frameEquals, takeFrame } from "../../../assembly/rows/frame";
 import { ENTRY, PACKED } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open, reserveRows } from "../../../assembly/rows/pool";
@@ -176,5 +179,20 @@ describe("packed frames", () => {
     check(frames);
     assert(!reserveRows(frames, 1), "still none");
     assert(arena_left() < 80000, "for lack of memory alone");
+  });
+
+  it("are not loaded into rows that are queued as freed, whose heads are the queue's", () => {
+    openArena(1 << 20);
+    const entries = changetype<usize>(packsOf(packedPool(256, 16)).pool());
+    // The rows 1 and 3, each a run of its own.
+    const runs = zeroed(16);
+    for (let i: u32 = 0; i < 4; i++) store<u32>(runs + (i << 2), i == 2 ? 3 : 1);
+    expect<i32>(record_load_free(entries, 2, runs)).toBe(0);
+    const record = zeroed(12 + 256);
+    store<u32>(record, 256 | (1 << 24), 8);
+    for (let number: u32 = 1; number <= 4; number++) {
+      store<u32>(record, number);
+      expect<i32>(record_load_entries(entries, 12 + 256, record, 0, 0)).toBe(number % 2 == 1 ? E_CORRUPT : 0);
+    }
   });
 });
