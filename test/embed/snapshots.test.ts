@@ -19,6 +19,7 @@ function snapshotOf(columns = false): Uint8Array {
     transition: { observation: "list" },
     seed: 5,
     maxBytes: 4_000_000,
+    storedBytes: { max: 100_000, evictFrom: "memory" },
   });
   const layout = columns ? { columns: { x: { leaf: "wide", at: 0 } } } : {};
   const writer = replay.writer({ items: [{ table: "memory", length: 2, priority: "max", ...layout } as never, { table: "queue", length: 1 }] });

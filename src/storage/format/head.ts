@@ -3,7 +3,8 @@
  * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
  *
  *   object { version: number, of the records (assembly/persistence/)
- *            options: object { spec, tables: object by name, seed: text, maxBytes, transition: object of texts where it was given }
+ *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } where it was given, seed: text,
+ *                     transition: object of texts where it was given }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  *
  * A leaf of the dtype "string", which is text, has maxBytes as well. Each of its elements is a length (u32), as many bytes of UTF-8, and zeros up to a multiple of 4
