@@ -1,5 +1,6 @@
 /** What there is room for is given, however large; what there is none for is refused, and leaves what was there. */
 import { describe, expect, test } from "vitest";
+import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";
 
 const SMALL = `
@@ -103,5 +104,57 @@ view memory transitions gamma 0.99`);
       const [from = 0, to] = [embed.u8[seen + 4096 * i + 4095], embed.u8[next + 4096 * i + 4095]];
       expect(to).toBe((from + embed.view.getUint32(count + 4 * i, true)) % 256);
     }
+  });
+});
+
+describe("steps of packed frames", () => {
+  const random = new TestRandom(12);
+  /** A step: noise, or a picture. */
+  const step = (embed: Embed, noise: boolean, t: number): Uint8Array => {
+    const screen = new Uint8Array(1200).map((_, at) => (noise ? random.below(256) : at === t % 1200 ? 9 : at >> 6));
+    return embed.pack([new Map([["screen", screen]])]);
+  };
+  const append = (embed: Embed, bytes: Uint8Array): number => {
+    const [at = 0] = embed.give(bytes);
+    return embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
+  };
+  const made = (lines: string) => new Embed().create(`leaf screen u8 30 40 packed screens\ntable memory size 5000\nrule memory length 1\n${lines}`);
+
+  test("are refused where there is no room, and nothing changes", () => {
+    const embed = made("bytes 1000000");
+    let [size, whole] = [0, embed.snapshot()];
+    expect(() => {
+      for (;;) {
+        append(embed, step(embed, true, size));
+        size++;
+        if (size > 250) whole = embed.snapshot();
+      }
+    }).toThrowError(/^OUT_OF_MEMORY: bytes is reached/);
+    expect(size).toBeGreaterThan(250);
+    expect(Buffer.compare(embed.snapshot(), whole)).toBe(0);
+    expect(embed.stats(0)[0]).toBe(size);
+  });
+
+  test("leave as many as `stored` says, which depends on what is in them", () => {
+    const sizes = [true, false].map((noise) => {
+      const embed = made("stored 200000 evict memory");
+      for (let t = 0; t < 2000; t++) append(embed, step(embed, noise, t));
+      return embed.stats(0)[0] as number;
+    });
+    // A row of 12 + 8, a frame's of 12, its entry of 12 + 8 + 1,200 bytes.
+    expect(sizes[0]).toBe(Math.floor(200_000 / 1252));
+    expect(sizes[1]).toBeGreaterThan(6 * (sizes[0] as number));
+  });
+
+  test("are refused beyond `stored` where nothing may leave", () => {
+    const embed = made("stored 200000");
+    let size = 0;
+    expect(() => {
+      for (;;) {
+        append(embed, step(embed, true, size));
+        size++;
+      }
+    }).toThrowError(/^OUT_OF_MEMORY: stored \(200000 bytes\) is reached, and no item is left to evict: raise it, or let steps go$/);
+    expect([size, embed.stats(0)[0]]).toEqual([Math.floor(200_000 / 1252), size]);
   });
 });
