@@ -148,8 +148,10 @@ export interface Recorded {
   readonly batches: number;
 }
 
-export function record(name: Recording): Recorded {
-  const [world, count, reload, seed] = RECORDINGS[name];
+/** @param most operations, the first ones of all */
+export function record(name: Recording, most = Number.POSITIVE_INFINITY): Recorded {
+  const [world, all, reload, seed] = RECORDINGS[name];
+  const count = Math.min(all, most);
   const operations: Operation[] = [];
   let crc = 0;
   const fold = (bytes: Uint8Array) => {
