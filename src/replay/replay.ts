@@ -48,7 +48,7 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    * table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold stay. A block of columns is
    * checked once per thousand steps or so. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. Default: no limit but `maxBytes`.
    */
-  readonly storedBytes?: StoredBytesOptions<TableName>;
+  readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**
    * Seed of every random draw: the same seed and calls give the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, always: two Replays without a
    * seed draw alike.
