@@ -17,7 +17,7 @@ export const RETURNS = 2;
 export const MASK = 4;
 
 /** Frames that are unpacked at a time: they are copied on while the caches have them. */
-const WINDOW_BYTES = 512 * 1024;
+const WINDOW_BYTES = 256 * 1024;
 
 /** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers);
