@@ -9,7 +9,7 @@ export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): 
   const { x } = engine.core;
   const checks: [string, number][] = [
     ["arena", x.arena_check()],
-    ...[...engine.framePools, engine.pool].map((pool): [string, number] => ["pool", x.pool_check(pool)]),
+    ...[...engine.entryPools, ...engine.framePools, engine.pool].map((pool): [string, number] => ["pool", x.pool_check(pool)]),
     ...(Object.values(replay.tables) as Table[]).map((table): [string, number] => [`table ${table.name}`, x.table_check(table.handle)]),
     ...replay.writers.flatMap((writer) => writer.streams).map((stream): [string, number] => ["stream", x.stream_check(stream)]),
   ];
