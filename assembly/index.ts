@@ -24,6 +24,9 @@ export { pool_run } from "./rows/run";
 export { packs_init, packs_number } from "./packed/frames";
 export { packs_bytes } from "./packed/packs";
 
+// entry: the bytes of a packed frame, in an instance of its own, without an arena
+export { entry_apply, entry_init, entry_work_bytes } from "./packed/unpack";
+
 // stored bytes: a limit on what rows take
 export { stored_bytes_bytes, stored_bytes_init, stored_bytes_now } from "./tables/stored-bytes";
 

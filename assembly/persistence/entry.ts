@@ -5,7 +5,8 @@
  *
  * What is saved is the payload of a section: │ bytes u32 │ records … │
  *
- * What is loaded is checked once all of them are there (`checkEntry`), before a frame is made of it.
+ * What is loaded is checked once something holds it, before a frame is made of it. A journal also has entries that nothing holds any more, whose bases may be others by now.
+ * Two frames may name one entry: it is counted for both.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { CHAIN, packsOf } from "../packed/frames";
@@ -48,9 +49,8 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
   const p = changetype<Pool>(entries);
   const unit = unitOf(packsOf(p));
   const end = out + <usize>room;
-  let row = p.changed;
   let at = out + 4;
-  while (row != 0) {
+  for (let row = p.changed; row != 0; row = p.changed) {
     const change = p.changeOf(row);
     const next = change.next();
     const isFreed = Head.of(row).refs == 0;
@@ -63,12 +63,12 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
       if (!isFreed) noteEntry(change, segment, live, size, unit);
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
+    p.changed = next;
+    // Its base may go with it, and then comes next.
     if (waited) p.queue(row);
-    row = next;
   }
-  p.changed = row;
   store<u32>(out, <u32>(at - out - 4));
-  return row != 0;
+  return p.changed != 0;
 }
 
 /** O(limit): notes the entries as changed whose newest record is in a segment, from `number` on. The number to go on with, 0 = done. */
@@ -115,8 +115,8 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
   return 0;
 }
 
-/** Once all entries have their bases by name: whether a row's makes a frame, and nothing else. O(frame) */
-export function checkEntry(p: Pool, row: u32): bool {
+/** Whether a row's entry makes a frame, together with its base, and nothing else. O(frame) */
+function checkEntry(p: Pool, row: u32): bool {
   const packs = packsOf(p);
   const entry = Entry.of(row);
   const base = Head.of(row).next & LINK_ROW;
@@ -126,13 +126,14 @@ export function checkEntry(p: Pool, row: u32): bool {
   return packs.depthOf(base) + 1 == entry.depth && isPatch(entry.bytes(), entry.size, packs.frame);
 }
 
-/** Holds an entry once more, and with the first hold its base; false where its record is missing. */
-export function holdEntry(row: u32): bool {
+/** Holds an entry once more, and with the first hold its base; false where one of them is missing, or makes no frame. Bases are by name. O(chain × frame) */
+export function holdEntry(p: Pool, row: u32): bool {
   while (row != 0) {
     const head = Head.of(row);
     if ((head.refs & LOADED) == 0) return false;
     head.refs += 1;
     if ((head.refs & ~LOADED) != 1) return true;
+    if (!checkEntry(p, row)) return false;
     row = head.next & LINK_ROW;
   }
   return true;

@@ -17,7 +17,7 @@ import { BYTES, Change, keeping, LINK } from "../rows/changes";
 import { ENTRY, SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
-import { checkEntry, dropEntry, holdEntry } from "./entry";
+import { dropEntry, holdEntry } from "./entry";
 
 const HEAD: u32 = 12;
 const LINK_BYTES: u32 = 8;
@@ -208,7 +208,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
     if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
     if (p.packs() && !nameEntry(p, head)) return fail(E_CORRUPT, 1, number);
   }
-  return p.hasEntries() ? checkEntries(p) : 0;
+  return 0;
 }
 
 /** The number of a frame's entry becomes its name; false where there is none. */
@@ -217,14 +217,6 @@ function nameEntry(p: Pool, head: Head): bool {
   const number = head.episode;
   head.episode = number > entries.high ? 0 : rowOf(entries, number);
   return head.episode != 0;
-}
-
-function checkEntries(p: Pool): i32 {
-  for (let number: u32 = 1; number <= p.high; number++) {
-    const row = rowOf(p, number);
-    if ((Head.of(row).refs & LOADED) != 0 && !checkEntry(p, row)) return fail(E_CORRUPT, 1, number);
-  }
-  return 0;
 }
 
 /** O(rows): once streams and tables hold their rows, rows hold their frames, and what nothing holds is free. Steps first, then frames. 0, or CORRUPT. */
@@ -242,7 +234,7 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
       if (!loaded) return fail(E_CORRUPT, 1, number);
       head.refs = held;
       if (p.shares()) holdFrames(p, row);
-      else if (p.packs() && !holdEntry(head.episode)) return fail(E_CORRUPT, 1, number);
+      else if (p.packs() && !holdEntry(packsOf(p).pool(), head.episode)) return fail(E_CORRUPT, 1, number);
       continue;
     }
     free += 1;

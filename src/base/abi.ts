@@ -35,6 +35,11 @@ export interface Exports {
   packs_init: Fn<[packs: A, frame: A, row: A, element: A, entries: A]>;
   packs_number: Fn<[packs: A, which: A]>;
 
+  // entry: the bytes of a packed frame, in an instance of its own, without an arena
+  entry_apply: Fn<[work: A, from: A, size: A, patch: A, to: A, frame: A]>;
+  entry_init: Fn<[work: A], void>;
+  entry_work_bytes: Fn<[frame: A]>;
+
   // stored bytes: a limit on what rows take
   stored_bytes_bytes: Fn<[pools: A]>;
   stored_bytes_init: Fn<[limit: A, max: A, step: A, table: A, pools: A, n: A], void>;

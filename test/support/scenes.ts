@@ -4,6 +4,7 @@ import {
   i32,
   lifo,
   minHeap,
+  packed,
   prioritized,
   queueLimiter,
   Replay,
@@ -142,6 +143,17 @@ const framed = (random: TestRandom) => {
   return { s: new Uint8Array([...frame(), ...frame()]), n: frame(), wide: new Uint8Array(1500).fill(random.below(256)), r: random.next() };
 };
 
+const packedFrames = { s: packed("f", u8(16, 17), 2), n: packed("f", u8(16, 17)), wide: packed("g", f32(300)), r: f32() };
+const pictured = (random: TestRandom) => {
+  // Screens in which something moves, a few of them again and again; noise; zeros.
+  const frame = () => {
+    const k = random.below(12);
+    if (k > 9) return new Uint8Array(272).fill(0);
+    return k === 9 ? Uint8Array.from({ length: 272 }, () => random.below(256)) : Uint8Array.from({ length: 272 }, (_, i) => (i % 17 === k ? 200 : i >> 4));
+  };
+  return { s: new Uint8Array([...frame(), ...frame()]), n: frame(), wide: new Float32Array(300).fill(random.below(50), random.below(300)), r: random.next() };
+};
+
 const texts = { x: i32(), said: text({ maxBytes: 24 }), words: shared("w", text({ maxBytes: 5 }, 2)) };
 const WORDS = ["", "a", "né", "€", "𝄞", "\0\ufeff"];
 const spoken = (random: TestRandom, lanes: number) => {
@@ -200,6 +212,15 @@ export const SCENES: { readonly [name: string]: Scene } = {
       replay.writer();
     },
     framed,
+  ),
+  "packed leaves": scene(
+    packedFrames,
+    { t: { maxSize: 30 }, u: { maxSize: 8, sampler: prioritized(2), remover: uniform() } },
+    (replay) => {
+      replay.writer({ items: [{ table: "t", length: 3 }], across: true });
+      replay.writer({ items: [{ table: "u", length: 1 }] });
+    },
+    pictured,
   ),
   transitions: transitions({ t: { maxSize: 30, sampler: prioritized(0.6) }, u: { maxSize: 12 } }, (replay) => {
     replay.writer({ items: [{ table: "t", nStep: 3 }] });

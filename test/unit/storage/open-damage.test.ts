@@ -1,18 +1,26 @@
 /** What is left of a journal after a kill at any byte, after bits were flipped, and after a disk refused. */
 import { expect, test } from "vitest";
 import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
-import { f32, i32, type OpenOptions, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
+import { f32, i32, type OpenOptions, packed, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
+import { leavesOf } from "../../../src/schema/spec.ts";
 import { Log } from "../../../src/storage/log/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 import { slow, stride } from "../../support/size.ts";
 import { again, Past } from "./opened.ts";
 
+const SHARED = { o: shared("f", u8(24), 2), a: i32(), r: f32() };
+const PACKED = { o: packed("f", u8(16, 16), 2), a: i32(), r: f32() };
 const SMALL: Partial<OpenOptions> = {
-  spec: { o: shared("f", u8(24), 2), a: i32(), r: f32() },
+  spec: SHARED,
   tables: { t: { maxSize: 12, sampler: prioritized(0.6) } },
   durability: "manual",
 };
+
+const LEAVES = [
+  ["shared", SHARED],
+  ["packed", PACKED],
+] as const;
 
 /** One call, of every kind that changes something. */
 function act(replay: AnyReplay, random: TestRandom): void {
@@ -21,7 +29,8 @@ function act(replay: AnyReplay, random: TestRandom): void {
   const dice = random.next();
   if (writer === undefined) replay.writer({ items: [{ table: "t", length: 2 }] });
   else if (dice < 0.6) {
-    const frame = () => new Uint8Array(24).fill(random.below(5));
+    const { size } = leavesOf(replay.options.spec)[1] as { size: number };
+    const frame = () => new Uint8Array(size / 2).fill(random.below(5), size > 48 ? random.below(20) : 0);
     (writer as { append(step: unknown): void }).append({ o: [...frame(), ...frame()], a: random.below(1000), r: random.next() });
   } else if (dice < 0.7) writer.endEpisode();
   else if (dice < 0.75) table.delete([writer.lastKey("t")]);
@@ -76,7 +85,7 @@ function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
  * After how many calls a Replay was as the one in a directory is. Opening it takes milliseconds, reading its sections does not: they must be the first ones of the whole
  * journal, and what has as many as were seen before is not opened again.
  */
-function finder(past: Past, whole: MemoryDirectory) {
+function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions> = {}) {
   const found = new Map<number, number>();
   const all = sectionsOf(whole);
   return async (dir: MemoryDirectory, salvage = false): Promise<number> => {
@@ -84,7 +93,7 @@ function finder(past: Past, whole: MemoryDirectory) {
     expect(sections.equals(all.subarray(0, sections.length))).toBe(true);
     let calls = found.get(sections.length);
     if (calls === undefined) {
-      const replay = await again(dir, { ...SMALL, salvage });
+      const replay = await again(dir, { ...SMALL, ...options, salvage });
       calls = past.find(replay) ?? -1;
       replay.dispose();
       found.set(sections.length, calls);
@@ -93,28 +102,28 @@ function finder(past: Past, whole: MemoryDirectory) {
   };
 }
 
-test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", {
+test.each(LEAVES)("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged: %s leaves", {
   timeout: slow ? 1_800_000 : 300_000,
-}, async () => {
+}, async (_, spec) => {
   const dir = memory();
-  const { past, acknowledged } = await written(dir, 65_536, { segmentBytes: 20_000 });
+  const { past, acknowledged } = await written(dir, 65_536, { spec, segmentBytes: 20_000 });
   const files = dir.files();
   const total = [...files.values()].reduce((sum, file) => sum + unsealed(file).length, 0);
   expect(files.size).toBeGreaterThan(2);
-  const find = finder(past, dir);
+  const find = finder(past, dir, { spec });
   for (let at = 0; at <= total; at += slow ? 1 : stride(131, 9901)) {
     const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
     expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
   }
 });
 
-test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", {
+test.each(LEAVES)("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not: %s leaves", {
   timeout: slow ? 1_800_000 : 300_000,
-}, async () => {
+}, async (_, spec) => {
   const dir = memory();
-  const { past } = await written(dir, 4096);
+  const { past } = await written(dir, 4096, { spec });
   const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
-  const find = finder(past, dir);
+  const find = finder(past, dir, { spec });
   let [refused, accepted] = [0, 0];
   for (let bit = 0; bit < 8 * bytes.length; bit += slow ? 1 : stride(37, 2903)) {
     for (const salvage of [false, true]) {
@@ -141,7 +150,9 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
   ["open", { code: "ENOSPC" }],
 ];
 
-test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there", async (kind, fault) => {
+const REFUSALS = FAULTS.flatMap(([kind, fault]) => LEAVES.map(([name, spec]) => [kind, fault, name, spec] as const));
+
+test.each(REFUSALS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there: %s leaves", async (kind, fault, _, spec) => {
   for (let index = 1; index < 40; index += stride(1)) {
     let faults = 0;
     const dir = memory({
@@ -153,7 +164,7 @@ test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands
       },
     });
     let told = 0;
-    const replay = await again(dir, { ...SMALL, segmentBytes: 4096, logger: () => told++ });
+    const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
     const [past, random] = [new Past(), new TestRandom(index)];
     past.note(replay);
     const known = async (call: () => unknown): Promise<boolean> => {
@@ -190,9 +201,9 @@ test("segments of another run with the same options, and one that is missing at 
   for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
 
-test("what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone", async () => {
+test.each(LEAVES)("what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone: %s leaves", async (_, spec) => {
   const dir = memory();
-  const { past } = await written(dir, 30_000, { segmentBytes: 8192 });
+  const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });
   const files = dir.files();
   const names = [...files.keys()].sort();
   const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
@@ -219,7 +230,7 @@ test("what was salvaged is written anew, opens again without salvage, and is ref
   }
   // Where old records are given back, what replaced them may stand behind the damage.
   const full = memory();
-  const replay = await again(full, { ...SMALL, segmentBytes: 4096 });
+  const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
   const random = new TestRandom(3);
   for (let k = 0; k < 1500; k++) {
     act(replay, random);

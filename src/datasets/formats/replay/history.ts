@@ -3,13 +3,14 @@
  * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
-import { LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
+import { ENTRIES, LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
 import type { Engine } from "../../../memory/engine.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
+import { UnpackedFrame } from "../../../memory/unpacked-frame.ts";
 import { engineOf, type Replay, stateOf } from "../../../replay/replay.ts";
 import { HEAD_BYTES, type PlacedLeaf, SHARED, WIDE } from "../../../schema/layout.ts";
 import { blank, isText } from "../../../schema/leaf.ts";
@@ -24,6 +25,9 @@ import { Uint32List } from "./uint32-list.ts";
 
 const COUNT_BYTES = 4;
 const LINK_BYTES = 8;
+/** Of an entry's record (assembly/persistence/entry.ts). */
+const ENTRY_HEAD_BYTES = 12;
+const ENTRY_SIZE = 0xffffff;
 /** How the episode ends with a row is in the upper two bits of its link. */
 const END_SHIFT = 30;
 
@@ -39,6 +43,7 @@ interface Fresh {
 
 /** Where in the files the records of a pool are, oldest first. */
 class Records {
+  /** Of each, at most. */
   readonly bytes: number;
   readonly segments = new Uint32List();
   /** Offsets in a file of at most 2 GiB and a group. */
@@ -58,6 +63,60 @@ class Records {
   }
 }
 
+/** Frames that are packed: each is an entry, which may be a patch on another one. */
+class PackedRecords extends Records {
+  readonly frameBytes: number;
+  /** Records of entries, what they are is behind their heads. */
+  readonly entries: Records;
+  readonly sizes = new Uint32List();
+  /** One more than the index of the entry that each is a patch on; 0 for none. */
+  readonly bases = new Uint32List();
+  /** Of each frame the index of its entry. */
+  readonly entryOf = new Uint32List();
+  /** The frame that was unpacked last, and its entry. */
+  #unpacked: UnpackedFrame | undefined;
+  #last = -1;
+  /** Entries of the open group, by the number of what they are a patch on, which may come behind them. */
+  readonly #open: [index: number, base: number][] = [];
+
+  constructor(frameBytes: number) {
+    super(HEAD_BYTES);
+    this.frameBytes = frameBytes;
+    this.entries = new Records(frameBytes);
+  }
+
+  addEntries(payload: DataView, segment: number, from: number): void {
+    for (let k = COUNT_BYTES; k < payload.byteLength; ) {
+      const size = payload.getUint32(k + 8, true) & ENTRY_SIZE;
+      const index = this.entries.add(payload.getUint32(k, true), segment, from + k + ENTRY_HEAD_BYTES);
+      this.sizes.push(size);
+      this.bases.push(0);
+      const base = payload.getUint32(k + 4, true);
+      if (base !== 0) this.#open.push([index, base]);
+      k += ENTRY_HEAD_BYTES + size;
+    }
+  }
+
+  /** At the end of a group, within which no number is given twice, all that patches are on is there. */
+  closeGroup(): void {
+    for (const [index, base] of this.#open) this.bases.set(index, 1 + (this.entries.newest.get(base) ?? -1));
+    this.#open.length = 0;
+  }
+
+  /** The bytes of a frame, until the next one is asked for. @param read reads the record of an entry */
+  frame(index: number, read: (into: Uint8Array, records: Records, index: number) => void): Uint8Array {
+    this.#unpacked ??= new UnpackedFrame(this.frameBytes);
+    const chain: number[] = [];
+    for (let entry = this.entryOf.at(index); entry >= 0 && entry !== this.#last; entry = this.bases.at(entry) - 1) chain.push(entry);
+    for (const entry of chain.reverse()) {
+      const isPatch = this.bases.at(entry) !== 0;
+      const isRight = this.#unpacked.apply(this.sizes.at(entry), isPatch, (into) => read(into, this.entries, entry));
+      this.#last = isRight ? entry : -1;
+    }
+    return this.#unpacked.bytes;
+  }
+}
+
 export class JournalHistory {
   readonly pieces: readonly Piece[];
   readonly #directory: Directory;
@@ -67,6 +126,8 @@ export class JournalHistory {
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
+  /** Those of them that are packed; ids of sections begin with their entries. */
+  readonly #packed: readonly PackedRecords[];
   /** Of each step: its episode, how that ends with it, the versions of its frames. */
   readonly #episodes = new Uint32List();
   readonly #endFlags = new Uint32List();
@@ -98,7 +159,10 @@ export class JournalHistory {
       bytes += leaf.bytes;
     }
     this.#steps = new Records(bytes);
-    this.#pools = layout.pools.map(({ frameBytes }) => new Records(HEAD_BYTES + Math.ceil(frameBytes / 8) * 8));
+    this.#pools = layout.pools.map(({ frameBytes, packed }) =>
+      packed === undefined ? new Records(HEAD_BYTES + Math.ceil(frameBytes / 8) * 8) : new PackedRecords(frameBytes),
+    );
+    this.#packed = this.#pools.filter((pool) => pool instanceof PackedRecords);
     this.#framesOfStep = layout.leaves.reduce((sum, leaf) => sum + framesOf(leaf), 0);
   }
 
@@ -123,8 +187,7 @@ export class JournalHistory {
             for (let f = 0; f < framesOf(leaf); f++, at++) {
               const version = this.#frames.at(at);
               if (version === 0) continue;
-              this.#fill(frame, pool, version - 1, files);
-              put(column, leaf, i * leaf.bytes + f * leaf.frameBytes, frame.subarray(HEAD_BYTES, HEAD_BYTES + leaf.frameBytes));
+              put(column, leaf, i * leaf.bytes + f * leaf.frameBytes, this.#frameOf(pool, version - 1, frame, files).subarray(0, leaf.frameBytes));
             }
           } else {
             const from = this.#wide.get(leaf) ?? HEAD_BYTES + leaf.offset;
@@ -138,11 +201,18 @@ export class JournalHistory {
     return columns as ColumnData[];
   }
 
+  #frameOf(pool: Records, index: number, into: Uint8Array, files: Map<number, StorageFile>): Uint8Array {
+    if (pool instanceof PackedRecords) return pool.frame(index, (entry, records, k) => this.#fill(entry, records, k, files));
+    this.#fill(into.subarray(0, pool.bytes), pool, index, files);
+    return into.subarray(HEAD_BYTES);
+  }
+
   async #read(recovered: ScanResult, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
     let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
     const findEnds = () => {
       // Records come newest first. What was salvaged is written once more as it is, and is nothing new.
       if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
+      for (const pool of this.#packed) pool.closeGroup();
       group = undefined;
     };
     for (const _ of readSections(this.#directory, recovered, memory, loggerOf(null), (kind, id, payload, segment, at) => {
@@ -154,11 +224,16 @@ export class JournalHistory {
         this.#streams.set(id, bytes);
         return;
       }
-      if (kind !== ROWS && kind !== LINKS) return;
+      if (kind !== ROWS && kind !== LINKS && kind !== ENTRIES) return;
       const view = dataView(payload);
       const from = at.from + SECTION_BYTES;
-      if (kind === ROWS && id < this.#pools.length) this.#addFrames(this.#pools[id] as Records, view, segment, from);
-      if (id !== this.#pools.length) return;
+      if (kind === ENTRIES) {
+        this.#packed[id]?.addEntries(view, segment, from);
+        return;
+      }
+      const pool = id - this.#packed.length;
+      if (kind === ROWS && pool < this.#pools.length) this.#addFrames(this.#pools[pool] as Records, view, segment, from);
+      if (pool !== this.#pools.length) return;
       if (kind === LINKS) {
         const open = group;
         for (let k = COUNT_BYTES; k < payload.length; k += LINK_BYTES) this.#link(view.getUint32(k, true), view.getUint32(k + 4, true), open.rows);
@@ -194,7 +269,11 @@ export class JournalHistory {
   }
 
   #addFrames(pool: Records, view: DataView, segment: number, from: number): void {
-    for (let k = COUNT_BYTES; k < view.byteLength; k += pool.bytes) pool.add(view.getUint32(k, true), segment, from + k);
+    for (let k = COUNT_BYTES; k < view.byteLength; k += pool.bytes) {
+      pool.add(view.getUint32(k, true), segment, from + k);
+      // Entries come before frames.
+      if (pool instanceof PackedRecords) pool.entryOf.push(pool.entries.newest.get(view.getUint32(k + 8, true)) ?? -1);
+    }
   }
 
   /** One more than the index of each frame's newest record; 0 for none. */
@@ -230,6 +309,7 @@ export class JournalHistory {
       });
   }
 
+  /** Reads a record from its place on, as long as `into` is. */
   #fill(into: Uint8Array, records: Records, index: number, files: Map<number, StorageFile>): void {
     const segment = records.segments.at(index);
     const name = fileOf(segment);
@@ -239,8 +319,8 @@ export class JournalHistory {
       files.set(segment, file);
     }
     const offset = records.offsets.at(index);
-    for (let done = 0; done < records.bytes; ) {
-      const read = withIoErrors("reading", this.#directory, name, () => (file as StorageFile).read(into.subarray(done, records.bytes), offset + done));
+    for (let done = 0; done < into.length; ) {
+      const read = withIoErrors("reading", this.#directory, name, () => (file as StorageFile).read(into.subarray(done), offset + done));
       if (!(read > 0)) break;
       done += read;
     }

@@ -2,10 +2,21 @@
 import { describe, expect, it } from "vitest";
 import { openReplay } from "../../../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";
-import { f32, i32, type OpenReplay, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
+import { f32, i32, type OpenReplay, packed, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
 import { TestRandom } from "../../../support/random.ts";
 
-const spec = { observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3) }, reward: f32(), note: text({ maxBytes: 12 }) };
+const spec = {
+  observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3), screens: packed("screens", u8(16, 16), 2), noise: packed("noise", i32(80)) },
+  reward: f32(), note: text({ maxBytes: 12 }),
+};
+
+/** Something that moves. */
+const screenOf = (episode: number, step: number) =>
+  Array.from({ length: 256 }, (_, i) => (step < 0 ? 0 : Math.abs((i % 16) - (step % 16)) < 2 ? 200 + (episode % 9) : i >> 4));
+const noiseOf = (episode: number, step: number) => {
+  const random = new TestRandom(1000 * episode + step);
+  return Array.from({ length: 80 }, () => random.below(2 ** 31));
+};
 
 interface Lived {
   readonly ids: number[];
@@ -17,6 +28,8 @@ const stepOf = (episode: number, step: number) => ({
     id: [episode, step],
     image: new Uint8Array(300).fill(episode * 7 + step),
     stack: [step - 2, step - 1, step].map((k) => new Uint8Array(6).fill(k < 0 ? 0 : 1 + ((episode * 31 + k) % 200))).flatMap((frame) => [...frame]),
+    screens: [step - 1, step].flatMap((k) => screenOf(episode, k)),
+    noise: noiseOf(episode, step),
   },
   reward: step / 8,
   note: `é ${episode}/${step}`,
@@ -89,8 +102,8 @@ describe.each([
     for (const [episode, { ids, end }] of lived.entries()) {
       const found = read[episode] as (typeof read)[number];
       expect([found.beginning, found.end]).toEqual(["there", end]);
-      const plain = found.steps.map(({ observation: { id, image, stack }, reward, note }) => ({
-        observation: { id: [...(id as Iterable<number>)], image, stack: [...(stack as Iterable<number>)] },
+      const plain = found.steps.map(({ observation: { id, image, stack, screens, noise }, reward, note }) => ({
+        observation: { id: [...id], image, stack: [...stack], screens: [...screens], noise: [...noise] },
         reward,
         note,
       }));
@@ -211,12 +224,16 @@ describe("steps that one call both adds and evicts are read back", () => {
     ]);
   });
 
-  it("with frames that steps share", async () => {
+  it.each([
+    ["with frames that steps share", shared("frames", u8(4), 3)],
+    ["with frames that are packed", packed("frames", u8(16, 16), 3)],
+  ])("%s", async (_, frame) => {
     const dir = memory();
-    const stacked = { frame: shared("frames", u8(4), 3), x: f32() };
+    const stacked = { frame, x: f32() };
+    const each = frame.shape.reduce((a: number, b) => a * b, 1);
     const replay = await Replay.open({ dir, spec: stacked, tables, retain: "all", logger: null });
     const writer = replay.writer({ items: [{ table: "a", length: 2 }], keep: 2 });
-    const frames = (t: number) => [t - 2, t - 1, t].flatMap((k) => new Array(4).fill(Math.max(k, 0)));
+    const frames = (t: number) => [t - 2, t - 1, t].flatMap((k) => new Array(each).fill(Math.max(k, 0)));
     for (let k = 0; k < 4; k++) writer.appendColumns({ frame: x(30 * k, 30).flatMap(frames), x: x(30 * k, 30) } as never);
     // What waits for the journal is not kept for ever.
     expect(replay.stats().steps).toBeLessThan(8);
