@@ -196,7 +196,12 @@ export class PackedCalls {
     const columns = this.#hasColumns && random.below(3) === 0 ? { last: { leaf: "observation", at: -1 }, x: { leaf: "x", at: 0 } } : undefined;
     const options = { length: 1 + random.below(6), lane: random.below(lanes), priority: random.pick(PRIORITIES), ...(columns && { columns }) };
     const table = random.pick(this.#tables);
-    this.#twins.all((replay) => this.#twins.writer(k, replay).createItem(table, options as never)?.catch(() => {}));
+    this.#twins.all((replay) =>
+      this.#twins
+        .writer(k, replay)
+        .createItem(table, options as never)
+        ?.catch(() => {}),
+    );
   }
 
   #end(): void {
@@ -280,7 +285,10 @@ export class PackedCalls {
     if (dice === 0) this.#twins.into(table, 1 + (n & 3), { ...options, length });
     else if (dice === 1) this.#twins.lend(table, n, options);
     else {
-      const batch = this.#twins.all((replay: AnyReplay) => (replay.table(table) as Table).sample(n, options as never)) as { info?: { keys: Float64Array }; count?: number };
+      const batch = this.#twins.all((replay: AnyReplay) => (replay.table(table) as Table).sample(n, options as never)) as {
+        info?: { keys: Float64Array };
+        count?: number;
+      };
       if (batch.info !== undefined) this.#known = [...this.#known.slice(-20), ...batch.info.keys.subarray(0, batch.count)];
     }
   }

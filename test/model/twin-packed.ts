@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import { END, ENTRIES, FREE, HEAD, LINKS, POOLS, ROWS } from "../../src/base/kinds.ts";
-import { Replay, type Spec, type Table } from "../../src/index.ts";
+import type { Replay, Spec, Table } from "../../src/index.ts";
 import { engineOf } from "../../src/replay/replay.ts";
 import { type Layout, SHARED } from "../../src/schema/layout.ts";
 import { isLeaf } from "../../src/schema/leaf.ts";
@@ -66,7 +66,11 @@ function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
     const key = `${kind}.${ofPool ? "steps" : id}`;
     found.set(key, [...(found.get(key) ?? []), kind === POOLS ? payload.subarray(8 * steps) : payload]);
   }
-  return { frames: `${frames} frames`, named: `${names.count} frames`, ...Object.fromEntries([...found].map(([key, parts]) => [key, Buffer.concat(parts).toString("latin1")])) };
+  return {
+    frames: `${frames} frames`,
+    named: `${names.count} frames`,
+    ...Object.fromEntries([...found].map(([key, parts]) => [key, Buffer.concat(parts).toString("latin1")])),
+  };
 }
 
 /** The frames that steps name, by the order in which they are named first. */

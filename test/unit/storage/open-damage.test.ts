@@ -102,45 +102,53 @@ function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions
   };
 }
 
-test.each(LEAVES)("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged: %s leaves", {
-  timeout: slow ? 1_800_000 : 300_000,
-}, async (_, spec) => {
-  const dir = memory();
-  const { past, acknowledged } = await written(dir, 65_536, { spec, segmentBytes: 20_000 });
-  const files = dir.files();
-  const total = [...files.values()].reduce((sum, file) => sum + unsealed(file).length, 0);
-  expect(files.size).toBeGreaterThan(2);
-  const find = finder(past, dir, { spec });
-  for (let at = 0; at <= total; at += slow ? 1 : stride(131, 9901)) {
-    const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
-    expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
-  }
-});
+test.each(LEAVES)(
+  "after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged: %s leaves",
+  {
+    timeout: slow ? 1_800_000 : 300_000,
+  },
+  async (_, spec) => {
+    const dir = memory();
+    const { past, acknowledged } = await written(dir, 65_536, { spec, segmentBytes: 20_000 });
+    const files = dir.files();
+    const total = [...files.values()].reduce((sum, file) => sum + unsealed(file).length, 0);
+    expect(files.size).toBeGreaterThan(2);
+    const find = finder(past, dir, { spec });
+    for (let at = 0; at <= total; at += slow ? 1 : stride(131, 9901)) {
+      const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
+      expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
+    }
+  },
+);
 
-test.each(LEAVES)("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not: %s leaves", {
-  timeout: slow ? 1_800_000 : 300_000,
-}, async (_, spec) => {
-  const dir = memory();
-  const { past } = await written(dir, 4096, { spec });
-  const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
-  const find = finder(past, dir, { spec });
-  let [refused, accepted] = [0, 0];
-  for (let bit = 0; bit < 8 * bytes.length; bit += slow ? 1 : stride(37, 2903)) {
-    for (const salvage of [false, true]) {
-      const damaged = bytes.slice();
-      damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
-      try {
-        expect(await find(memory({ files: [[name, damaged]] }), salvage)).toBeGreaterThanOrEqual(0);
-        accepted++;
-      } catch (error) {
-        expect((error as ReplayError).code).toMatch(/^(CORRUPT|UNSUPPORTED)$/);
-        refused++;
+test.each(LEAVES)(
+  "after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not: %s leaves",
+  {
+    timeout: slow ? 1_800_000 : 300_000,
+  },
+  async (_, spec) => {
+    const dir = memory();
+    const { past } = await written(dir, 4096, { spec });
+    const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
+    const find = finder(past, dir, { spec });
+    let [refused, accepted] = [0, 0];
+    for (let bit = 0; bit < 8 * bytes.length; bit += slow ? 1 : stride(37, 2903)) {
+      for (const salvage of [false, true]) {
+        const damaged = bytes.slice();
+        damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
+        try {
+          expect(await find(memory({ files: [[name, damaged]] }), salvage)).toBeGreaterThanOrEqual(0);
+          accepted++;
+        } catch (error) {
+          expect((error as ReplayError).code).toMatch(/^(CORRUPT|UNSUPPORTED)$/);
+          refused++;
+        }
       }
     }
-  }
-  expect(refused).toBeGreaterThan(0);
-  expect(accepted).toBeGreaterThan(0);
-});
+    expect(refused).toBeGreaterThan(0);
+    expect(accepted).toBeGreaterThan(0);
+  },
+);
 
 const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
   ["write", { code: "ENOSPC", bytes: 7 }],
@@ -152,44 +160,47 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
 
 const REFUSALS = FAULTS.flatMap(([kind, fault]) => LEAVES.map(([name, spec]) => [kind, fault, name, spec] as const));
 
-test.each(REFUSALS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there: %s leaves", async (kind, fault, _, spec) => {
-  for (let index = 1; index < 40; index += stride(1)) {
-    let faults = 0;
-    const dir = memory({
-      fault: (operation) => {
-        if (operation.kind !== kind || operation.index !== index) return undefined;
-        // A seal that could not be written is left out.
-        if (kind !== "write" || operation.bytes !== 24) faults++;
-        return fault;
-      },
-    });
-    let told = 0;
-    const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
-    const [past, random] = [new Past(), new TestRandom(index)];
-    past.note(replay);
-    const known = async (call: () => unknown): Promise<boolean> => {
-      try {
-        await call();
-        return true;
-      } catch (error) {
-        expect((error as ReplayError).code).toBe("IO");
-        told++;
-        return false;
-      }
-    };
-    for (let k = 0; k < 150; k++) {
-      await known(() => act(replay, random));
+test.each(REFUSALS)(
+  "where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there: %s leaves",
+  async (kind, fault, _, spec) => {
+    for (let index = 1; index < 40; index += stride(1)) {
+      let faults = 0;
+      const dir = memory({
+        fault: (operation) => {
+          if (operation.kind !== kind || operation.index !== index) return undefined;
+          // A seal that could not be written is left out.
+          if (kind !== "write" || operation.bytes !== 24) faults++;
+          return fault;
+        },
+      });
+      let told = 0;
+      const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
+      const [past, random] = [new Past(), new TestRandom(index)];
       past.note(replay);
-      if (k % 3 === 0 && (await known(() => replay.flush()))) past.acknowledged = past.calls;
+      const known = async (call: () => unknown): Promise<boolean> => {
+        try {
+          await call();
+          return true;
+        } catch (error) {
+          expect((error as ReplayError).code).toBe("IO");
+          told++;
+          return false;
+        }
+      };
+      for (let k = 0; k < 150; k++) {
+        await known(() => act(replay, random));
+        past.note(replay);
+        if (k % 3 === 0 && (await known(() => replay.flush()))) past.acknowledged = past.calls;
+      }
+      const left = await again(dir.crash());
+      past.holds(left);
+      if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
+      // A disk that has room again goes on; one that failed to sync is not believed any more. The one fault may come as late as here.
+      if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
+      left.dispose();
     }
-    const left = await again(dir.crash());
-    past.holds(left);
-    if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
-    // A disk that has room again goes on; one that failed to sync is not believed any more. The one fault may come as late as here.
-    if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
-    left.dispose();
-  }
-});
+  },
+);
 
 test("segments of another run with the same options, and one that is missing at the end, are noticed", async () => {
   const runs = await Promise.all([memory(), memory()].map((dir) => written(dir, 30_000, { segmentBytes: 8192 }).then(() => dir.files())));
@@ -201,49 +212,52 @@ test("segments of another run with the same options, and one that is missing at 
   for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
 
-test.each(LEAVES)("what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone: %s leaves", async (_, spec) => {
-  const dir = memory();
-  const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });
-  const files = dir.files();
-  const names = [...files.keys()].sort();
-  const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
-    const bytes = files.get(name) as Uint8Array;
-    const flipped = bytes.slice();
-    flipped[bytes.length >> 1] = 255 - (flipped[bytes.length >> 1] as number);
-    const rest = new Map<string, Uint8Array>(files);
-    rest.delete(name);
-    return [[name, new Map<string, Uint8Array>(files).set(name, flipped)] as const, [name, rest] as const] as [string, Map<string, Uint8Array>][];
-  });
-  for (const [, damaged] of damages) {
-    const salvaged = memory({ files: damaged });
-    const replay = await again(salvaged, { salvage: true, logger: null });
-    expect(past.find(replay)).toBeGreaterThan(0);
-    // Nothing of it waits for anything: it is on the disk.
-    const left = await again(salvaged.crash(), { logger: null });
-    expect(past.find(left)).toBe(past.find(replay));
-    act(replay, new TestRandom(1));
-    past.note(replay);
-    await replay.flush();
-    const last = await again(salvaged.crash(), { logger: null });
-    expect(past.find(last)).toBe(past.calls);
-    for (const one of [replay, left, last]) one.dispose();
-  }
-  // Where old records are given back, what replaced them may stand behind the damage.
-  const full = memory();
-  const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
-  const random = new TestRandom(3);
-  for (let k = 0; k < 1500; k++) {
-    act(replay, random);
-    if (k % 10 === 0) await replay.flush();
-  }
-  replay.dispose();
-  const ring = full.files();
-  const [oldest, second] = [...ring.keys()].sort() as [string, string];
-  expect(oldest).not.toBe("00000001.rpr");
-  const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
-  const refused = memory({ files: cutOff });
-  await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(
-    /counted there, and was given back since|is missing; there is nothing before it to salvage/,
-  );
-  expect(refused.files()).toEqual(new Map(cutOff));
-});
+test.each(LEAVES)(
+  "what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone: %s leaves",
+  async (_, spec) => {
+    const dir = memory();
+    const { past } = await written(dir, 30_000, { spec, segmentBytes: 8192 });
+    const files = dir.files();
+    const names = [...files.keys()].sort();
+    const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
+      const bytes = files.get(name) as Uint8Array;
+      const flipped = bytes.slice();
+      flipped[bytes.length >> 1] = 255 - (flipped[bytes.length >> 1] as number);
+      const rest = new Map<string, Uint8Array>(files);
+      rest.delete(name);
+      return [[name, new Map<string, Uint8Array>(files).set(name, flipped)] as const, [name, rest] as const] as [string, Map<string, Uint8Array>][];
+    });
+    for (const [, damaged] of damages) {
+      const salvaged = memory({ files: damaged });
+      const replay = await again(salvaged, { salvage: true, logger: null });
+      expect(past.find(replay)).toBeGreaterThan(0);
+      // Nothing of it waits for anything: it is on the disk.
+      const left = await again(salvaged.crash(), { logger: null });
+      expect(past.find(left)).toBe(past.find(replay));
+      act(replay, new TestRandom(1));
+      past.note(replay);
+      await replay.flush();
+      const last = await again(salvaged.crash(), { logger: null });
+      expect(past.find(last)).toBe(past.calls);
+      for (const one of [replay, left, last]) one.dispose();
+    }
+    // Where old records are given back, what replaced them may stand behind the damage.
+    const full = memory();
+    const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
+    const random = new TestRandom(3);
+    for (let k = 0; k < 1500; k++) {
+      act(replay, random);
+      if (k % 10 === 0) await replay.flush();
+    }
+    replay.dispose();
+    const ring = full.files();
+    const [oldest, second] = [...ring.keys()].sort() as [string, string];
+    expect(oldest).not.toBe("00000001.rpr");
+    const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
+    const refused = memory({ files: cutOff });
+    await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(
+      /counted there, and was given back since|is missing; there is nothing before it to salvage/,
+    );
+    expect(refused.files()).toEqual(new Map(cutOff));
+  },
+);

@@ -7,7 +7,8 @@ import { TestRandom } from "../../../support/random.ts";
 
 const spec = {
   observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3), screens: packed("screens", u8(16, 16), 2), noise: packed("noise", i32(80)) },
-  reward: f32(), note: text({ maxBytes: 12 }),
+  reward: f32(),
+  note: text({ maxBytes: 12 }),
 };
 
 /** Something that moves. */
