@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { openReplay } from "../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
-import { type OpenOptions, packed, Replay, type Spec, type Table, type TableOptions, u8 } from "../../src/index.ts";
+import { type OpenOptions, packed, Replay, type Table, type TableOptions, u8 } from "../../src/index.ts";
 import { expectAlike } from "../support/alike.ts";
 import { moduleOf } from "../support/core.ts";
 import { Pictures } from "../support/pictures.ts";
@@ -73,7 +73,8 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   const seeds = Array.from({ length: scaled(60, 6) }, (_, i) => i + 1);
   test.each(seeds)("reopened, also after a kill, and read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
-    const world = worldOf(seed, random);
+    // Of an odd number: no columns of items, whose numbers depend on what a journal has given back.
+    const world = worldOf(2 * seed + 1, random);
     const way = ways[seed % ways.length] as Partial<OpenOptions>;
     const { spec, ...rest } = world.options;
     const dirs = [memory(), memory()];

@@ -3,7 +3,7 @@
  * breaks an invariant. A seed that fails is printed.
  */
 import { expect, test } from "vitest";
-import { bool, f32, fifo, i32, i64, minHeap, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
+import { bool, f32, fifo, i32, i64, minHeap, packed, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { broken } from "../../support/health.ts";
@@ -12,7 +12,13 @@ import { bytesOf } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 
 const SPEC = () => ({
-  ...{ observation: { a: f32(2), image: shared("f", u8(12), 2), wide: f32(300) }, action: i32(), reward: f32(), flag: bool(), mask: bool(3) },
+  ...{
+    observation: { a: f32(2), image: shared("f", u8(12), 2), wide: f32(300), screen: packed("s", u8(16, 16)) },
+    action: i32(),
+    reward: f32(),
+    flag: bool(),
+    mask: bool(3),
+  },
   ...{ big: i64(), said: text({ maxBytes: 8 }), words: text({ maxBytes: 5 }, 2) },
 });
 const TABLES = () => ({
@@ -26,8 +32,13 @@ const RULES = () => [
   { table: "n", nStep: 2, finite: false },
 ];
 
+const screenOf = (x: number) => new Uint8Array(256).fill(x % 5, x % 40);
 const step = (x: number) => ({
-  ...{ observation: { a: [x, -x], image: new Uint8Array(24).fill(x % 3), wide: new Float32Array(300).fill(x) }, action: x % 4, reward: x / 2 },
+  ...{
+    observation: { a: [x, -x], image: new Uint8Array(24).fill(x % 3), wide: new Float32Array(300).fill(x), screen: screenOf(x) },
+    action: x % 4,
+    reward: x / 2,
+  },
   ...{ flag: x % 2 === 0, mask: [1, 0, 1], big: BigInt(x), said: `s${x % 10}`, words: ["a", "b"] },
 });
 const columns = (n: number) => {
@@ -37,6 +48,7 @@ const columns = (n: number) => {
       a: steps.map(({ observation }) => observation.a),
       image: steps.map(({ observation }) => observation.image),
       wide: new Float32Array(300 * n),
+      screen: steps.map(({ observation }) => observation.screen),
     },
     ...{ action: steps.map(({ action }) => action), reward: new Float32Array(n), flag: new Uint8Array(n), mask: new Uint8Array(3 * n) },
     ...{ big: new BigInt64Array(n), said: steps.map(({ said }) => said), words: steps.map(({ words }) => words) },

@@ -3,6 +3,7 @@
  * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
+import { corrupt } from "../../../base/error.ts";
 import { ENTRIES, LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
@@ -28,6 +29,8 @@ const LINK_BYTES = 8;
 /** Of an entry's record (assembly/persistence/entry.ts). */
 const ENTRY_HEAD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
+/** Entries from a frame to the key that it begins with, at most (assembly/packed/frames.ts). */
+const MAX_CHAIN = 8;
 /** How the episode ends with a row is in the upper two bits of its link. */
 const END_SHIFT = 30;
 
@@ -66,53 +69,61 @@ class Records {
 /** Frames that are packed: each is an entry, which may be a patch on another one. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
-  /** Records of entries, what they are is behind their heads. */
-  readonly entries: Records;
-  readonly sizes = new Uint32List();
-  /** One more than the index of the entry that each is a patch on; 0 for none. */
-  readonly bases = new Uint32List();
-  /** Of each frame the index of its entry. */
-  readonly entryOf = new Uint32List();
-  /** The frame that was unpacked last, and its entry. */
-  #unpacked: UnpackedFrame | undefined;
-  #last = -1;
-  /** Entries of the open group, by the number of what they are a patch on, which may come behind them. */
+  /** Where the bytes of entries are. */
+  readonly #entries: Records;
+  readonly #sizes = new Uint32List();
+  /** One more than the index of the entry that each is a patch on, or that each frame is; 0 for none. */
+  readonly #bases = new Uint32List();
+  readonly #entryOf = new Uint32List();
+  /** Patches of the open group, by the number of what they are on, which may come behind them. */
   readonly #open: [index: number, base: number][] = [];
+  #unpacked: UnpackedFrame | undefined;
+  /** What was unpacked last: one more than the index of its entry. */
+  #last = 0;
 
   constructor(frameBytes: number) {
     super(HEAD_BYTES);
     this.frameBytes = frameBytes;
-    this.entries = new Records(frameBytes);
+    this.#entries = new Records(frameBytes);
   }
 
   addEntries(payload: DataView, segment: number, from: number): void {
     for (let k = COUNT_BYTES; k < payload.byteLength; ) {
       const size = payload.getUint32(k + 8, true) & ENTRY_SIZE;
-      const index = this.entries.add(payload.getUint32(k, true), segment, from + k + ENTRY_HEAD_BYTES);
-      this.sizes.push(size);
-      this.bases.push(0);
+      const index = this.#entries.add(payload.getUint32(k, true), segment, from + k + ENTRY_HEAD_BYTES);
+      this.#sizes.push(size);
+      this.#bases.push(0);
       const base = payload.getUint32(k + 4, true);
       if (base !== 0) this.#open.push([index, base]);
       k += ENTRY_HEAD_BYTES + size;
     }
   }
 
+  /** A frame with its entry, which came before it. */
+  addFrame(number: number, entry: number, segment: number, offset: number): void {
+    this.add(number, segment, offset);
+    this.#entryOf.push(1 + (this.#entries.newest.get(entry) ?? -1));
+  }
+
   /** At the end of a group, within which no number is given twice, all that patches are on is there. */
   closeGroup(): void {
-    for (const [index, base] of this.#open) this.bases.set(index, 1 + (this.entries.newest.get(base) ?? -1));
+    for (const [index, base] of this.#open) this.#bases.set(index, 1 + (this.#entries.newest.get(base) ?? index));
     this.#open.length = 0;
   }
 
-  /** The bytes of a frame, until the next one is asked for. @param read reads the record of an entry */
+  /** The bytes of a frame, until the next one is asked for. @param read reads bytes of an entry @throws ReplayError CORRUPT for what the core would not have written */
   frame(index: number, read: (into: Uint8Array, records: Records, index: number) => void): Uint8Array {
     this.#unpacked ??= new UnpackedFrame(this.frameBytes);
     const chain: number[] = [];
-    for (let entry = this.entryOf.at(index); entry >= 0 && entry !== this.#last; entry = this.bases.at(entry) - 1) chain.push(entry);
+    for (let entry = this.#entryOf.at(index); entry !== 0 && entry !== this.#last && chain.length < MAX_CHAIN; entry = this.#bases.at(entry - 1))
+      chain.push(entry);
     for (const entry of chain.reverse()) {
-      const isPatch = this.bases.at(entry) !== 0;
-      const isRight = this.#unpacked.apply(this.sizes.at(entry), isPatch, (into) => read(into, this.entries, entry));
-      this.#last = isRight ? entry : -1;
+      const base = this.#bases.at(entry - 1);
+      const fill = (into: Uint8Array) => read(into, this.#entries, entry - 1);
+      const isRight = (base === 0 || base === this.#last) && this.#unpacked.apply(this.#sizes.at(entry - 1), base !== 0, fill);
+      this.#last = isRight ? entry : 0;
     }
+    if (this.#last !== this.#entryOf.at(index) || this.#last === 0) throw corrupt("the journal", "a packed frame cannot be unpacked");
     return this.#unpacked.bytes;
   }
 }
@@ -270,9 +281,9 @@ export class JournalHistory {
 
   #addFrames(pool: Records, view: DataView, segment: number, from: number): void {
     for (let k = COUNT_BYTES; k < view.byteLength; k += pool.bytes) {
-      pool.add(view.getUint32(k, true), segment, from + k);
-      // Entries come before frames.
-      if (pool instanceof PackedRecords) pool.entryOf.push(pool.entries.newest.get(view.getUint32(k + 8, true)) ?? -1);
+      const number = view.getUint32(k, true);
+      if (pool instanceof PackedRecords) pool.addFrame(number, view.getUint32(k + 8, true), segment, from + k);
+      else pool.add(number, segment, from + k);
     }
   }
 

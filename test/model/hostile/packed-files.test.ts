@@ -1,0 +1,401 @@
+/**
+ * Files whose checksums are right, and whose packed frames are not what the core wrote: each is refused as CORRUPT, or is a Replay in which everything fits together. Nothing traps, and
+ * nothing hangs.
+ */
+import { describe, expect, test } from "vitest";
+import { crc32c } from "../../../src/base/crc32c.ts";
+import { ENTRIES, FREE, LINKS, POOLS, ROWS } from "../../../src/base/kinds.ts";
+import { openReplay } from "../../../src/datasets/rlds/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
+import { packed, prioritized, Replay, ReplayError, type Table, u8, uniform } from "../../../src/index.ts";
+import { Log } from "../../../src/storage/log/log.ts";
+import { broken } from "../../support/health.ts";
+import { Pictures } from "../../support/pictures.ts";
+import { TestRandom } from "../../support/random.ts";
+import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
+import type { AnyReplay } from "../../support/scenes.ts";
+import { scaled } from "../../support/size.ts";
+
+/** Frames that do not end with a stretch of 64 bytes, nor with a group of 8: a patch could reach outside. */
+const FRAME = 323;
+const SPEC = { a: packed("f", u8(17, 19), 2), b: packed("g", u8(16, 16)), x: u8() };
+const OPTIONS = {
+  spec: SPEC,
+  tables: { t: { maxSize: 14, remover: uniform() }, u: { maxSize: 5, sampler: prioritized(0.6) } },
+  seed: 5,
+  // A row with a number of millions is refused soon.
+  maxBytes: 2 ** 24,
+  logger: null,
+} as const;
+
+/** What is refused; a number of billions would take more memory than there may be. */
+const REFUSED = /^(CORRUPT|OUT_OF_MEMORY)$/;
+
+type Section = { readonly kind: number; readonly id: number; payload: Buffer };
+
+/** A Replay that has keys, patches in chains, noise that did not pack, and rows that were freed. */
+function fill(replay: AnyReplay): AnyReplay {
+  const random = new TestRandom(4);
+  const [screens, others] = [new Pictures(FRAME, 19, random), new Pictures(256, 16, random)];
+  const writer =
+    replay.writers[0] ??
+    replay.writer({
+      items: [
+        { table: "t", length: 2 },
+        { table: "u", length: 1 },
+      ],
+      keep: 4,
+    });
+  let frames: Uint8Array[] = [screens.next(), screens.next()];
+  for (let x = 0; x < 60; x++) {
+    frames = [frames[1] as Uint8Array, x % 9 === 4 ? Uint8Array.from({ length: FRAME }, () => random.below(256)) : screens.next()];
+    writer.append({ a: new Uint8Array(frames.flatMap((frame) => [...frame])), b: others.next(), x } as never);
+  }
+  return replay;
+}
+
+function sectionsOf(bytes: Buffer): Section[] {
+  const found: Section[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    const length = bytes.readUInt32LE(at + 8);
+    found.push({ kind: bytes.readUInt32LE(at), id: bytes.readUInt32LE(at + 4), payload: Buffer.from(bytes.subarray(at + 16, at + 16 + length)) });
+    at += 16 + length;
+  }
+  return found;
+}
+
+function joined(sections: readonly Section[]): Buffer {
+  return Buffer.concat([
+    Buffer.from("REPRISE1"),
+    ...sections.flatMap(({ kind, id, payload }) => {
+      const head = Buffer.alloc(16);
+      head.writeUInt32LE(kind, 0);
+      head.writeUInt32LE(id, 4);
+      head.writeUInt32LE(payload.length, 8);
+      head.writeUInt32LE(crc32c(Buffer.concat([head.subarray(0, 12), payload])), 12);
+      return [head, payload];
+    }),
+  ]);
+}
+
+interface Entry {
+  number: number;
+  base: number;
+  depth: number;
+  bytes: Buffer;
+}
+
+function entriesOf(payload: Buffer): Entry[] {
+  const found: Entry[] = [];
+  for (let at = 4; at < payload.length; ) {
+    const word = payload.readUInt32LE(at + 8);
+    const size = word & 0xffffff;
+    found.push({
+      number: payload.readUInt32LE(at),
+      base: payload.readUInt32LE(at + 4),
+      depth: word >>> 24,
+      bytes: Buffer.from(payload.subarray(at + 12, at + 12 + size)),
+    });
+    at += 12 + size;
+  }
+  return found;
+}
+
+function payloadOf(entries: readonly Entry[]): Buffer {
+  const parts = entries.flatMap(({ number, base, depth, bytes }) => {
+    const head = Buffer.alloc(12);
+    head.writeUInt32LE(number, 0);
+    head.writeUInt32LE(base, 4);
+    head.writeUInt32LE((bytes.length | (depth << 24)) >>> 0, 8);
+    return [head, bytes];
+  });
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(parts.reduce((sum, part) => sum + part.length, 0));
+  return Buffer.concat([length, ...parts]);
+}
+
+const GOOD = bytesOf(fill(new Replay(OPTIONS) as unknown as AnyReplay));
+
+/** Everything that a Replay has fits together: it can be saved, drawn from, and goes on. */
+function expectWhole(replay: AnyReplay): void {
+  expect(broken(replay)).toEqual([]);
+  const bytes = bytesOf(replay);
+  expect(bytesOf(Replay.restore(bytes, { logger: null }) as unknown as AnyReplay).equals(bytes)).toBe(true);
+  for (const table of Object.values(replay.tables)) if (table.size > 0) (table as unknown as Table).sample(table.size, { replacement: false });
+  fill(replay);
+  for (const table of Object.values(replay.tables)) if (table.size > 0) (table as unknown as Table).sample(8);
+  expect(broken(replay)).toEqual([]);
+  for (const table of Object.values(replay.tables)) table.clear();
+  expect(broken(replay)).toEqual([]);
+  replay.dispose();
+}
+
+/** Whether a snapshot is refused; else it is one of a whole Replay. */
+function isRefused(bytes: Buffer): boolean {
+  let replay: AnyReplay;
+  try {
+    replay = Replay.restore(bytes, { logger: null }) as unknown as AnyReplay;
+  } catch (error) {
+    expect(error, String((error as Error).stack)).toBeInstanceOf(ReplayError);
+    expect((error as ReplayError).code).toMatch(REFUSED);
+    return true;
+  }
+  expectWhole(replay);
+  return false;
+}
+
+/** The snapshot with its entries changed. */
+function withEntries(change: (entries: Entry[]) => unknown): Buffer {
+  const sections = sectionsOf(GOOD);
+  const section = sections.find(({ kind, id }) => kind === ENTRIES && id === 0) as Section;
+  const entries = entriesOf(section.payload);
+  const changed = change(entries);
+  section.payload = payloadOf(Array.isArray(changed) ? changed : entries);
+  return joined(sections);
+}
+
+describe("entries of a snapshot, its checksums repaired", () => {
+  const entries = entriesOf((sectionsOf(GOOD).find(({ kind, id }) => kind === ENTRIES && id === 0) as Section).payload);
+  const [patch, key, raw] = [
+    entries.find(({ base }) => base !== 0),
+    entries.find(({ base, bytes }) => base === 0 && bytes.length < FRAME),
+    entries.find(({ bytes }) => bytes.length === FRAME),
+  ].map((entry) => entries.indexOf(entry as Entry)) as [number, number, number];
+  const deepest = Math.max(...entries.map(({ base, depth }) => (base === 0 ? 0 : depth)));
+  const unused = Array.from({ length: entries.length + 2 }, (_, i) => i + 1).find((number) => entries.every((entry) => entry.number !== number)) as number;
+  /** The first entries as a key and patches that change nothing, each on the one before; the others stand alone. */
+  const chainOf = (list: readonly Entry[], count: number) =>
+    list.map((entry, i) => {
+      const alone = { ...entry, base: 0, depth: 1, bytes: Buffer.alloc(FRAME, i) };
+      return i === 0 || i >= count ? alone : { ...entry, base: at(list, i - 1).number, depth: i, bytes: Buffer.alloc(1) };
+    });
+  const at = (list: readonly Entry[], index: number) => list[index] as Entry;
+  const set = (list: readonly Entry[], index: number, part: Partial<Entry>) => void Object.assign(at(list, index), part);
+
+  test("are there in every form, and as they are make the Replay", () => {
+    expect(Math.min(patch, key, raw)).toBeGreaterThanOrEqual(0);
+    expect(deepest).toBeGreaterThan(2);
+    expect(joined(sectionsOf(GOOD)).equals(GOOD)).toBe(true);
+    expect(withEntries(() => undefined).equals(GOOD)).toBe(true);
+    expect(isRefused(GOOD)).toBe(false);
+  });
+
+  test.each<[string, (list: Entry[]) => unknown]>([
+    ["a patch whose base was never written", (list) => set(list, patch, { base: unused })],
+    ["a base behind the highest number", (list) => set(list, patch, { base: 1000 })],
+    ["a base that no pool can have", (list) => set(list, patch, { base: 0xffffffff })],
+    ["a patch on itself", (list) => set(list, patch, { base: at(list, patch).number })],
+    [
+      "a circle",
+      (list) => {
+        const own = at(list, patch);
+        const base = list.find(({ number }) => number === own.base) as Entry;
+        base.base = own.number;
+        base.depth = own.depth + 1;
+      },
+    ],
+    ["a key that is said to be a patch", (list) => set(list, key, { base: at(list, raw).number })],
+    ["a patch that is said to stand alone", (list) => set(list, patch, { base: 0 })],
+    ...[0, 8, 15, 16, 255].map(
+      (depth) => [`a patch ${depth} deep`, (list: Entry[]) => set(list, patch, { depth: depth })] as [string, (list: Entry[]) => void],
+    ),
+    ["a chain of 9", (list) => chainOf(list, 9)],
+    ["a key with a depth", (list) => set(list, key, { depth: 1 })],
+    ["a frame as it is without a count", (list) => set(list, raw, { depth: 0 })],
+    ["a frame as it is with a base", (list) => set(list, raw, { base: at(list, key).number })],
+    ["an entry without bytes", (list) => set(list, key, { bytes: Buffer.alloc(0) })],
+    ["a patch without bytes", (list) => set(list, patch, { bytes: Buffer.alloc(0) })],
+    ["a key with a byte less", (list) => set(list, key, { bytes: at(list, key).bytes.subarray(1) })],
+    ["a key with a byte more", (list) => set(list, key, { bytes: Buffer.concat([at(list, key).bytes, Buffer.alloc(1)]) })],
+    ["a patch with a byte less", (list) => set(list, patch, { bytes: at(list, patch).bytes.subarray(0, -1) })],
+    ["a patch with a byte more", (list) => set(list, patch, { bytes: Buffer.concat([at(list, patch).bytes, Buffer.alloc(1)]) })],
+    ["a frame that is larger", (list) => set(list, raw, { bytes: Buffer.alloc(FRAME + 1) })],
+    // 6 stretches, of which the last has 3 bytes: a group behind it, and a byte behind its own.
+    ["a patch that reaches behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 0b10, 1, 7]) })],
+    ["a patch of a byte behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b1000, 7]) })],
+    ["a patch of a stretch behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b1000000, 1, 1, 7]) })],
+    ["a patch whose stretch has no groups", (list) => set(list, patch, { bytes: Buffer.from([1, 0]) })],
+    ["a patch whose group has no bytes", (list) => set(list, patch, { bytes: Buffer.from([1, 1, 0]) })],
+    ["a match before the frame", (list) => set(list, key, { bytes: Buffer.from([0x1f, 9, 2, 0, 255, 34]) })],
+    ["a match from nowhere", (list) => set(list, key, { bytes: Buffer.from([0x1f, 9, 0, 0, 255, 34]) })],
+    ["entries that are missing", (list) => list.filter((_, i) => i !== key)],
+    ["no entries", () => []],
+    ["a number that no pool can have", (list) => set(list, key, { number: 0 })],
+    ["a number of billions", (list) => set(list, key, { number: 0xfffffff0 })],
+  ])("with %s are CORRUPT", (_, change) => {
+    expectError(
+      errorOf(() => Replay.restore(withEntries(change))),
+      "CORRUPT",
+    );
+  });
+
+  test("with a chain of 8 are a Replay with those frames", () => {
+    expect(isRefused(withEntries((list) => chainOf(list, 8)))).toBe(false);
+  });
+
+  test("with a patch that is a legal one, but another, are a Replay with that frame", () => {
+    expect(isRefused(withEntries((list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b100, 7]) })))).toBe(false);
+  });
+
+  test("with an entry that nothing holds are the Replay without it", () => {
+    const more = withEntries((list) => [...list, { number: unused, base: 0, depth: 1, bytes: Buffer.alloc(FRAME, 3) }]);
+    // Its number is no longer among those that are free.
+    expect(isRefused(more)).toBe(true);
+  });
+
+  const frames = 2;
+  const edited = (kind: number, id: number, change: (payload: Buffer) => void): Buffer => {
+    const sections = sectionsOf(GOOD);
+    const section = sections.find((one) => one.kind === kind && one.id === id) as Section;
+    change(section.payload);
+    return joined(sections);
+  };
+
+  test("two frames that name one entry share it, as long as both live", () => {
+    const both = edited(ROWS, frames, (payload) => void payload.writeUInt32LE(payload.readUInt32LE(4 + 8), 4 + 12 + 8));
+    expect(isRefused(both)).toBe(false);
+    // What the second one named is held by a patch: then nothing is missing.
+    const rows = (sectionsOf(GOOD).find(({ kind, id }) => kind === ROWS && id === frames) as Section).payload;
+    const places = Array.from({ length: rows.readUInt32LE(0) }, (_, i) => 4 + 12 * i + 8);
+    const second = places.find((place) => entries.some(({ base }) => base === rows.readUInt32LE(place))) as number;
+    expect(isRefused(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(entries[raw]?.number as number, second)))).toBe(false);
+  });
+
+  test.each([0, 1000, 0xffffffff])("a frame of entry %i is CORRUPT", (number) => {
+    expectError(
+      errorOf(() => Replay.restore(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(number, 4 + 8)))),
+      "CORRUPT",
+    );
+  });
+
+  test("sections that are missing, or are those of another pool, are CORRUPT", () => {
+    const sections = sectionsOf(GOOD);
+    for (const [kind, id] of [
+      [ENTRIES, 0],
+      [ENTRIES, 1],
+      [ROWS, frames],
+      [FREE, 0],
+      [POOLS, 0],
+    ] as const) {
+      const place = sections.findIndex((one) => one.kind === kind && one.id === id);
+      expect(place).toBeGreaterThanOrEqual(0);
+      expect(isRefused(joined(sections.filter((_, i) => i !== place))), `${kind} ${id} left out`).toBe(true);
+      for (const other of [0, 1, 2, 3, 4, 5, 99])
+        if (other !== id)
+          expect(isRefused(joined(sections.map((one, i) => (i === place ? { ...one, id: other } : one)))), `${kind} ${id} as ${other}`).toBe(true);
+    }
+    // An entry is no row, and a row no entry.
+    for (const [from, kind, id] of [
+      [ENTRIES, ROWS, 0],
+      [ROWS, ENTRIES, frames],
+    ] as const) {
+      const place = sections.findIndex((one) => one.kind === from && one.id === id);
+      expect(isRefused(joined(sections.map((one, i) => (i === place ? { ...one, kind } : one))))).toBe(true);
+    }
+  });
+
+  test("altered at random, they are CORRUPT, or a Replay in which everything fits", () => {
+    const random = new TestRandom(7);
+    let [refused, accepted] = [0, 0];
+    const kinds = [ENTRIES, ENTRIES, ENTRIES, ROWS, FREE, POOLS];
+    for (let n = 0; n < scaled(6000, 120); n++) {
+      const sections = sectionsOf(GOOD);
+      for (let k = random.below(3); k >= 0; k--) {
+        const kind = random.pick(kinds);
+        const section = random.pick(sections.filter((one) => one.kind === kind));
+        alter(section, random);
+      }
+      if (isRefused(joined(sections))) refused++;
+      else accepted++;
+    }
+    expect(refused).toBeGreaterThan(10);
+    expect(accepted).toBeGreaterThan(10);
+  });
+});
+
+/** Bytes, numbers, or whole entries of a section changed. */
+function alter(section: Section, random: TestRandom): void {
+  const { payload } = section;
+  const dice = random.below(8);
+  if (section.kind === ENTRIES && dice < 5) {
+    const list = entriesOf(payload);
+    const [one, other] = [random.pick(list), random.pick(list)];
+    if (dice === 0) one.base = random.pick([0, other.number, one.number, random.below(2 ** 31)]);
+    else if (dice === 1) one.depth = random.below(random.pick([4, 16, 256]));
+    else if (dice === 2) one.bytes = Buffer.from(other.bytes);
+    else if (dice === 3) one.number = random.pick([other.number, random.below(list.length * 2)]);
+    else for (let n = random.below(4); n >= 0 && one.bytes.length > 0; n--) one.bytes.writeUInt8(random.below(256), random.below(one.bytes.length));
+    section.payload = payloadOf(list);
+  } else if (dice === 5 && payload.length >= 8) {
+    payload.writeUInt32LE(random.pick([0, 1, random.below(80), 0xffffffff, 0x7fffffff]), 4 * random.below(payload.length >> 2));
+  } else if (dice === 6) {
+    section.payload = payload.subarray(0, random.below(payload.length + 1));
+  } else payload.writeUInt8(random.below(256), random.below(payload.length));
+}
+
+describe("a journal with packed frames, its checksums repaired", () => {
+  async function journal(retain: object): Promise<{ readonly about: object; readonly groups: readonly Section[][] }> {
+    const dir = memory();
+    const replay = (await Replay.open({ ...OPTIONS, ...retain, dir, durability: "always" } as never)) as unknown as AnyReplay & { flush(): Promise<void> };
+    fill(replay);
+    await replay.flush();
+    replay.dispose();
+    const log = Log.open(dir, { about: {}, readOnly: true });
+    const groups = new Map<number, Section[]>();
+    for (const _ of log.replay((kind, id, payload, _segment, position) => {
+      const group = groups.get(position.group) ?? [];
+      group.push({ kind, id, payload: Buffer.from(payload) });
+      groups.set(position.group, group);
+    }));
+    const { about } = log;
+    log.close();
+    return { about, groups: [...groups.values()] };
+  }
+
+  function written(about: object, groups: readonly Section[][]): MemoryDirectory {
+    const dir = memory();
+    const log = Log.open(dir, { about, durability: "manual" });
+    for (const _ of log.replay(() => {}));
+    for (const group of groups) {
+      for (const { kind, id, payload } of group) log.write(kind, id, payload);
+      log.commit();
+    }
+    log.flush();
+    log.close();
+    return dir;
+  }
+
+  test.each([
+    ["gives space back", {}],
+    ["retains everything", { retain: "all" }],
+  ])("is refused, or opens as a Replay in which everything fits: one that %s", async (_, retain) => {
+    const { about, groups } = await journal(retain);
+    expectWhole((await Replay.open({ dir: written(about, groups), logger: null })) as unknown as AnyReplay);
+    const random = new TestRandom(11);
+    let [refused, accepted, read] = [0, 0, 0];
+    for (let n = 0; n < scaled(2000, 30); n++) {
+      const copy = groups.map((group) => group.map((section) => ({ ...section, payload: Buffer.from(section.payload) })));
+      const sections = copy.flat().filter(({ kind }) => [ENTRIES, ROWS, LINKS].includes(kind));
+      for (let k = random.below(2); k >= 0; k--) alter(random.pick(random.below(3) > 0 ? sections.filter(({ kind }) => kind === ENTRIES) : sections), random);
+      const dir = written(about, copy);
+      const files = dir.files();
+      try {
+        expectWhole((await Replay.open({ dir, logger: null, salvage: random.below(2) === 0 })) as unknown as AnyReplay);
+        accepted++;
+      } catch (error) {
+        expect((error as { code?: string }).code, String((error as Error).stack)).toMatch(REFUSED);
+        refused++;
+      }
+      try {
+        const reader = await openReplay(files);
+        for await (const { steps } of reader) for (const step of steps) if ((step as { observation: object }).observation !== undefined) read++;
+        await reader.close();
+      } catch (error) {
+        expect((error as { code?: string }).code, String((error as Error).stack)).toMatch(REFUSED);
+      }
+    }
+    expect(refused).toBeGreaterThan(3);
+    expect(accepted).toBeGreaterThan(3);
+    expect(read).toBeGreaterThan(100);
+  });
+});
