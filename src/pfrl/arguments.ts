@@ -2,10 +2,11 @@
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
 import { checkSeed } from "../base/seed.ts";
+import { packed, u8 } from "../schema/constructors.ts";
 import { isPlain } from "../schema/infer.ts";
 
 /** Options of the engine, of every buffer. */
-export const ENGINE_KEYS = "spec, maxBytes, seed, module";
+export const ENGINE_KEYS = "spec, maxBytes, seed, packed, module";
 
 /**
  * The named arguments of a call. undefined is what is left out.
@@ -37,9 +38,13 @@ export function argumentsOf(
 }
 
 /** Before there is an engine: that comes with the first transition. @throws TypeError, RangeError */
-export function checkEngine({ maxBytes, seed }: { readonly maxBytes?: unknown; readonly seed?: unknown }): void {
+export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);
+  if (pack === undefined || typeof pack === "boolean") return;
+  if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
+  // It checks its options.
+  packed("frames", u8(), pack);
 }
 
 /** Transitions at most; Infinity for null, or where it is left out. */

@@ -162,9 +162,9 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   if (positional.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
   const [dirname = options.dirname, capacity = options.capacity] = positional;
   const known = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
-  const { distributed = false, group = null, spec, maxBytes, seed, module } = known;
+  const { distributed = false, group = null, spec, maxBytes, seed, packed, module } = known;
   const { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver } = known;
-  checkEngine({ maxBytes, seed });
+  checkEngine({ maxBytes, seed, packed });
   const rule = "left out: its package was never public. Give each process a directory of its own, and read them as ancestor";
   if (distributed !== false || group !== null) throw mustBe("UNSUPPORTED", "distributed", rule, distributed);
   return {
@@ -172,7 +172,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     capacity: capacityOf(capacity, 1),
     persistence: { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver },
     spec,
-    engine: { maxBytes, seed, module },
+    engine: { maxBytes, seed, packed, module },
     isDeferred,
   };
 }

@@ -57,10 +57,10 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     hideFrames(new.target);
     const options = argumentsOf("PrioritizedEpisodicReplayBuffer", NAMES, args) as PrioritizedEpisodicReplayBufferOptions<S>;
     const { capacity, defaultPriorityFunc = null, uniformRatio = 0, waitPriorityAfterSampling = true, returnSampleWeights = true, ...rest } = options;
-    const { spec, maxBytes, seed, module, ...weightOptions } = rest;
+    const { spec, maxBytes, seed, packed, module, ...weightOptions } = rest;
     if (defaultPriorityFunc !== null && typeof defaultPriorityFunc !== "function")
       throw mustBe(TypeError, "defaultPriorityFunc", "a function, or null", defaultPriorityFunc);
-    const engine = { maxBytes, seed, module };
+    const engine = { maxBytes, seed, packed, module };
     const fixedOptions = { waitPriorityAfterSampling, uniformRatio, returnSampleWeights, zeros: defaultPriorityFunc !== null, engine };
     const priorities = new Priorities({ eps: 1e-8, errorMin: null, errorMax: null, ...weightOptions, ...fixedOptions });
     const stored = new EpisodeStore({ capacity: capacityOf(capacity), spec, engine, priorities, byEpisode: defaultPriorityFunc ?? undefined });

@@ -45,9 +45,9 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> extend
   constructor(...args: unknown[]) {
     hideFrames(new.target);
     const options = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
-    const { capacity, numSteps = 1, waitPriorityAfterSampling = true, spec, maxBytes, seed, module, ...weightOptions } = options;
+    const { capacity, numSteps = 1, waitPriorityAfterSampling = true, spec, maxBytes, seed, packed, module, ...weightOptions } = options;
     integer("numSteps", numSteps, 1, MAX_LENGTH);
-    const engine = { maxBytes, seed, module };
+    const engine = { maxBytes, seed, packed, module };
     const fixedOptions = { waitPriorityAfterSampling, uniformRatio: 0, returnSampleWeights: true, zeros: false, engine };
     const priorities = new Priorities({ eps: 0.01, errorMin: 0, errorMax: 1, ...weightOptions, ...fixedOptions });
     const stored = new Transitions({ capacity: capacityOf(capacity), numSteps, spec, engine, priorities });

@@ -1,12 +1,12 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { flag, mustBe, ReplayError } from "../../base/error.ts";
-import { bool, u32 } from "../../schema/constructors.ts";
+import { bool, type PackedOptions, u32 } from "../../schema/constructors.ts";
 import { isObject } from "../../schema/leaf.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { type AppendedTransition, checkEnd, checkExtra, checkGiven, checkTransition, isTransitionField, type Transition } from "../transition.ts";
 import type { PartSpec } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
-import { infer, matchesSpec, type WholeSpec } from "./step-spec.ts";
+import { infer, matchesSpec, packedRow, type WholeSpec } from "./step-spec.ts";
 import { type Columns, partOfSpec, type RowValues, type TransitionPart } from "./transition-part.ts";
 
 /** An extra: its column, and its bit in `present`. */
@@ -44,7 +44,8 @@ export class RowSchema {
   readonly #bits: ReadonlyMap<string, number>;
   readonly #joins: { readonly [path: string]: ReturnType<TransitionPart["join"]> };
 
-  constructor(spec: WholeSpec) {
+  /** @param pack how frames are packed; undefined where they are not */
+  constructor(spec: WholeSpec, pack?: PackedOptions) {
     this.spec = spec;
     const { state, action } = spec;
     this.parts = {
@@ -70,7 +71,7 @@ export class RowSchema {
     this.#records = slots > 0;
     this.#bits = new Map(this.extras.map(({ name, bit }) => [name, bit]));
     const extras = this.extras.flatMap(({ name, part }) => (part.row === undefined ? [] : [[name, part.row] as const]));
-    this.row = Object.fromEntries(
+    const row = Object.fromEntries(
       Object.entries({
         ...Object.fromEntries(PARTS.map((name) => [name, this.parts[name].row])),
         reward: spec.reward,
@@ -81,6 +82,7 @@ export class RowSchema {
         extras: extras.length === 0 ? undefined : Object.fromEntries(extras),
       }).filter(([, part]) => part !== undefined),
     ) as Spec;
+    this.row = pack === undefined ? row : packedRow(row, pack);
     for (const name of Object.keys(this.row)) this.step[name] = undefined;
     if ("extras" in this.step) this.step.extras = Object.fromEntries(extras.map(([name]) => [name, undefined]));
     this.#joins = Object.fromEntries([

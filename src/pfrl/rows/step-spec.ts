@@ -1,12 +1,12 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
-import { MAX_NEST_DEPTH } from "../../base/limits.ts";
-import { bool, f64, i64 } from "../../schema/constructors.ts";
+import { MAX_NEST_DEPTH, MIN_PACKED_BYTES } from "../../base/limits.ts";
+import { bool, f64, i64, type PackedOptions, packed } from "../../schema/constructors.ts";
 import { dtypeOf, isDtype } from "../../schema/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../schema/infer.ts";
 import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
-import { isSameNest, nested, zip } from "../../schema/nest.ts";
-import { checkLeaf } from "../../schema/spec.ts";
+import { isSameNest, map, nested, zip } from "../../schema/nest.ts";
+import { checkLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
 import { checkExtra, isTransitionField } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";
 
@@ -129,4 +129,18 @@ function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   // An array of frames; plain numbers in arrays are one value.
   const isStacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
   return isStacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
+}
+
+/** The spec of a row, its shared frames packed, but for those that are too small. */
+export function packedRow(row: Spec, options: PackedOptions): Spec {
+  return map(row, (leaf: RowLeaf) => (isPackable(leaf) ? packed(leaf.shared as string, leaf as Leaf, leaf.stack as number, options) : leaf)) as Spec;
+}
+
+/** Whether a row has frames that could be packed, and are not. */
+export function hasPackable(row: Spec): boolean {
+  return leavesOf(row).some(({ leaf }) => isPackable(leaf));
+}
+
+function isPackable(leaf: RowLeaf): boolean {
+  return leaf.shared !== undefined && leaf.packed === undefined && sizeOf(leaf.shape) * elementBytes(leaf) >= MIN_PACKED_BYTES;
 }

@@ -4,6 +4,7 @@ import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import { StandaloneStream } from "../../memory/stream.ts";
 import { engineOf, Replay } from "../../replay/replay.ts";
+import type { PackedOptions } from "../../schema/constructors.ts";
 import type { Writer } from "../../tables/writer.ts";
 import { RowSchema } from "../rows/row-schema.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
@@ -16,6 +17,11 @@ export interface EngineOptions {
   readonly maxBytes?: number;
   /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint below 2^64 for more than 53 bits. */
   readonly seed?: number | bigint;
+  /**
+   * Packs the frames that rows share without loss: states and actions of 256 bytes and more, of a stack each frame. `true`, or how many times smaller they are expected to be, which
+   * `capacity` counts on (default: 4). Screens of games take 4 to 60 times less memory, camera images and noise gain nothing. Files are the same. Default: false.
+   */
+  readonly packed?: boolean | PackedOptions;
   /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
   readonly module?: WebAssembly.Module;
 }
@@ -50,8 +56,8 @@ export class Steps {
   #openCount = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
-  constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module }: EngineOptions) {
-    this.schema = new RowSchema(spec);
+  constructor(spec: WholeSpec, keep: number, { maxBytes, seed, packed = false, module }: EngineOptions) {
+    this.schema = new RowSchema(spec, packed === true ? {} : packed || undefined);
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     // A buffer has no option of the engine's name.

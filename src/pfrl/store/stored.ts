@@ -10,7 +10,7 @@ import { GrowingTable } from "../../memory/growing-table.ts";
 import { reentrancyError } from "../../memory/reentrancy.ts";
 import { Replay } from "../../replay/replay.ts";
 import { prioritized, uniform } from "../../schema/selector.ts";
-import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
+import { hasPackable, inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, createSampleList, type SampleList } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkGiven, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
@@ -304,5 +304,6 @@ function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }
   const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;
   if (plan.bytes <= max) return;
-  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);
+  const remedy = hasPackable(schema.row) ? "; screens of games take less with packed: true" : "";
+  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}${remedy}`, capacity);
 }

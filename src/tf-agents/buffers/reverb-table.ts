@@ -305,8 +305,8 @@ function mustHaveColumns(
 function canonical(spec: Spec): string {
   return JSON.stringify(spec, (_, node) => {
     if (typeof node !== "object" || node === null || Array.isArray(node)) return node;
-    const { dtype, shape, shared, stack, maxBytes } = node as BoundedText;
-    if (typeof dtype === "string") return [dtype, shape, shared, stack, maxBytes];
+    const { dtype, shape, shared, stack, maxBytes, packed } = node as BoundedText;
+    if (typeof dtype === "string") return [dtype, shape, shared, stack, maxBytes, packed !== undefined];
     return Object.fromEntries(Object.entries(node).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }

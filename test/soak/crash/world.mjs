@@ -1,6 +1,6 @@
 // Replays of several kinds, random calls that change them, and what can be seen of them as a digest.
 import { createHash } from "node:crypto";
-import { f32, fifo, i32, lifo, prioritized, Replay, shared, text, u8 } from "reprise";
+import { f32, fifo, i32, lifo, packed, prioritized, Replay, shared, text, u8, uniform } from "reprise";
 
 /** Numbers below n that follow from a seed. */
 export function randomOf(seed) {
@@ -12,6 +12,12 @@ export function randomOf(seed) {
     return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * n);
   };
 }
+
+/** A screen in which something moves. */
+const screen = (random) => {
+  const at = random(12);
+  return Array.from({ length: 320 }, (_, i) => (Math.abs((i % 20) - at) < 2 ? 200 + random(2) : i >> 4));
+};
 
 const frame = (random) => new Uint8Array(64).fill(random(5));
 
@@ -33,6 +39,14 @@ export const KINDS = {
     options: { spec: { x: i32(), said: text({ maxBytes: 40 }), wide: u8(1200) }, tables: { t: { maxSize: 25, maxSteps: 60 } } },
     step: (random) => ({ x: random(1e6), said: "né€𝄞".repeat(random(4)), wide: new Uint8Array(1200).fill(random(256)) }),
     length: 1,
+  },
+  packed: {
+    options: {
+      spec: { s: packed("f", u8(16, 20), 2), x: i32() },
+      tables: { t: { maxSize: 40, remover: uniform() }, u: { maxSize: 9, sampler: prioritized(0.6) } },
+    },
+    step: (random) => ({ s: [...screen(random), ...screen(random)], x: random(1e6) }),
+    length: 2,
   },
 };
 

@@ -9,6 +9,7 @@ import {
   maxHeap,
   minHeap,
   minSize,
+  packed,
   prioritized,
   queueLimiter,
   type RateLimiter,
@@ -72,7 +73,15 @@ export interface Plan {
   readonly isKept: boolean;
 }
 
-const LEAVES = { a: () => f32(3), b: () => u8(5), c: () => i32(), d: () => f64(2, 2), e: () => bool(), f: () => u8(300) };
+const LEAVES = {
+  a: () => f32(3),
+  b: () => u8(5),
+  c: () => i32(),
+  d: () => f64(2, 2),
+  e: () => bool(),
+  f: () => u8(300),
+  g: () => packed("g", u8(17, 19), { ratio: 1 }),
+};
 
 export function planOf(seed: number): Plan {
   const random = new TestRandom(seed);

@@ -61,22 +61,25 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   }
 });
 
-test.each([...new Set([...sceneNames(2).filter((_, i) => i % 4 === 0), "packed leaves"])])("the files stay within twice what they must hold, and two segments: %s", async (name) => {
-  const scene = SCENES[name] as Scene;
-  const random = new TestRandom(1);
-  const dir = memory();
-  const segmentBytes = 32_768;
-  const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
-  let max = 0;
-  for (let k = 0; k < scaled(20_000, 3000); k++) {
-    scene.act(replay, random);
-    if (k % 50 === 0) replay.journal.keep(k);
-    if (k % 1000 === 0) {
-      const { bytes, liveBytes } = replay.journal.stats;
-      expect(bytes).toBeLessThanOrEqual(2 * liveBytes + 2 * segmentBytes);
-      max = Math.max(max, bytes);
+test.each([...new Set([...sceneNames(2).filter((_, i) => i % 4 === 0), "packed leaves"])])(
+  "the files stay within twice what they must hold, and two segments: %s",
+  async (name) => {
+    const scene = SCENES[name] as Scene;
+    const random = new TestRandom(1);
+    const dir = memory();
+    const segmentBytes = 32_768;
+    const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
+    let max = 0;
+    for (let k = 0; k < scaled(20_000, 3000); k++) {
+      scene.act(replay, random);
+      if (k % 50 === 0) replay.journal.keep(k);
+      if (k % 1000 === 0) {
+        const { bytes, liveBytes } = replay.journal.stats;
+        expect(bytes).toBeLessThanOrEqual(2 * liveBytes + 2 * segmentBytes);
+        max = Math.max(max, bytes);
+      }
     }
-  }
-  expect([...dir.files().values()].reduce((sum, file) => sum + file.length, 0)).toBeLessThanOrEqual(2 * replay.journal.stats.liveBytes + 2 * segmentBytes);
-  expect(max).toBeGreaterThan(segmentBytes);
-});
+    expect([...dir.files().values()].reduce((sum, file) => sum + file.length, 0)).toBeLessThanOrEqual(2 * replay.journal.stats.liveBytes + 2 * segmentBytes);
+    expect(max).toBeGreaterThan(segmentBytes);
+  },
+);
