@@ -326,9 +326,9 @@ describe("entries of a snapshot, its checksums repaired", () => {
 function alter(section: Section, random: TestRandom): void {
   const { payload } = section;
   const dice = random.below(8);
-  if (section.kind === ENTRIES && dice < 5) {
-    const list = entriesOf(payload);
-    const [one, other] = [random.pick(list), random.pick(list)];
+  const list = section.kind === ENTRIES ? entriesOf(payload) : [];
+  if (list.length > 0 && dice < 5) {
+    const [one, other] = [random.pick(list), random.pick(list)] as const;
     if (dice === 0) one.base = random.pick([0, other.number, one.number, random.below(2 ** 31)]);
     else if (dice === 1) one.depth = random.below(random.pick([4, 16, 256]));
     else if (dice === 2) one.bytes = Buffer.from(other.bytes);
