@@ -197,8 +197,13 @@ export class TwinPacked {
   compare(): void {
     this.all((replay) => {
       // Warnings are counted anew once a Replay is restored.
-      const { bytes: _, warnings: __, ...stats } = replay.stats();
-      return [stats, replay.writers.map((writer) => [writer.length, writer.episodeSteps, Object.keys(replay.tables).map((name) => writer.lastKey(name))])];
+      const { steps, tables, writers } = replay.stats();
+      return [
+        steps,
+        tables,
+        writers,
+        replay.writers.map((writer) => [writer.length, writer.episodeSteps, Object.keys(replay.tables).map((name) => writer.lastKey(name))]),
+      ];
     });
   }
 
