@@ -196,7 +196,7 @@ export class TwinPacked {
   /** Everything that can be seen without a draw. */
   compare(): void {
     this.all((replay) => {
-      // Warnings are counted anew once a Replay is restored.
+      // Bytes differ, and warnings are counted anew once a Replay is restored.
       const { steps, tables, writers } = replay.stats();
       return [
         steps,
