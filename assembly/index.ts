@@ -21,8 +21,8 @@ export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
 
 // packs: the bytes of frames that are packed
-export { packs_init, packs_number } from "./packed/frames";
-export { packs_bytes } from "./packed/packs";
+export { packs_init, packs_number } from "./rows/packed-frame";
+export { packs_bytes } from "./rows/packs";
 
 // entry: the bytes of a packed frame, in an instance of its own, without an arena
 export { entry_apply, entry_init, entry_work_bytes } from "./packed/unpack";

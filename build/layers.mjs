@@ -4,6 +4,8 @@
 export const LAYERS = {
   assembly: [
     ["memory/"],
+    // The codec of packed frames.
+    ["packed/"],
     // What steps are kept in, and what chooses between items: they do not know each other.
     ["rows/", "selectors/"],
     ["tables/"],

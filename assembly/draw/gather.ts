@@ -13,10 +13,10 @@
 import { Bytes, copyBytes } from "../memory/bytes";
 import { align16, ZEROS_AT } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
-import { CHAIN, packsOf, plainFrame, unpackFrame } from "../packed/frames";
-import { Packs } from "../packed/packs";
 import { Work } from "../packed/work";
 import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
+import { CHAIN, plainFrame, unpackFrame } from "../rows/packed-frame";
+import { Packs } from "../rows/packs";
 import { Pool } from "../rows/pool";
 import { Head, LINK_ROW } from "../rows/row";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
@@ -196,7 +196,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
       const stop = at + ((<usize>there) << 2);
       const frames = changetype<Pool>(<usize>leaf.pool);
       if (leaf.kind == SHARED && frames.packs()) {
-        const packs = packsOf(frames);
+        const packs = frames.packed();
         let before: u32 = 0;
         let near: usize = 0;
         for (let f: u32 = 0; at < stop; target += leaf.bytes) {
@@ -251,7 +251,7 @@ function openWindow(p: Pool, outputs: usize, end: usize): u32 {
     const leaf = p.leaf(o.leaf);
     const frames = changetype<Pool>(<usize>leaf.pool);
     if (leaf.kind != SHARED || !frames.packs()) continue;
-    Work.clearPlaces(<usize>packsOf(frames).work);
+    Work.clearPlaces(<usize>frames.packed().work);
     bytes += o.count * leaf.frames * align16(leaf.bytes);
   }
   return bytes;
@@ -452,7 +452,7 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
 function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
   const end = selected + ((<usize>count) << 2);
   const frames = changetype<Pool>(<usize>leaf.pool);
-  if (leaf.kind == SHARED && frames.packs()) return gatherPacked(p, leaf, packsOf(frames), selected, end, out);
+  if (leaf.kind == SHARED && frames.packs()) return gatherPacked(p, leaf, frames.packed(), selected, end, out);
   for (; selected < end; selected += 4) {
     const row = load<u32>(selected);
     for (let f: u32 = 0; f < leaf.frames; f++, out += leaf.bytes) copyOrZero(out, frameOf(p, leaf, row, f), leaf.bytes);

@@ -11,9 +11,10 @@
  *   64 │ isShared u32  │ … u32        │
  *   72 │ ratio f64                    │  of leaves that are packed, how many times smaller they are expected to be; 0: they are not
  */
-import { MAX_FRAME } from "../packed/packs";
+
 import { PLACE_BYTES } from "../rows/layout";
 import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
+import { MAX_FRAME } from "../rows/packs";
 import { GrowingArray } from "./growing-array";
 import { INVALID, noRoom, Refusal } from "./refusal";
 import { Root } from "./root";

@@ -5,10 +5,10 @@
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { packs_init } from "../packed/frames";
-import { packs_bytes } from "../packed/packs";
 import { layout_place } from "../rows/layout";
 import { BOOL, ENTRY, NARROW, PACKED, TEXT } from "../rows/leaf";
+import { packs_init } from "../rows/packed-frame";
+import { packs_bytes } from "../rows/packs";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
 import { FIELD_BYTES, Field } from "./field";
 import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";

@@ -1,7 +1,7 @@
 /** The limit on what steps take, with their frames: its line, its value in a snapshot, and the one of the core. */
 import { arena_alloc } from "../memory/arena";
-import { entryBytes } from "../packed/packs";
 import { SHARED, WIDE } from "../rows/leaf";
+import { entryBytes } from "../rows/packs";
 import { HEAD_BYTES } from "../rows/row";
 import { stored_bytes_bytes, stored_bytes_init } from "../tables/stored-bytes";
 import { Field } from "./field";

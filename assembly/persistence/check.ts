@@ -1,6 +1,5 @@
 /** What holds between any two calls: all that is derived is computed anew and compared. */
-import { packsOf } from "../packed/frames";
-import { checkPacks } from "../packed/packs";
+import { checkPacks } from "../rows/packs";
 import { Pool, rowOf } from "../rows/pool";
 import { Head } from "../rows/row";
 import { Item } from "../tables/slots";
@@ -98,6 +97,6 @@ export function pool_check(pool: usize): i32 {
   if (queued != free.count) return 5;
   if (p.fresh != rowOf(p, p.high + 1)) return 6;
   if (!p.hasEntries()) return 0;
-  const packs = checkPacks(packsOf(p));
+  const packs = checkPacks(p.packed());
   return packs == 0 ? 0 : 10 + packs;
 }

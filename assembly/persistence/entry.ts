@@ -9,15 +9,15 @@
  * Two frames may name one entry: it is counted for both.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { CHAIN, packsOf } from "../packed/frames";
 import { decodeBlock } from "../packed/lz4";
-import { Entry, Packs } from "../packed/packs";
 import { isPatch } from "../packed/patch";
 import { Work } from "../packed/work";
 import { BYTES, Change, keeping, LINK } from "../rows/changes";
+import { CHAIN } from "../rows/packed-frame";
+import { Entry, Packs } from "../rows/packs";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ROW } from "../rows/row";
-import { account, LOADED } from "./row";
+import { account, LOADED } from "./record";
 
 const HEAD: u32 = 12;
 const SIZE: u32 = 0xffffff;
@@ -47,7 +47,7 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
 /** The same of the entries that changed, off their chain (`record_changed_rows`). Whether there are more. */
 export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
   const p = changetype<Pool>(entries);
-  const unit = unitOf(packsOf(p));
+  const unit = unitOf(p.packed());
   const end = out + <usize>room;
   let at = out + 4;
   for (let row = p.changed; row != 0; row = p.changed) {
@@ -84,7 +84,7 @@ export function record_collect_entries(entries: usize, segment: u32, number: u32
 /** O(bytes): puts records in their places, `bytes` of them. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
 export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(entries);
-  const packs = packsOf(p);
+  const packs = p.packed();
   const unit = unitOf(packs);
   const end = from + <usize>bytes;
   while (from < end) {
@@ -117,7 +117,7 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
 
 /** Whether a row's entry makes a frame, together with its base, and nothing else. O(frame) */
 function checkEntry(p: Pool, row: u32): bool {
-  const packs = packsOf(p);
+  const packs = p.packed();
   const entry = Entry.of(row);
   const base = Head.of(row).next & LINK_ROW;
   if (entry.size == packs.frame) return base == 0 && entry.depth != 0;
@@ -141,8 +141,8 @@ export function holdEntry(p: Pool, row: u32): bool {
 
 /** Nothing held an entry that was loaded. */
 export function dropEntry(p: Pool, row: u32, live: usize): void {
-  packsOf(p).drop(row);
-  if (live != 0) forgetEntry(p.changeOf(row), live, unitOf(packsOf(p)));
+  p.packed().drop(row);
+  if (live != 0) forgetEntry(p.changeOf(row), live, unitOf(p.packed()));
 }
 
 function unitOf(packs: Packs): u32 {

@@ -12,19 +12,16 @@
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { packsOf } from "../packed/frames";
 import { BYTES, Change, keeping, LINK } from "../rows/changes";
 import { ENTRY, SHARED, WIDE } from "../rows/leaf";
-import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
+import { entriesOf, growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
 import { dropEntry, holdEntry } from "./entry";
+import { account, FREED, LOADED } from "./record";
 
 const HEAD: u32 = 12;
 const LINK_BYTES: u32 = 8;
 const RUN_BYTES: u32 = 8;
-/** In `refs` while a pool is loaded: there is a record of the row, or it is in the queue of freed ones. */
-export const LOADED: u32 = 0x80000000;
-const FREED: u32 = 0x40000000;
 
 /** Bytes of a row's record; of an entry's, those that it has at most. */
 export function record_row_bytes(pool: usize): u32 {
@@ -213,7 +210,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
 
 /** The number of a frame's entry becomes its name; false where there is none. */
 function nameEntry(p: Pool, head: Head): bool {
-  const entries = packsOf(p).pool();
+  const entries = entriesOf(p.packed());
   const number = head.episode;
   head.episode = number > entries.high ? 0 : rowOf(entries, number);
   return head.episode != 0;
@@ -234,7 +231,7 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
       if (!loaded) return fail(E_CORRUPT, 1, number);
       head.refs = held;
       if (p.shares()) holdFrames(p, row);
-      else if (p.packs() && !holdEntry(packsOf(p).pool(), head.episode)) return fail(E_CORRUPT, 1, number);
+      else if (p.packs() && !holdEntry(entriesOf(p.packed()), head.episode)) return fail(E_CORRUPT, 1, number);
       continue;
     }
     free += 1;
@@ -246,12 +243,6 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
     p.free().push(row);
   }
   return free == p.free().count ? 0 : fail(E_CORRUPT, 1, free);
-}
-
-/** Adds to the bytes of records that still count, a u32 for each of 65,536 places of segments. */
-export function account(live: usize, segment: u32, bytes: u32): void {
-  const at = live + ((<usize>segment) << 2);
-  store<u32>(at, load<u32>(at) + bytes);
 }
 
 function linkOf(p: Pool, row: u32, number: u32): u32 {
@@ -284,7 +275,7 @@ function saveLink(p: Pool, row: u32, at: usize): usize {
 function saveRow(p: Pool, row: u32, number: u32, at: usize): usize {
   store<u32>(at, number);
   store<u32>(at, linkOf(p, row, number), 4);
-  store<u32>(at, p.packs() ? numberOf(packsOf(p).pool(), p.episode(row)) : p.episode(row), 8);
+  store<u32>(at, p.packs() ? numberOf(entriesOf(p.packed()), p.episode(row)) : p.episode(row), 8);
   Bytes.copy(at + HEAD, p.bytes(row), p.rowBytes);
   if (p.shares()) nameFrames(p, row, at + HEAD, true);
   return copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);

@@ -12,7 +12,7 @@ import { numberOf } from "../rows/pool";
 import { placeWords } from "../selectors/kinds";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
-import { account } from "./row";
+import { account } from "./record";
 
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {

@@ -1,6 +1,6 @@
 /** Frames: rows of a pool that steps of another one share, as they are or packed. */
 import { bytesEqual, copyBytes } from "../memory/bytes";
-import { packFrame, packsOf, rawFrame, unpackFrame } from "../packed/frames";
+import { packFrame, rawFrame, unpackFrame } from "./packed-frame";
 import { Pool } from "./pool";
 import { Head } from "./row";
 
@@ -24,6 +24,6 @@ export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 
 
 /** O(bytes) */
 export function copyFrame(frames: Pool, row: u32, n: u32, to: usize): void {
-  if (frames.packs()) unpackFrame(packsOf(frames), row, to, 0, 0);
+  if (frames.packs()) unpackFrame(frames.packed(), row, to, 0, 0);
   else copyBytes(to, frames.bytes(row), n);
 }

@@ -18,10 +18,10 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
-import { releaseEntry, releaseFrame, reservePacked } from "../packed/frames";
 import { BYTES, CHANGE_BYTES, Change, chain, keeping, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { ENTRY, LEAF_BYTES, Leaf, NARROW, PACKED, SHARED, WIDE } from "./leaf";
+import { Packs } from "./packs";
 import { HEAD_BYTES, Head, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
@@ -77,6 +77,12 @@ export class Pool {
   @inline
   packs(): bool {
     return (this.traits & PACKS) != 0;
+  }
+
+  /** Where frames that are packed have their bytes; of their pool, and of that of their entries. */
+  @inline
+  packed(): Packs {
+    return changetype<Packs>(<usize>this.leaf(0).pool);
   }
 
   /** Whether its rows are the entries of packed frames. */
@@ -169,8 +175,14 @@ export class Pool {
   /** What a row has elsewhere goes with it. */
   private releaseParts(row: u32): void {
     if (this.shares()) releaseShared(this, row);
-    else if (this.packs()) releaseFrame(this, row);
-    else if (this.hasEntries()) releaseEntry(this, row);
+    else if (this.packs()) {
+      this.packed().forget(row);
+      entriesOf(this.packed()).release(Head.of(row).episode);
+    } else if (this.hasEntries()) {
+      this.packed().drop(row);
+      const base = Head.of(row).next & LINK_ROW;
+      if (base != 0) this.release(base);
+    }
   }
 
   /** A freed row that waited queues for reuse. */
@@ -333,7 +345,17 @@ export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
   }
-  return p.packs() ? reservePacked(p, count) : reserveFrames(p, count);
+  return p.packs() ? reserveEntries(p.packed(), count) : reserveFrames(p, count);
+}
+
+/** Makes room for the entries of so many frames, of any size. */
+function reserveEntries(packs: Packs, count: u32): bool {
+  return packs.openCache() && packs.reserve(count) && reserveRows(entriesOf(packs), count);
+}
+
+/** The pool of the entries of packed frames. */
+export function entriesOf(packs: Packs): Pool {
+  return changetype<Pool>(<usize>packs.entries);
 }
 
 /** Makes room for the frames of so many rows. */

@@ -9,9 +9,8 @@
  * What counts is canonical, so that a restored Replay evicts alike: rows that something holds, entries of frames with their heads. Not what memory is taken for them.
  */
 import { E_STORED, fail } from "../memory/error";
-import { packsOf } from "../packed/frames";
 import { WIDE } from "../rows/leaf";
-import { Pool } from "../rows/pool";
+import { entriesOf, Pool } from "../rows/pool";
 import { HEAD_BYTES } from "../rows/row";
 import { admitPending, removeItem, Table } from "./table";
 
@@ -38,8 +37,8 @@ if (offsetof<StoredBytes>() != STORED_HEAD) ERROR("STORED_BYTES: the pools follo
 function bytesOf(p: Pool): f64 {
   const rows = <f64>p.live() * <f64>rowBytes(p);
   if (!p.packs()) return rows;
-  const packs = packsOf(p);
-  return rows + <f64>packs.pool().live() * <f64>HEAD_BYTES + <f64>packs.live;
+  const packs = p.packed();
+  return rows + <f64>entriesOf(packs).live() * <f64>HEAD_BYTES + <f64>packs.live;
 }
 
 function rowBytes(p: Pool): u32 {

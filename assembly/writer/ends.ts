@@ -1,6 +1,6 @@
 /** The ends of episodes: the items that the rules make there, and what becomes of the steps at hand. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { countLanes } from "../packed/frames";
+import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream, stream_end } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";

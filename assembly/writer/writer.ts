@@ -8,8 +8,8 @@
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
  */
 import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
-import { countLanes } from "../packed/frames";
 import { readNumber } from "../rows/leaf";
+import { countLanes } from "../rows/packed-frame";
 import { Pool } from "../rows/pool";
 import { Stream, stream_bytes, stream_init } from "../rows/stream";
 import { RULE_BYTES, Rule } from "./rule";

@@ -157,7 +157,7 @@ export interface Exports {
 
   // gather
   gather: Fn<[draw: A, pool: A, outputs: A, n: A], void>;
-  gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, first: A, out: A, window: A, room: A]>;
+  gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, first: A, out: A, frames: A, room: A]>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;

@@ -1,6 +1,5 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
-import { PACKED_LIVE } from "../base/abi.ts";
 import { finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { MAX_ITEMS, MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
@@ -8,9 +7,10 @@ import { checkSeed } from "../base/seed.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, toConsole, type WarningKind } from "../base/warnings.ts";
 import { Core } from "../memory/core.ts";
-import { Engine, type Packs } from "../memory/engine.ts";
+import { Engine } from "../memory/engine.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
 import { layoutOf } from "../memory/layout.ts";
+import { type PackedStats, packedStats } from "../memory/packed-stats.ts";
 import { State } from "../memory/state.ts";
 import { maxStepBytes, StoredBytes } from "../memory/stored-bytes.ts";
 import { CoreTable } from "../memory/table.ts";
@@ -70,18 +70,6 @@ export interface StoredBytesOptions<TableName extends string = string> {
   readonly max: number;
   /** The table that evicts items. Default: none, so that `append` throws at the limit. */
   readonly evictFrom?: TableName;
-}
-
-/** Frames that are packed under one name. */
-export interface PackedStats {
-  /** How many frames there are. */
-  readonly frames: number;
-  /** Bytes of their entries, with heads. */
-  readonly bytes: number;
-  /** Bytes of the same frames as they are. */
-  readonly rawBytes: number;
-  /** rawBytes / bytes; NaN without frames. */
-  readonly ratio: number;
 }
 
 export interface ReplayStats {
@@ -295,18 +283,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return {
       steps,
       bytes: { used: bytes, max: this.options.maxBytes, ...(this.#storedBytes !== undefined && { stored: this.#storedBytes.now }) },
-      packed: Object.fromEntries(this.#engine.packs.map((packs) => [packs.name, this.#packedStats(packs)])),
+      packed: packedStats(this.#engine),
       tables: Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.stats()])),
       writers: this.#writers.size,
       warnings: { ...this.#engine.warnings.counts },
     };
-  }
-
-  #packedStats({ handle, frames: pool, frameBytes }: Packs): PackedStats {
-    const { x } = this.#engine.core;
-    const frames = x.pool_live(pool);
-    const [bytes, rawBytes] = [x.packs_number(handle, PACKED_LIVE), frames * frameBytes];
-    return { frames, bytes, rawBytes, ratio: rawBytes / bytes };
   }
 
   /**

@@ -1,13 +1,13 @@
 import { bytesEqual } from "../../../assembly/memory/bytes";
 import { E_CORRUPT } from "../../../assembly/memory/error";
-import { CHAIN, packs_init, packsOf } from "../../../assembly/packed/frames";
-import { Entry, packs_bytes } from "../../../assembly/packed/packs";
 import { pool_check } from "../../../assembly/persistence/check";
 import { record_load_entries } from "../../../assembly/persistence/entry";
 import { record_load_free } from "../../../assembly/persistence/row";
 import { copyFrame, frameEquals, takeFrame } from "../../../assembly/rows/frame";
 import { ENTRY, PACKED } from "../../../assembly/rows/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_open, reserveRows } from "../../../assembly/rows/pool";
+import { CHAIN, packs_init } from "../../../assembly/rows/packed-frame";
+import { Entry, packs_bytes } from "../../../assembly/rows/packs";
+import { entriesOf, Pool, pool_bytes, pool_init, pool_leaf, pool_open, reserveRows } from "../../../assembly/rows/pool";
 import { Head, LINK_ROW } from "../../../assembly/rows/row";
 import { Dice } from "../support/dice";
 import { arena_left, openArena, zeroed } from "../support/memory";
@@ -32,7 +32,7 @@ function packedPool(frame: u32, row: u32): Pool {
 
 function check(frames: Pool): void {
   assert(pool_check(changetype<usize>(frames)) == 0, "frames");
-  expect<i32>(pool_check(changetype<usize>(packsOf(frames).pool()))).toBe(0, "entries and packs");
+  expect<i32>(pool_check(changetype<usize>(entriesOf(frames.packed())))).toBe(0, "entries and packs");
 }
 
 /** A picture in which something moves, or noise. */
@@ -52,7 +52,7 @@ describe("packed frames", () => {
       const n = SIZES[k];
       openArena(14 << 20);
       const frames = packedPool(n, 84);
-      const packs = packsOf(frames);
+      const packs = frames.packed();
       const most: u32 = min<u32>(120, 1800000 / n);
       // The twin: each frame's bytes as they are.
       const twin = zeroed(most * n);
@@ -97,7 +97,7 @@ describe("packed frames", () => {
       for (let i: u32 = 0; i < most; i++) if (names[i] != 0) frames.release(names[i]);
       check(frames);
       expect<u32>(frames.live()).toBe(0);
-      expect<u32>(packs.pool().live()).toBe(0, "no entry is left");
+      expect<u32>(entriesOf(packs).live()).toBe(0, "no entry is left");
       expect<u64>(packs.live).toBe(0);
       assert(packs.taken <= packs.packBytes, "the memory came back");
     }
@@ -107,7 +107,7 @@ describe("packed frames", () => {
     openArena(2 << 20);
     const n: u32 = 1000;
     const frames = packedPool(n, 50);
-    const packs = packsOf(frames);
+    const packs = frames.packed();
     const dice = new Dice(1);
     const bytes = zeroed(n);
     const out = zeroed(n);
@@ -123,11 +123,11 @@ describe("packed frames", () => {
     const depth = packs.depthOf(Head.of(last).episode);
     assert(depth > 2, "a patch");
     expect<u32>(frames.live()).toBe(1);
-    expect<u32>(packs.pool().live()).toBe(depth + 1, "its entry, and those that it is made of");
+    expect<u32>(entriesOf(packs).live()).toBe(depth + 1, "its entry, and those that it is made of");
     copyFrame(frames, last, n, out);
     assert(bytesEqual(out, bytes, n), "the frame");
     frames.release(last);
-    expect<u32>(packs.pool().live()).toBe(0);
+    expect<u32>(entriesOf(packs).live()).toBe(0);
     check(frames);
   });
 
@@ -135,7 +135,7 @@ describe("packed frames", () => {
     openArena(8 << 20);
     const n: u32 = 7056;
     const frames = packedPool(n, 84);
-    const packs = packsOf(frames);
+    const packs = frames.packed();
     const dice = new Dice(2);
     const bytes = zeroed(n);
     let before: u32 = 0;
@@ -164,7 +164,7 @@ describe("packed frames", () => {
     openArena(640 << 10);
     const n: u32 = 7056;
     const frames = packedPool(n, 84);
-    const packs = packsOf(frames);
+    const packs = frames.packed();
     const dice = new Dice(3);
     const bytes = zeroed(n);
     let taken: u32 = 0;
@@ -183,7 +183,7 @@ describe("packed frames", () => {
 
   it("are not loaded into rows that are queued as freed, whose heads are the queue's", () => {
     openArena(1 << 20);
-    const entries = changetype<usize>(packsOf(packedPool(256, 16)).pool());
+    const entries = changetype<usize>(entriesOf(packedPool(256, 16).packed()));
     // The rows 1 and 3, each a run of its own.
     const runs = zeroed(16);
     for (let i: u32 = 0; i < 4; i++) store<u32>(runs + (i << 2), i == 2 ? 3 : 1);

@@ -8,7 +8,7 @@
  *   16 │ oldest u32   │ youngest u32│  packs, linked by `next`, 0 = none
  *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · how many
  *   32 │ packBytes u32│ most u32    │  of a pack · entries of the largest size that one holds
- *   40 │ work u32     │ cache u32   │  addresses of WORK and of a CACHE (frames.ts), 0 = none
+ *   40 │ work u32     │ cache u32   │  addresses of WORK (packed/work.ts) and of a CACHE, 0 = none
  *   48 │ slots u32    │ shown u32   │  frames that the cache holds · that the open writers show in a step
  *   56 │ live u64                   │  bytes of the entries that something holds, with their heads
  *   64 │ taken u64                  │  bytes of the packs in the queue
@@ -17,15 +17,16 @@
  * PACK, 16 bytes, then entries that begin within its first 64 KiB:
  *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its entries that something holds · used: where the next one begins
  *
+ * CACHE: │ frame u32 × slots │ bytes of a frame, aligned, × slots │   the newest frames as they were appended, by the last bits of their names; derived
+ *
  * ENTRY, 8 bytes, then its bytes:
  *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
  *   owner: its row, 0 where nothing holds it any more · size: of its bytes; that of a frame: they are the frame · granule: which of its pack it begins in
  *   depth: patches from its key to it; of one whose bytes are a frame, how many in a row were such
  */
 import { arena_alloc, arena_free } from "../memory/arena";
-import { GRANULE, GRANULE_BITS } from "../memory/layout";
-import { Pool } from "../rows/pool";
-import { Head, LINK_ROW } from "../rows/row";
+import { align16, GRANULE, GRANULE_BITS } from "../memory/layout";
+import { Head, LINK_ROW, PLACE } from "./row";
 
 export const ENTRY_HEAD: u32 = 8;
 const PACK_HEAD: u32 = 16;
@@ -39,6 +40,9 @@ const DEPTH_BITS: u32 = 24;
 const GRANULE_AT: u32 = 28;
 /** Empty packs that stay at hand. */
 const SPARES: u32 = 2;
+/** Bytes of a cache at most, and the least of its slots. */
+const CACHE_BYTES: u32 = 8 << 20;
+const MIN_SLOTS: u32 = 8;
 /** Packs that may be dead before any is emptied. */
 const DEAD_PACKS: u64 = 4;
 
@@ -110,11 +114,6 @@ export class Packs {
   taken: u64;
   moved: u64;
 
-  @inline
-  pool(): Pool {
-    return changetype<Pool>(<usize>this.entries);
-  }
-
   /** Whether a row's bytes are the frame's. */
   @inline
   isRaw(row: u32): bool {
@@ -125,6 +124,37 @@ export class Packs {
   @inline
   depthOf(row: u32): u32 {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
+  }
+
+  /** Takes memory for a cache that fits the open writers; a smaller one stays where there is none. False: there is none at all. */
+  openCache(): bool {
+    const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
+    let slots = MIN_SLOTS;
+    // The frames of each lane's last step, and as many that come.
+    while (slots < 2 * this.shown && slots * 2 <= most) slots <<= 1;
+    if (slots <= this.slots) return true;
+    const each = 4 + align16(this.frame);
+    const cache = arena_alloc(slots * each);
+    if (cache == 0) return this.cache != 0;
+    arena_free(this.cache, this.slots * each);
+    this.cache = cache;
+    this.slots = slots;
+    return true;
+  }
+
+  /** Where the cache has a frame's bytes, or will have them. */
+  cached(frame: u32): usize {
+    return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
+  }
+
+  /** Where the cache says which frame's bytes these are. */
+  tag(frame: u32): usize {
+    return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
+  }
+
+  /** A frame goes. */
+  forget(frame: u32): void {
+    if (this.cache != 0 && load<u32>(this.tag(frame)) == frame) store<u32>(this.tag(frame), 0);
   }
 
   /** Makes sure that `count` entries of any size find room; false (OUT_OF_MEMORY) leaves what there is. */

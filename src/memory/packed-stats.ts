@@ -1,0 +1,25 @@
+/** What packed frames take, by the name that `packed` was given. */
+import { PACKED_LIVE } from "../base/abi.ts";
+import type { Engine } from "./engine.ts";
+
+/** Frames that are packed under one name. */
+export interface PackedStats {
+  /** The number of frames. */
+  readonly frames: number;
+  /** Bytes of their entries, with heads. */
+  readonly bytes: number;
+  /** Bytes of the same frames without packing. */
+  readonly rawBytes: number;
+  /** rawBytes / bytes; NaN without frames. */
+  readonly ratio: number;
+}
+
+/** O(names) */
+export function packedStats({ core, packs }: Engine): { readonly [name: string]: PackedStats } {
+  const stats = packs.map(({ name, handle, frames: pool, frameBytes }): [string, PackedStats] => {
+    const frames = core.x.pool_live(pool);
+    const [bytes, rawBytes] = [core.x.packs_number(handle, PACKED_LIVE), frames * frameBytes];
+    return [name, { frames, bytes, rawBytes, ratio: rawBytes / bytes }];
+  });
+  return Object.fromEntries(stats);
+}
