@@ -33,7 +33,7 @@ export default defineConfig({
     execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32"],
     // What a Replay without a logger says; tests of warnings give one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
-    // Of two processors the default leaves one idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than processors where there are few: some tests wait for child processes.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
   },
 });

@@ -307,7 +307,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     const random = new TestRandom(7);
     let [refused, accepted] = [0, 0];
     const kinds = [ENTRIES, ENTRIES, ENTRIES, ROWS, FREE, POOLS];
-    for (let n = 0; n < scaled(6000, 120); n++) {
+    for (let n = 0; n < scaled(6000, 90); n++) {
       const sections = sectionsOf(GOOD);
       for (let k = random.below(3); k >= 0; k--) {
         const kind = random.pick(kinds);

@@ -44,7 +44,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   await replay.flush();
   // By hand, what is there is as it was at one of these moments.
   const moments = new Set([seen(replay).toString("latin1")]);
-  for (let k = 1; k <= scaled(300, 30); k++) {
+  for (let k = 1; k <= scaled(300, 15); k++) {
     scene.act(replay, random);
     past.note(replay);
     const dice = random.next();
@@ -70,7 +70,7 @@ test.each([...new Set([...sceneNames(2).filter((_, i) => i % 4 === 0), "packed l
     const segmentBytes = 32_768;
     const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
     let max = 0;
-    for (let k = 0; k < scaled(20_000, 3000); k++) {
+    for (let k = 0; k < scaled(20_000, 1500); k++) {
       scene.act(replay, random);
       if (k % 50 === 0) replay.journal.keep(k);
       if (k % 1000 === 0) {

@@ -10,7 +10,7 @@ import { type AnyReplay, SCENES, sceneNames } from "../../support/scenes.ts";
 import { scaled } from "../../support/size.ts";
 import { draws, seen } from "./seen.ts";
 
-const CALLS = scaled(400, 160);
+const CALLS = scaled(400, 80);
 
 interface Section {
   readonly kind: number;

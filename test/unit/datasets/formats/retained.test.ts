@@ -4,6 +4,7 @@ import { openReplay } from "../../../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";
 import { f32, i32, type OpenReplay, packed, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
 import { TestRandom } from "../../../support/random.ts";
+import { some } from "../../../support/size.ts";
 
 const spec = {
   observation: { id: i32(2), image: u8(300), stack: shared("frames", u8(6), 3), screens: packed("screens", u8(16, 16), 2), noise: packed("noise", i32(80)) },
@@ -94,7 +95,7 @@ describe.each([
   ],
   ["no item is ever made", { a: { maxSize: 5 } }, []],
 ])("where %s", (_, tables, items) => {
-  it.each([1, 2])("all steps of all episodes are read, in order, over several runs (seed %i)", async (seed) => {
+  it.each(some([1, 2], 1))("all steps of all episodes are read, in order, over several runs (seed %i)", async (seed) => {
     const dir = memory();
     const lived = await world(dir, seed, tables, items);
     const { read, reader } = await reading(dir);
