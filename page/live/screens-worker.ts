@@ -14,7 +14,7 @@ const MAX_BYTES = 32 * 2 ** 20;
 
 const replay = new Replay({
   spec: { observation: packed("screens", u8(SIZE, SIZE), STACK), action: i32(), reward: i32() },
-  tables: { memory: { maxSize: 1_000_000 } },
+  tables: { memory: { maxSize: 100_000 } },
   storedBytes: { max: MAX_BYTES, evictFrom: "memory" },
 });
 const { memory } = replay.tables;
@@ -37,9 +37,15 @@ function play(steps: number): void {
 
 setInterval(() => play((RATE * TURN_MS) / 1000), TURN_MS);
 
+/** The batch that shows one transition, filled again each time. */
+let batch: ReturnType<typeof transitions.sample> | undefined;
+
 /** Answers each message with what there is to see. */
 addEventListener("message", () => {
-  const { frames, bytes, rawBytes, ratio } = replay.stats().packed.screens as NonNullable<ReturnType<typeof replay.stats>["packed"][string]>;
-  const drawn = memory.size === 0 ? undefined : transitions.sample(1).observation.data.slice();
-  postMessage({ screen: game.screen.slice(), drawn, frames, bytes, rawBytes, ratio } satisfies ScreensFrame);
+  const { frames = 0, bytes = 0, rawBytes = 0, ratio = Number.NaN } = replay.stats().packed.screens ?? {};
+  if (memory.size > 0) batch = batch === undefined ? transitions.sample(1) : transitions.sample(1, { into: batch });
+  const drawn = batch?.observation.data.slice();
+  const screen = game.screen.slice();
+  const message: ScreensFrame = { screen, drawn, frames, bytes, rawBytes, ratio };
+  postMessage(message, { transfer: drawn === undefined ? [screen.buffer] : [screen.buffer, drawn.buffer] });
 });

@@ -16,7 +16,7 @@ export interface ScreensFrame {
 }
 
 /** Milliseconds between two looks. */
-const LOOK_MS = 100;
+const LOOK_MS = 200;
 const STACK = 4;
 /** DQN's memory. */
 const MILLION = 1_000_000;
@@ -24,16 +24,16 @@ const MILLION = 1_000_000;
 const NAMES = ["Screens", "Packed", "As they are", "Ratio", "A million take"] as const;
 
 export function screens(signal: AbortSignal, failed: (error: unknown) => void): HTMLElement {
-  const now = canvas(1, "The screen of the game, now");
-  const drawn = canvas(STACK, "The four screens of one observation, drawn from the memory");
+  const now = new Screens(1, "The screen of the game, now");
+  const drawn = new Screens(STACK, "The four screens of one observation, drawn from the memory");
   const values = new Map(NAMES.map((name) => [name, h("dd", {}, "–")]));
   const set = (name: (typeof NAMES)[number], text: string) => values.get(name)?.replaceChildren(text);
 
   const worker = startWorker("live/screens-worker.js", signal);
   worker.onerror = ({ message }) => failed(message || "the worker could not be loaded");
   worker.onmessage = ({ data }: MessageEvent<ScreensFrame>) => {
-    paint(now, data.screen);
-    if (data.drawn !== undefined) paint(drawn, data.drawn);
+    now.paint(data.screen);
+    if (data.drawn !== undefined) drawn.paint(data.drawn);
     set("Screens", count(data.frames));
     set("Packed", bytes(data.bytes));
     set("As they are", bytes(data.rawBytes));
@@ -52,24 +52,36 @@ export function screens(signal: AbortSignal, failed: (error: unknown) => void): 
       h("code", {}, 'packed("screens", u8(84, 84), 4)'),
       ". Each is stored as the bytes that differ from the screen before. Below is an observation of four screens that was drawn from the memory, every pixel as it was.",
     ),
-    h("div", { class: "screens" }, now, drawn),
+    h("div", { class: "screens" }, now.element, drawn.element),
     h("dl", { class: "figures" }, ...[...values].map(([name, value]) => h("div", {}, h("dt", {}, name), value))),
   );
 }
 
-function canvas(frames: number, label: string): HTMLCanvasElement {
-  return h("canvas", { class: "screen", role: "img", "aria-label": label, width: SIZE * frames, height: SIZE });
-}
+/** Screens side by side on a canvas. */
+class Screens {
+  readonly element: HTMLCanvasElement;
+  readonly #context: CanvasRenderingContext2D;
+  /** One for all that are painted, which leaves nothing to collect. */
+  readonly #image: ImageData;
 
-/** Draws screens side by side. */
-function paint(element: HTMLCanvasElement, pixels: Uint8Array): void {
-  const context = element.getContext("2d") as CanvasRenderingContext2D;
-  const image = context.createImageData(SIZE, SIZE);
-  for (let at = 0, x = 0; at < pixels.length; at += SIZE * SIZE, x += SIZE) {
-    for (let i = 0; i < SIZE * SIZE; i++) {
-      const shade = pixels[at + i] as number;
-      image.data.set([shade, shade, shade, 255], 4 * i);
+  constructor(count: number, label: string) {
+    this.element = h("canvas", { class: "screen", role: "img", "aria-label": label, width: SIZE * count, height: SIZE });
+    this.#context = this.element.getContext("2d") as CanvasRenderingContext2D;
+    this.#image = this.#context.createImageData(SIZE, SIZE);
+    this.#image.data.fill(255);
+  }
+
+  /** @param pixels one screen after the other */
+  paint(pixels: Uint8Array): void {
+    const { data } = this.#image;
+    for (let at = 0, x = 0; at < pixels.length; at += SIZE * SIZE, x += SIZE) {
+      for (let i = 0; i < SIZE * SIZE; i++) {
+        const shade = pixels[at + i] as number;
+        data[4 * i] = shade;
+        data[4 * i + 1] = shade;
+        data[4 * i + 2] = shade;
+      }
+      this.#context.putImageData(this.#image, x, 0);
     }
-    context.putImageData(image, x, 0);
   }
 }

@@ -200,8 +200,8 @@ inBrowsers((open) => {
     );
     await until(
       () => page.workers().length,
-      (count) => count === 1,
-      "the end of the worker before",
+      (count) => count === 2,
+      "the end of the agent before: its successor is left, and the game of the screens",
     );
     await page.evaluate(() => {
       location.hash = "#live?seed=7";
@@ -213,8 +213,8 @@ inBrowsers((open) => {
     );
     await until(
       () => page.workers().length,
-      (count) => count === 1,
-      "one worker alone",
+      (count) => count === 2,
+      "two workers alone",
     );
   });
 
