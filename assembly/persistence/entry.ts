@@ -14,15 +14,12 @@ import { isPatch } from "../packed/patch";
 import { Work } from "../packed/work";
 import { BYTES, Change, keeping, LINK } from "../rows/changes";
 import { CHAIN } from "../rows/packed-frame";
-import { Entry, Packs } from "../rows/packs";
+import { DEPTH, DEPTH_BITS, Entry, Packs, SIZE } from "../rows/packs";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ROW } from "../rows/row";
 import { account, LOADED } from "./record";
 
 const HEAD: u32 = 12;
-const SIZE: u32 = 0xffffff;
-const DEPTH_BITS: u32 = 24;
-const MAX_DEPTH: u32 = 15;
 /** A CHANGE has 16 bits for the size of a record: in units of so many bytes, of frames from 2 MiB on in larger ones. */
 const UNIT: u32 = 64;
 const LARGE_UNIT: u32 = 512;
@@ -93,7 +90,7 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
     const base = load<u32>(from, 4);
     const size = load<u32>(from, 8) & SIZE;
     const depth = load<u32>(from, 8) >> DEPTH_BITS;
-    if (number - 1 >= LINK_ROW || base > LINK_ROW || depth > MAX_DEPTH || size > packs.frame) return fail(E_CORRUPT, 1, number);
+    if (number - 1 >= LINK_ROW || base > LINK_ROW || depth > DEPTH || size > packs.frame) return fail(E_CORRUPT, 1, number);
     if (from + HEAD + <usize>size > end) return fail(E_CORRUPT, 1, number);
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
     const row = rowOf(p, number);

@@ -14,9 +14,9 @@ export const NARROW: u32 = 0;
 export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
-/** The one leaf of a pool of frames that are packed (packed/frames.ts). */
+/** The one leaf of a pool of frames that are packed (packed-frame.ts). */
 export const PACKED: u32 = 3;
-/** The one leaf of the pool of their entries (packed/packs.ts). */
+/** The one leaf of the pool of their entries (packs.ts). */
 export const ENTRY: u32 = 4;
 
 /** Element types, numbered as in src/schema/dtype.ts: a row for each here, in `dtypeBytes`, `dtypeName` and `readNumber`. */

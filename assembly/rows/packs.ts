@@ -35,8 +35,10 @@ const PACKS_BYTES: u32 = 80;
 const PACK_BYTES: u32 = 65536;
 /** What readers of entries may read behind them. */
 const SLACK: u32 = 16;
-const SIZE: u32 = 0xffffff;
-const DEPTH_BITS: u32 = 24;
+/** Places in ENTRY's word, and in a record of it. */
+export const SIZE: u32 = 0xffffff;
+export const DEPTH_BITS: u32 = 24;
+export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
 /** Empty packs that stay at hand. */
 const SPARES: u32 = 2;
@@ -64,7 +66,7 @@ export class Entry {
   /** As it is written: of one that is no patch, how many in a row were not packed. */
   @inline
   get depth(): u32 {
-    return (this.word >> DEPTH_BITS) & 15;
+    return (this.word >> DEPTH_BITS) & DEPTH;
   }
 
   @inline

@@ -1,6 +1,6 @@
 // Packed frames beside frames as they are: ratios of recorded games, drawing and appending in one run, and the same draws by libraries in Python.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { venv } from "../../build/venv.mjs";
@@ -105,9 +105,7 @@ function rates(sides) {
 const mebibytes = (bytes) => (bytes / 2 ** 20).toFixed(0);
 const say = (name, text) => console.log(`${name.padEnd(44)} ${text}`);
 
-const all = spawnSync("ls", [folder])
-  .stdout.toString()
-  .split("\n")
+const all = readdirSync(folder)
   .filter((file) => file.endsWith(".ends"))
   .map((file) => file.slice(0, -5));
 const ratios = all.map((name) => {

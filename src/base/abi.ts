@@ -309,10 +309,8 @@ export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
 
-/** What `packs_number` tells (assembly/packed/frames.ts). */
+/** What `packs_number` tells (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;
-export const PACKED_TAKEN = 1;
-export const PACKED_ENTRIES = 2;
 
 /** What weighs a stream of a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;

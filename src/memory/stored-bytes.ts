@@ -1,5 +1,5 @@
 /** A limit on what the steps of a Replay take, with their frames (assembly/tables/stored-bytes.ts). */
-import { alignUp, ENTRY_HEAD_BYTES, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
+import { HEAD_BYTES, type Layout, storedFrameBytes, WIDE } from "../schema/layout.ts";
 import type { Engine } from "./engine.ts";
 
 /** Bytes that a step takes at most: with new frames for all of its leaves, none of which packs. */
@@ -8,9 +8,7 @@ export function maxStepBytes({ leaves, rowBytes, pools }: Layout): number {
   for (const { kind, leaf, bytes: value, frameBytes } of leaves) {
     if (kind === WIDE) bytes += value;
     const pool = pools.find(({ name }) => name === leaf.shared);
-    if (pool === undefined) continue;
-    const each = pool.packed === undefined ? HEAD_BYTES + alignUp(frameBytes, 8) : 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes, 4);
-    bytes += (value / frameBytes) * each;
+    if (pool !== undefined) bytes += (value / frameBytes) * storedFrameBytes(pool);
   }
   return bytes;
 }

@@ -4,7 +4,7 @@ import type { Core } from "../memory/core.ts";
 import { journalBytes } from "../memory/journal-bytes.ts";
 import { SECTION_MAX } from "../memory/state.ts";
 import { tableBytes } from "../memory/table.ts";
-import { alignUp, ENTRY_HEAD_BYTES, type FramePool, HEAD_BYTES, type Layout, WIDE } from "../schema/layout.ts";
+import { alignUp, type FramePool, HEAD_BYTES, type Layout, storedFrameBytes, WIDE } from "../schema/layout.ts";
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
@@ -46,10 +46,9 @@ const PACK_HEAD_BYTES = 32;
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
 
-/** Bytes of one frame with its head. @param isWorst whether a packed one counts as it is */
-function frameBytesOf({ frameBytes, packed }: FramePool, isWorst: boolean): number {
-  if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
-  return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes / (isWorst ? 1 : packed.ratio), 4);
+/** Bytes of one frame with its heads. @param isWorst whether a packed one counts as it is */
+function frameBytesOf(pool: FramePool, isWorst: boolean): number {
+  return storedFrameBytes(pool, isWorst ? 1 : pool.packed?.ratio);
 }
 
 /** Bytes of so many frames. */

@@ -16,7 +16,7 @@ export const DIRECT_BYTES = 1024;
 /** The size of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
 /** What an entry of a packed frame has beside its bytes, in a pack. */
-export const ENTRY_HEAD_BYTES = 8;
+const ENTRY_HEAD_BYTES = 8;
 
 /** What can be told of a leaf alone. */
 export interface MeasuredLeaf extends FoundLeaf {
@@ -86,6 +86,12 @@ export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
 /** Whether its values do so at some steps. */
 export function canBeDirect({ kind, leaf, frameBytes }: PlacedLeaf): boolean {
   return (kind === WIDE || (kind === SHARED && frameBytes >= DIRECT_BYTES)) && leaf.dtype !== "string";
+}
+
+/** Bytes that a frame takes with its heads. @param ratio how many times smaller a packed one becomes; 1 for one that does not pack */
+export function storedFrameBytes({ frameBytes, packed }: FramePool, ratio = 1): number {
+  if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
+  return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes / ratio, 4);
 }
 
 export function alignUp(n: number, multiple: number): number {

@@ -27,9 +27,9 @@ import { Uint32List } from "./uint32-list.ts";
 const COUNT_BYTES = 4;
 const LINK_BYTES = 8;
 /** Of an entry's record (assembly/persistence/entry.ts). */
-const ENTRY_HEAD_BYTES = 12;
+const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
-/** Entries from a frame to the key that it begins with, at most (assembly/packed/frames.ts). */
+/** Entries from a frame to the key that it begins with, at most (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
 /** How the episode ends with a row is in the upper two bits of its link. */
 const END_SHIFT = 30;
@@ -90,12 +90,12 @@ class PackedRecords extends Records {
   addEntries(payload: DataView, segment: number, from: number): void {
     for (let k = COUNT_BYTES; k < payload.byteLength; ) {
       const size = payload.getUint32(k + 8, true) & ENTRY_SIZE;
-      const index = this.#entries.add(payload.getUint32(k, true), segment, from + k + ENTRY_HEAD_BYTES);
+      const index = this.#entries.add(payload.getUint32(k, true), segment, from + k + ENTRY_RECORD_BYTES);
       this.#sizes.push(size);
       this.#bases.push(0);
       const base = payload.getUint32(k + 4, true);
       if (base !== 0) this.#open.push([index, base]);
-      k += ENTRY_HEAD_BYTES + size;
+      k += ENTRY_RECORD_BYTES + size;
     }
   }
 
