@@ -11,7 +11,7 @@ export const MAX_LEAVES = 4096;
 export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;
 
-/** Bytes of a frame that is packed: a smaller one would gain less than its entry takes, and an entry's head tells 24 bits (assembly/packed/packs.ts). */
+/** Bytes of a frame that is packed: a smaller one would gain less than its entry takes, and an entry's head tells 24 bits (assembly/rows/packs.ts). */
 export const MIN_PACKED_BYTES = 256;
 export const MAX_PACKED_BYTES = 2 ** 24 - 1;
 

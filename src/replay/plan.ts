@@ -39,7 +39,7 @@ const EPISODE_BYTES = 8;
 /** Memory is taken in such pieces. */
 const GRANULE = 4096;
 
-/** A pack of entries, and what it has beside them (assembly/packed/packs.ts). */
+/** A pack of entries, and what it has beside them (assembly/rows/packs.ts). */
 const PACK_BYTES = 65_536;
 const PACK_HEAD_BYTES = 32;
 /** What packing takes for itself: tables, spare packs, a cache of some frames. */
