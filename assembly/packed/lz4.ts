@@ -2,17 +2,17 @@
  * Keys: frames that stand alone, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
  *   │ token u8: literals 4 bits, match 4 bits │ more of both, while they are 255 │ literals │ distance u16 │
  *
- * Matches of 12 bytes at least: a shorter one costs a reader more time than it saves bytes. Candidates are what stands an element before, a row of the image before, and
- * where the same four bytes stood last. Both builds write the same bytes.
+ * Matches of 15 bytes at least, so that 16 equal ones are one: a shorter one costs a reader more time than it saves bytes. Candidates are what stands an element before, a row
+ * of the image before, and where the same four bytes stood last. Both builds write the same bytes.
  */
 import { Work } from "./work";
 
-const MIN_MATCH: u32 = 12;
+const MIN_MATCH: u32 = 15;
 /** The format's own rules: the last match begins so many bytes before the end, and the last bytes are literals. */
 const LAST_MATCH: u32 = 12;
 const LAST_LITERALS: u32 = 5;
-/** What a match may write behind itself, where there is room: it goes by steps. */
-const BEHIND: u32 = 32;
+/** What a copy of 32 bytes at a time may write behind. */
+const BEHIND: usize = 32;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;
 
@@ -118,10 +118,10 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
 }
 
 /**
- * Reads a block of `size` bytes; whether it was one of exactly n bytes. Any bytes may be given: it reads up to 16 bytes behind them, and writes nothing but the n bytes.
+ * Reads a block of `size` bytes; whether it was one of exactly n bytes. Any bytes may be given: it reads up to 32 bytes behind them, and writes nothing but the n bytes.
  * O(n)
  */
-export function decodeBlock(from: usize, size: u32, to: usize, n: u32): bool {
+export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u32): bool {
   const end = from + size;
   const start = to;
   const stop = to + n;
@@ -133,8 +133,7 @@ export function decodeBlock(from: usize, size: u32, to: usize, n: u32): bool {
       for (let more: u32 = 255; more == 255 && from < end; count += more) more = load<u8>(from++);
     }
     if (<usize>count > stop - to || <usize>count > end - from) return false;
-    if (count <= 16 && to + 16 <= stop) copy16(to, from);
-    else memory.copy(to, from, count);
+    copyLiterals(to, from, count, stop);
     to += count;
     from += count;
     if (from >= end) return to == stop;
@@ -146,10 +145,64 @@ export function decodeBlock(from: usize, size: u32, to: usize, n: u32): bool {
     }
     length += 4;
     if (<usize>length > stop - to || distance == 0 || <usize>distance > to - start) return false;
-    copyMatch(to, distance, length, stop);
+    copyMatch(work, to, distance, length, stop);
     to += length;
   }
   return false;
+}
+
+/** Copies `count` bytes. What it writes behind them ends before `stop`. */
+function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
+  if (to + 16 > stop) memory.copy(to, from, count);
+  else {
+    copy16(to, from);
+    if (count > 16) copyRest(to, from, count, stop);
+  }
+}
+
+/** Copies `length` bytes from `distance` before `to`, which may overlap them. What it writes behind them ends before `stop`. */
+function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usize): void {
+  if (to + 16 > stop) {
+    const next = to + length;
+    for (; to < next; to++) store<u8>(to, load<u8>(to - distance));
+    return;
+  }
+  let far: usize = distance;
+  if (ASC_FEATURE_SIMD) {
+    // One way for all distances, since a branch on them is a guess: a pattern of less than 16 bytes goes on as it began, and repeats at a multiple of its length as well.
+    const near = min<u32>(distance, 16);
+    v128.store(to, i8x16.swizzle(v128.load(to - distance), v128.load(Work.pattern(work, near))));
+    far = max<usize>(distance, Work.repeat(work, near));
+    if (to + 64 <= stop) {
+      copy16(to + 16, to + 16 - far);
+      copy16(to + 32, to + 32 - far);
+      copy16(to + 48, to + 48 - far);
+      if (length > 64) copyRest(to + 48, to + 48 - far, length - 48, stop);
+      return;
+    }
+  } else if (distance < 16) {
+    for (let k: usize = 0; k < 16; k++) store<u8>(to + k, load<u8>(to + k - distance));
+    far = Work.repeat(work, distance);
+  } else copy16(to, to - distance);
+  if (length > 16) copyRest(to, to - far, length, stop);
+}
+
+/** Copies `count` bytes, of which the first 16 are there, from at least 16 bytes before them, or from elsewhere. What it writes behind them ends before `stop`. */
+function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
+  const next = to + count;
+  to += 16;
+  from += 16;
+  if (next + BEHIND <= stop) {
+    do {
+      copy16(to, from);
+      copy16(to + 16, from + 16);
+      to += 32;
+      from += 32;
+    } while (to < next);
+  } else {
+    for (; to + 16 <= next; to += 16, from += 16) copy16(to, from);
+    for (; to < next; to++, from++) store<u8>(to, load<u8>(from));
+  }
 }
 
 function copy16(to: usize, from: usize): void {
@@ -160,41 +213,5 @@ function copy16(to: usize, from: usize): void {
     const high = load<u64>(from, 8);
     store<u64>(to, low);
     store<u64>(to, high, 8);
-  }
-}
-
-/** Copies `length` bytes from `distance` before `to`, which may overlap them. What it writes behind them ends before `stop`. */
-function copyMatch(to: usize, distance: u32, length: u32, stop: usize): void {
-  const next = to + length;
-  if (next + BEHIND > stop) {
-    for (; to < next; to++) store<u8>(to, load<u8>(to - distance));
-  } else if (distance >= 32) {
-    for (; to < next; to += 32) {
-      copy16(to, to - distance);
-      copy16(to + 16, to + 16 - distance);
-    }
-  } else if (distance >= 16) {
-    for (; to < next; to += 16) copy16(to, to - distance);
-  } else if (distance == 1) {
-    fill(to, next, load<u8>(to - 1));
-  } else {
-    // As many whole patterns as 16 bytes hold, so that each step goes on where the pattern begins anew.
-    const step = (16 / distance) * distance;
-    const first = min(next, to + 16);
-    for (; to < first; to++) store<u8>(to, load<u8>(to - distance));
-    for (; to < next; to += step) copy16(to, to - step);
-  }
-}
-
-function fill(to: usize, next: usize, byte: u8): void {
-  if (ASC_FEATURE_SIMD) {
-    const wide = i8x16.splat(byte);
-    for (; to < next; to += 32) {
-      v128.store(to, wide);
-      v128.store(to, wide, 16);
-    }
-  } else {
-    const wide = <u64>byte * 0x0101010101010101;
-    for (; to < next; to += 8) store<u64>(to, wide);
   }
 }

@@ -13,7 +13,7 @@ export function entry_init(work: usize): void {
 }
 
 /**
- * Makes the frame at `to` of an entry of `size` bytes, and, of a patch, of the frame that is there, which it is on. Any bytes may be given; up to 16 behind them are read.
+ * Makes the frame at `to` of an entry of `size` bytes, and, of a patch, of the frame that is there, which it is on. Any bytes may be given; up to 32 behind them are read.
  * Whether they are such an entry: else a patch has changed nothing. O(frame)
  */
 export function entry_apply(work: usize, from: usize, size: u32, patch: bool, to: usize, frame: u32): bool {
@@ -22,7 +22,7 @@ export function entry_apply(work: usize, from: usize, size: u32, patch: bool, to
     applyPatch(work, from, frame, to);
     return true;
   }
-  if (size != frame) return decodeBlock(from, size, to, frame);
+  if (size != frame) return decodeBlock(work, from, size, to, frame);
   memory.copy(to, from, frame);
   return true;
 }

@@ -1,5 +1,5 @@
 /**
- * Memory that packing and unpacking use within one call, and the tables of patches. One for each pool of packed frames.
+ * Memory that packing and unpacking use within one call, and the tables of patches and matches. One for each pool of packed frames.
  *
  * WORK, then two entries as they are tried, `room` bytes each, then a frame:
  *       0 │ SPREAD  8 × 256 │  from which of the bytes of a patch each byte of a group comes; 0x80 where it stays as it is
@@ -7,7 +7,8 @@
  *    4096 │ HASH  u16 × 4096│  of LZ4: where four bytes with this hash stood last
  *   12288 │ PLACES 8 × 256  │  │ frame u32 │ address u32 │: frames that this call has unpacked, by their name
  *   14336 │ CHAIN u32 × 16  │  the entries from a frame to its key
- *   14400 │ TAIL        128 │  what is left of two frames behind their last whole 64 bytes, and zeros
+ *   14400 │ PATTERN 16 × 17 │  of which of its bytes the first 16 bytes of a match are, by its distance: below 16 it is a pattern
+ *   14672 │ REPEAT  u8 × 17 │  by the distance of a match: the least multiple of it from 16 on
  */
 import { align16 } from "../memory/layout";
 
@@ -16,8 +17,9 @@ const PICK_AT: usize = 2048;
 const HASH_AT: usize = 4096;
 const PLACES_AT: usize = 12288;
 const CHAIN_AT: usize = 14336;
-const TAIL_AT: usize = 14400;
-const TRIED_AT: usize = 14528;
+const PATTERN_AT: usize = 14400;
+const REPEAT_AT: usize = 14672;
+const TRIED_AT: usize = 14704;
 const HASH_BYTES: usize = 8192;
 const PLACES: u32 = 256;
 /** What the encoders may write behind the bytes that an entry has at most. */
@@ -43,6 +45,10 @@ export function initWork(work: usize): void {
       store<u8>(pick + n, <u8>k);
       n += 1;
     }
+  }
+  for (let distance: u32 = 1; distance <= 16; distance++) {
+    for (let k: u32 = 0; k < 16; k++) store<u8>(Work.pattern(work, distance) + k, <u8>(k % distance));
+    store<u8>(work + REPEAT_AT + distance, <u8>(((15 + distance) / distance) * distance));
   }
 }
 
@@ -76,9 +82,16 @@ export class Work {
     return work + CHAIN_AT;
   }
 
+  /** For a distance from 1 to 16. */
   @inline
-  static tail(work: usize): usize {
-    return work + TAIL_AT;
+  static pattern(work: usize, distance: u32): usize {
+    return work + PATTERN_AT + ((<usize>distance) << 4);
+  }
+
+  /** For a distance from 1 to 16. */
+  @inline
+  static repeat(work: usize, distance: u32): usize {
+    return load<u8>(work + REPEAT_AT + distance);
   }
 
   /** Where the k-th entry is tried, k = 0 or 1. */

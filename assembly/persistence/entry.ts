@@ -118,7 +118,7 @@ function checkEntry(p: Pool, row: u32): bool {
   const entry = Entry.of(row);
   const base = Head.of(row).next & LINK_ROW;
   if (entry.size == packs.frame) return base == 0 && entry.depth != 0;
-  if (base == 0) return entry.depth == 0 && decodeBlock(entry.bytes(), entry.size, Work.frame(packs.work, packs.frame), packs.frame);
+  if (base == 0) return entry.depth == 0 && decodeBlock(packs.work, entry.bytes(), entry.size, Work.frame(packs.work, packs.frame), packs.frame);
   if (entry.depth == 0 || entry.depth >= CHAIN || (Head.of(base).refs & LOADED) == 0) return false;
   return packs.depthOf(base) + 1 == entry.depth && isPatch(entry.bytes(), entry.size, packs.frame);
 }

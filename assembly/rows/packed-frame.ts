@@ -132,7 +132,7 @@ export function unpackFrame(packs: Packs, row: u32, to: usize, nearRow: u32, nea
   const key = Entry.of(entry);
   if (entry == known) memory.copy(to, near, frame);
   else if (key.size == frame) memory.copy(to, key.bytes(), frame);
-  else decodeBlock(key.bytes(), key.size, to, frame);
+  else decodeBlock(work, key.bytes(), key.size, to, frame);
   while (patches != 0) {
     patches -= 4;
     applyPatch(work, <usize>load<u32>(chain + patches), frame, to);

@@ -34,7 +34,7 @@ const PACKS_BYTES: u32 = 80;
 /** A pack, unless a frame is larger; and where its last entry begins. */
 const PACK_BYTES: u32 = 65536;
 /** What readers of entries may read behind them. */
-const SLACK: u32 = 16;
+const SLACK: u32 = 32;
 /** Places in ENTRY's word, and in a record of it. */
 export const SIZE: u32 = 0xffffff;
 export const DEPTH_BITS: u32 = 24;

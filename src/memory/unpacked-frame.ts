@@ -3,7 +3,7 @@ import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 
 /** What the core may read behind an entry. */
-const SLACK = 16;
+const SLACK = 32;
 
 export class UnpackedFrame {
   readonly #memory: SectionMemory;
