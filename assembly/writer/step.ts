@@ -27,16 +27,20 @@ export function writer_append(writer: usize, staged: usize): i32 {
     const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
     if (!w.takesReward(value, s.rows())) return fail(E_REWARD, 0, readNumber(value, s.rows().leaf(w.reward - 1).dtype));
   }
+  const asks = isFirst || across;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (rule.to().evictsInPlace == 0 || isFirst || across || !rule.to().episodes().joins(s.episode)) {
+    if (asks || rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
       const code = w.makes(rule, s) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
     }
   }
-  const stored = canStore(s.rows());
-  if (stored != 0) return stored;
+  const limited = s.rows().limit != 0;
+  if (limited) {
+    const stored = canStore(s.rows());
+    if (stored != 0) return stored;
+  }
   if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
@@ -45,7 +49,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
     const priority = rule.dues == 0 ? rule.gives() : Dues.take(w, s, rule, step + 1 - rule.length);
     if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
   }
-  keepStored(s.rows());
+  if (limited) keepStored(s.rows());
   return waiting;
 }
 
