@@ -20,8 +20,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const isFirst = s.awaits != ONE_MORE;
   // Nested, since V8 keeps the value of each && as a number.
   if (isFirst) {
-    if (s.awaits == LINK_ENDS) return fillWith(w, s, staged);
-    if (s.awaits == LINK_FINAL) return finishWith(w, s, staged, LINK_FINAL);
+    if (s.awaits >= LINK_FINAL) return appendLast(w, s, staged);
   }
   if (w.reward != 0) {
     const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
@@ -53,8 +52,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** The value of the final step of an episode that terminated. */
-function fillWith(w: Writer, s: Stream, staged: usize): i32 {
+/** The final step of an episode; where that terminated the step is there, and this is its value. */
+function appendLast(w: Writer, s: Stream, staged: usize): i32 {
+  if (s.awaits == LINK_FINAL) return finishWith(w, s, staged, LINK_FINAL);
   if (!reserveFrames(s.rows(), 1)) return E_OUT_OF_MEMORY;
   s.fill(staged, 0, 0, w.across);
   return 0;
