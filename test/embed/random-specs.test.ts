@@ -7,7 +7,7 @@ import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
 /** Specs of a test that both sides make a Replay of, and calls of each. */
-const SPECS = scaled(100, 1);
+const SPECS = scaled(60, 1);
 const CALLS = 50;
 /** Calls that append first, and the one before which both go on with snapshots. */
 const APPENDS = 6;

@@ -38,7 +38,7 @@ function replaysOf({ options, writers }: World, modules: readonly (WebAssembly.M
 }
 
 describe("in lock-step, packed and unpacked leaves show the same", () => {
-  const seeds = Array.from({ length: scaled(120, 2) }, (_, i) => i + 1);
+  const seeds = Array.from({ length: scaled(60, 2) }, (_, i) => i + 1);
   test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);

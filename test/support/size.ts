@@ -1,9 +1,10 @@
 /**
  * How much is tried. `npm test` tries a part of what takes long (REPRISE_TESTS=quick); `npm run test:all` tries all of it, and so does a test runner that is started by
- * itself. REPRISE_SLOW tries what takes many minutes too: every byte and every bit of a file.
+ * itself. REPRISE_SLOW=1 tries what takes many minutes too: every byte and every bit of a file; REPRISE_SLOW=7 each seventh.
  */
 export const whole: boolean = process.env.REPRISE_TESTS !== "quick";
-export const slow: boolean = process.env.REPRISE_SLOW !== undefined;
+const slowStep = Number(process.env.REPRISE_SLOW ?? 0);
+export const slow: boolean = slowStep > 0;
 
 /** So many operations, seeds or mutants: in `npm test` a twentieth of them, or as few as are named. */
 export function scaled(all: number, quick: number = Math.ceil(all / 20)): number {
@@ -21,7 +22,8 @@ export function each<T>(n: number, all: readonly T[], turn: number): readonly T[
   return whole ? all : all.filter((_, i) => (i + turn) % n === 0);
 }
 
-/** The step of a loop over places: in `npm test` twenty times as long. */
+/** The step of a loop over places: in `npm test` twenty times as long, and with REPRISE_SLOW what that says. */
 export function stride(all: number, quick: number = 20 * all): number {
+  if (slow) return Math.min(all, slowStep);
   return whole ? all : quick;
 }

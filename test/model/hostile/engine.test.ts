@@ -213,7 +213,7 @@ const CALLS: Attacked<World>["calls"] = {
   ],
 };
 
-const seeds = Array.from({ length: scaled(400, 4) }, (_, i) => i + 1);
+const seeds = Array.from({ length: scaled(250, 4) }, (_, i) => i + 1);
 
 test.each(seeds)("hostile values, seed %i", async (seed) => {
   const random = new TestRandom(seed);

@@ -315,7 +315,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     const random = new TestRandom(7);
     let [refused, accepted] = [0, 0];
     const kinds = [ENTRIES, ENTRIES, ENTRIES, ROWS, FREE, POOLS];
-    for (let n = 0; n < scaled(1500, 90); n++) {
+    for (let n = 0; n < scaled(800, 90); n++) {
       const sections = sectionsOf(GOOD);
       for (let k = random.below(3); k >= 0; k--) {
         const kind = random.pick(kinds);
@@ -390,7 +390,7 @@ describe("a journal with packed frames, its checksums repaired", () => {
     expectWhole((await Replay.open({ dir: written(about, groups), logger: null })) as unknown as AnyReplay);
     const random = new TestRandom(11);
     let [refused, accepted, read] = [0, 0, 0];
-    for (let n = 0; n < scaled(500, 30); n++) {
+    for (let n = 0; n < scaled(250, 30); n++) {
       const copy = groups.map((group) => group.map((section) => ({ ...section, payload: Buffer.from(section.payload) })));
       // What steps and items say is checked of salvaged journals alone.
       const sections = copy.flat().filter(({ kind, id }) => kind === ENTRIES || (kind === ROWS && id < 4));

@@ -264,7 +264,7 @@ describe.each([
   ["transitions", TRANSITIONS],
   ["episodes", EPISODES],
 ] as const)("%s", (name, family) => {
-  const runs = scaled(40, 1);
+  const runs = scaled(24, 1);
   const calls = scaled(200, 100);
   test(`${runs} runs of ${calls} calls`, { timeout: 300_000 }, () => {
     for (let i = 0; i < runs; i++) {

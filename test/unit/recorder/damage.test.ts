@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { openRecording } from "../../../src/recorder/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
-import { scaled, slow, some, stride } from "../../support/size.ts";
+import { scaled, some, stride } from "../../support/size.ts";
 import { act, expected, opened, read, STORAGES, type Step, stepOf, type TwinEpisode } from "./world.ts";
 
 const REFUSED = ["CORRUPT", "EMPTY", "NOT_FOUND", "UNSUPPORTED", "SPEC_MISMATCH"];
@@ -83,7 +83,7 @@ test("the newest file cut at any byte leaves a beginning, which is read, and gon
   const newest = [...files.keys()].sort().at(-1) as string;
   const bytes = files.get(newest) as Uint8Array<ArrayBuffer>;
   let steps = 0;
-  for (let cut = 0; cut <= bytes.length; cut += slow ? 1 : stride(13, 101)) {
+  for (let cut = 0; cut <= bytes.length; cut += stride(13, 101)) {
     const left = new Map<string, Uint8Array>(files).set(newest, bytes.slice(0, cut));
     const found = await tried(left);
     // Its head was on the disk: the file before says so.

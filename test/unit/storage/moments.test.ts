@@ -6,7 +6,7 @@ import type { Directory } from "../../../src/files/directory.ts";
 import { f32, Replay, u8 } from "../../../src/index.ts";
 import { open, openRecording } from "../../../src/recorder/index.ts";
 import { Log } from "../../../src/storage/log/log.ts";
-import { slow, stride, whole } from "../../support/size.ts";
+import { stride, whole } from "../../support/size.ts";
 import { filesAt, Live, paces, sourceIn, Traced } from "../../support/traced-directory.ts";
 
 type Changes = Traced["changes"];
@@ -134,7 +134,7 @@ describe.each(cases)("%s", (_, make, state) => {
       if ((await state(quiet.directory)) !== (await stateAt(start))) wrong.push(`from ${start}, quiet`);
       // Where the owner goes on it may make some more calls.
       for (const pace of paces(quiet.calls + 2)) {
-        if (number++ % (slow ? 1 : stride(6, 41)) !== 0) continue;
+        if (number++ % stride(6, 41) !== 0) continue;
         const live = new Live(changes, start, pace.changes);
         const read = await state(live.directory).catch((error) => `${error.code}: ${error.message}`);
         const may = await Promise.all(Array.from({ length: live.at - start + 1 }, (_, i) => stateAt(start + i)));
