@@ -1,11 +1,6 @@
 /**
  * Gather: the bytes of a draw's rows, leaf by leaf, each into one contiguous run.
  *
- * OUTPUT, 20 bytes, one output column:
- *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
- *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding
- *   each: from an entry's list to the next one's; 0 where all have the same
- *
  * RUN, 16 bytes, neighbours in memory that are copied as one:
  *   │ from u32 │ bytes u32 │ output u32 │ to u32 │
  *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
@@ -15,33 +10,17 @@ import { align16, ZEROS_AT } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
 import { Work } from "../packed/work";
 import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
-import { CHAIN, plainFrame, unpackFrame } from "../rows/packed-frame";
 import { Packs } from "../rows/packs";
 import { Pool } from "../rows/pool";
-import { Head, LINK_ROW } from "../rows/row";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
-
-/** In the place of a step's number: the step where the n-step return ends. */
-export const BOOTSTRAP: i32 = i32.MAX_VALUE;
+import { BOOTSTRAP, chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
+import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-frames";
 
 /** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
-/** What stands in front of the frames of a WINDOW. */
-const WINDOW_HEAD: usize = 16;
 /** Bytes of the system's pages. */
 const PAGE: u32 = 4096;
-
-@unmanaged
-export class Output {
-  leaf: u32;
-  steps: u32;
-  count: u32;
-  each: u32;
-  to: u32;
-}
-export const OUTPUT_BYTES: usize = 20;
-if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
 
 @unmanaged
 class CopyRun {
@@ -157,8 +136,7 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
  * Where the values of WIDE and SHARED leaves are: RUNs to `out`, from entry `first` on; how many. The host copies from there to its own arrays, without a stop on the way.
  * Entry by entry, so that frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
  *
- * Frames that are packed are unpacked to WINDOW, `room` bytes from `window` on, each once: │ next u32 │ … u32 × 3 │ frames … │. Where no other entry is sure to fit, `next`
- * is the one to go on with, and 0 where all are done. The first one must fit. `window` 0: nothing is packed.
+ * Frames that are packed are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, as many entries as are sure to fit; the first one must. `window` 0: nothing is packed.
  */
 export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, first: u32, out: usize, window: usize, room: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -241,99 +219,6 @@ function prefetchRuns(at: usize, end: usize): void {
     for (let prefetched = run.from; prefetched < stop; prefetched = (prefetched + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>prefetched);
   }
   Prefetch.keep(sum);
-}
-
-/** Forgets what was unpacked where. Bytes of frames that an entry unpacks at most. */
-function openWindow(p: Pool, outputs: usize, end: usize): u32 {
-  let bytes: u32 = 0;
-  for (; outputs < end; outputs += OUTPUT_BYTES) {
-    const o = changetype<Output>(outputs);
-    const leaf = p.leaf(o.leaf);
-    const frames = changetype<Pool>(<usize>leaf.pool);
-    if (leaf.kind != SHARED || !frames.packs()) continue;
-    Work.clearPlaces(<usize>frames.packed().work);
-    bytes += o.count * leaf.frames * align16(leaf.bytes);
-  }
-  return bytes;
-}
-
-/**
- * What is unpacked of `many` entries of the draw, from `first` on, is touched before: to unpack a frame means to read one address after the other, and here the misses of
- * many overlap. Of each output the first step; the way to the key of its first frame alone, since the frames behind it follow it. `list`: scratch, u32 × 2 × many
- */
-function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
-  const rows = list + ((<usize>many) << 2);
-  let sum: u32 = 0;
-  let walked: bool = false;
-  for (let k: u32 = 0; k < n; k++) {
-    const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
-    const leaf = p.leaf(o.leaf);
-    if (leaf.kind != SHARED || !changetype<Pool>(<usize>leaf.pool).packs() || o.count == 0) continue;
-    for (let i: u32 = 0; i < many; i++) {
-      chooseRows(d, first + i, o.steps + (((first + i) * o.each) << 2), 1);
-      const row = load<u32>(d.selected);
-      store<u32>(rows + ((<usize>i) << 2), row);
-      if (row != 0) sum ^= load<u32>(p.value(row, leaf));
-    }
-    for (let f: u32 = 0; f < leaf.frames; f++) {
-      for (let i: u32 = 0; i < many; i++) {
-        const name = nameOf(p, leaf, load<u32>(rows + ((<usize>i) << 2)), f);
-        store<u32>(list + ((<usize>i) << 2), name == 0 ? 0 : Head.of(name).episode);
-      }
-      sum ^= touchEntries(list, many, f == 0 && !walked ? CHAIN : 1);
-      walked = true;
-    }
-  }
-  Prefetch.keep(sum);
-}
-
-/** Reads the head and the first bytes of entries, and of as many bases behind them. */
-function touchEntries(list: usize, many: u32, links: u32): u32 {
-  const end = list + ((<usize>many) << 2);
-  let sum: u32 = 0;
-  let some: u32 = 1;
-  for (; links > 0 && some != 0; links--) {
-    some = 0;
-    for (let at = list; at < end; at += 4) {
-      const entry = load<u32>(at);
-      if (entry == 0) continue;
-      const head = Head.of(entry);
-      const base = head.next & LINK_ROW;
-      sum ^= load<u32>(<usize>head.episode);
-      some |= base;
-      store<u32>(at, base);
-    }
-  }
-  return sum;
-}
-
-/**
- * Where the bytes of a packed frame are: 0 of zeros; where they stand as they are; where this call has unpacked them; else `to`, where they are now. `before`: the frame
- * before it, 0 for none, whose bytes are at `near`: most follow it.
- */
-function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
-  if (name == 0) return 0;
-  const plain = plainFrame(packs, name);
-  if (plain != 0) return plain;
-  const place = Work.place(<usize>packs.work, name);
-  if (load<u32>(place) == name) return <usize>load<u32>(place, 4);
-  unpackFrame(packs, name, to, before, near);
-  store<u32>(place, name);
-  store<u32>(place, <u32>to, 4);
-  return to;
-}
-
-/** The rows of an entry's window for a list of steps. */
-function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
-  const length = load<u32>(d.u32At(LENGTH, i));
-  const window = <usize>d.rows + <usize>((i * d.width) << 2);
-  const end = steps + ((<usize>count) << 2);
-  for (let to = <usize>d.selected; steps < end; steps += 4, to += 4) {
-    let at = load<i32>(steps);
-    if (at < 0) at += <i32>length;
-    else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
-    store<u32>(to, <u32>at < length ? load<u32>(window + ((<usize>at) << 2)) : 0);
-  }
 }
 
 /** The first of steps that follow each other, counted from the start of the window; -1 of others. */
@@ -472,11 +357,6 @@ function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: u
       before = name;
     }
   }
-}
-
-/** The name of a frame of a row; 0 = zeros, or padding. */
-function nameOf(p: Pool, leaf: Leaf, row: u32, f: u32): u32 {
-  return row == 0 ? 0 : load<u32>(p.value(row, leaf) + ((<usize>f) << 2));
 }
 
 /** Where a row's value is, or one of its frames; 0 = padding. */

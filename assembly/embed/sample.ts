@@ -4,8 +4,9 @@
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ a column a leaf │ mask │ DRAW, with its columns │
  */
 import { DISCOUNT, Draw, draw_bytes, draw_init, draw_narrow, LENGTH, RETURN, WEIGHT } from "../draw/draw";
-import { BOOTSTRAP, gather, OUTPUT_BYTES, Output } from "../draw/gather";
+import { gather } from "../draw/gather";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
+import { BOOTSTRAP, OUTPUT_BYTES, Output } from "../draw/output";
 import { draw_rows, OF_ITEMS } from "../draw/row-matrix";
 import { SIZED, table_close_draw, table_loose, table_peek, table_sample } from "../draw/sample";
 import { draw_weights } from "../draw/weights";

@@ -13,7 +13,8 @@ import {
   TIMES_SAMPLED,
   TRUNCATED,
 } from "../../../assembly/draw/draw";
-import { gather, gather_runs, Output } from "../../../assembly/draw/gather";
+import { gather, gather_runs } from "../../../assembly/draw/gather";
+import { Output } from "../../../assembly/draw/output";
 import { draw_rows, OF_ITEMS } from "../../../assembly/draw/row-matrix";
 import { WIDE } from "../../../assembly/rows/leaf";
 import { Pool } from "../../../assembly/rows/pool";
