@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { loadedWith } from "../../build/sizes.mjs";
@@ -57,6 +58,21 @@ test("the main entry loads three chunks: a program that starts waits for each fi
 test("the main entry loads files only when Replay.open asks for them, and ports only when acceptWriter does", () => {
   const later = loadedWith(dist, "index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
   expect(later.sort()).toEqual(["accept", "open"].map((name) => expect.stringMatching(`^\\./(chunks/)?${name}-\\w+\\.js$`)));
+});
+
+test("the recorder loads no reader of files that others made", () => {
+  for (const file of loadedWith(dist, "record.js"))
+    expect([file, code(file).match(/src\/datasets\/formats\/(hdf5|jsonl|lerobot|minari|npz|parquet|tfds)\//)?.[0]]).toEqual([file, undefined]);
+});
+
+/** What each entry exports, as a suite for every runtime counts it: `npm run everywhere`, which takes minutes, says the same of each. */
+test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s has the number of names of each entry", async (file) => {
+  const lines = readFileSync(join(root, "test/everywhere", file), "utf8").matchAll(/^reprise\/?(\S*) (\d+) names$/gm);
+  for (const [line, subpath] of lines) {
+    const entry = manifest.exports[subpath === "" ? "." : `./${subpath}`];
+    const names = Object.keys(await import(pathToFileURL(join(root, entry.default)).href));
+    expect(line).toBe(`reprise${subpath === "" ? "" : `/${subpath}`} ${names.length} names`);
+  }
 });
 
 test("an actor's entry loads no WebAssembly, and nothing that only a Replay needs", () => {
