@@ -3,28 +3,29 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { ISOLATED } from "../../build/pages.mjs";
+import { root } from "../../build/step.mjs";
 import { venv } from "../../build/venv.mjs";
+import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { entry } from "../package.mjs";
+import { BATCH, drawing, filled, memoryOf, PIXELS, rates } from "./filling.mjs";
+import { games } from "./games.mjs";
 
-const { f32, i32, packed, Replay, shared, u8 } = await entry("index");
+const lib = await entry("index");
 
 const { values, positionals } = parseArgs({
   options: { frames: { type: "string", default: "100000" }, million: { type: "boolean", default: false } },
   allowPositionals: true,
 });
 const SCRATCH = "build/packed";
-const SIDE = 84;
-const PIXELS = SIDE * SIDE;
-const STACK = 4;
-const BATCH = 32;
-/** The ten games that are mixed, and how many frames of each are recorded; of the others fewer. */
-const MIXED = ["Pong", "Breakout", "SpaceInvaders", "Seaquest", "MsPacman", "Enduro", "Riverraid", "MontezumaRevenge", "Qbert", "BeamRider"];
+/** Frames of each of the games that are mixed; of the others fewer. */
 const MIXED_FRAMES = 40_000;
 const OTHER_FRAMES = 4_000;
-const ROUNDS = 60;
+const NOISE_FRAMES = 20_000;
 
 const folder = positionals[0] ?? record();
-const games = new Map();
+const recordings = new Map();
+const MILLION = 1_000_000;
 
 /** Records all games once, with a Python of its own. Returns their folder. */
 function record() {
@@ -43,76 +44,58 @@ function record() {
     String(stdout)
       .trim()
       .split(" ")
-      .filter((name) => !MIXED.includes(name)),
+      .filter((name) => !games.includes(name)),
   );
-  if (missingOf(MIXED).length > 0) run(MIXED_FRAMES, missingOf(MIXED));
+  if (missingOf(games).length > 0) run(MIXED_FRAMES, missingOf(games));
   if (others.length > 0) run(OTHER_FRAMES, others);
   return data;
 }
 
-/** The frames of a game, and whether its episode ends with each. */
-function game(name) {
-  if (!games.has(name)) games.set(name, { frames: readFileSync(join(folder, `${name}.bin`)), ends: readFileSync(join(folder, `${name}.ends`)) });
-  return games.get(name);
+/** The frames of a game from one on, over and over, and for each whether its episode ends with it. */
+function recorded(name, first, count) {
+  if (!recordings.has(name)) recordings.set(name, { frames: readFileSync(join(folder, `${name}.bin`)), ends: readFileSync(join(folder, `${name}.ends`)) });
+  const all = recordings.get(name);
+  const at = first % all.ends.length;
+  if (at + count > all.ends.length) throw new Error(`of ${name} ${all.ends.length} frames are recorded, which is no multiple of ${count}`);
+  const ends = Uint8Array.from(all.ends.subarray(at, at + count), (end, k) => Number(end !== 0 || at + k + 1 === all.ends.length));
+  return { frames: all.frames.subarray(at * PIXELS, (at + count) * PIXELS), ends };
 }
 
-/** A memory of so many transitions, one lane for each game; what an append took, in µs. */
-function filled(leaf, total, names) {
-  const replay = new Replay({
-    spec: { observation: leaf("frames", u8(SIDE, SIDE), STACK), action: i32(), reward: f32() },
-    tables: { memory: { maxSize: total } },
+/** Frames that nothing makes smaller, none of which comes twice. */
+function noise(_name, first, count) {
+  let state = (first + 1) * 0x9e3779b9;
+  const frames = new Uint32Array((count * PIXELS) / 4).map(() => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state;
   });
-  const lanes = names.map((name) => ({
-    ...game(name),
-    stack: new Uint8Array(STACK * PIXELS),
-    writer: replay.writer({ items: [{ table: "memory", nStep: 1 }] }),
-  }));
-  const start = performance.now();
-  for (let t = 0; t < total / names.length; t++)
-    for (const { frames, ends, stack, writer } of lanes) {
-      const at = t % ends.length;
-      stack.copyWithin(0, PIXELS);
-      stack.set(frames.subarray(at * PIXELS, (at + 1) * PIXELS), (STACK - 1) * PIXELS);
-      writer.append({ observation: stack, action: t & 3, reward: 1 });
-      if (ends[at] === 0 && at + 1 < ends.length) continue;
-      writer.endEpisode({ terminated: true });
-      stack.fill(0);
-    }
-  return { replay, appendUs: ((performance.now() - start) * 1000) / total };
+  return { frames: new Uint8Array(frames.buffer), ends: new Uint8Array(count) };
 }
 
-/** Draws a batch again and again into the same arrays. */
-function drawing({ replay }) {
-  const view = replay.tables.memory.transitions({ gamma: 0.99 });
-  const into = view.sample(BATCH);
-  return (times) => {
-    for (let i = 0; i < times; i++) view.sample(BATCH, { into });
-  };
-}
-
-/** Thousands of transitions per second of each side, in turns; the median of the faster half of all rounds. */
-function rates(sides) {
-  const times = sides.map(() => []);
-  for (let round = 0; round < ROUNDS; round++)
-    for (const [i, side] of sides.entries()) {
-      const start = performance.now();
-      side(10);
-      times[i].push((performance.now() - start) / 10);
-    }
-  return times.map((all) => BATCH / all.sort((a, b) => a - b)[ROUNDS >> 2]);
+/** What a page asks of the recordings: frames, then whether episodes end. */
+function bytesOf(url) {
+  const { pathname, searchParams } = new URL(url, "http://127.0.0.1");
+  if (pathname !== "/recorded") return undefined;
+  const { frames, ends } = recorded(searchParams.get("name"), Number(searchParams.get("first")), Number(searchParams.get("count")));
+  return Buffer.concat([frames, ends]);
 }
 
 const mebibytes = (bytes) => (bytes / 2 ** 20).toFixed(0);
 const say = (name, text) => console.log(`${name.padEnd(44)} ${text}`);
 
+const sayMemory = (name, { stored, used, ratio }) =>
+  say(name, `entries and rows ${mebibytes(stored)} MiB, whole Replay ${mebibytes(used)} MiB, ratio ${ratio.toFixed(1)}`);
+
 const all = readdirSync(folder)
   .filter((file) => file.endsWith(".ends"))
   .map((file) => file.slice(0, -5));
-const ratios = all.map((name) => {
-  const { replay } = filled(packed, OTHER_FRAMES, [name]);
+const ratios = [];
+for (const name of all) {
+  const { replay } = await filled(lib, "packed", OTHER_FRAMES, [name], recorded);
   // A screen that equals the one before is stored once, and counts here as often as it was recorded.
-  return { name, ratio: (OTHER_FRAMES * PIXELS) / replay.stats().packed.frames.bytes };
-});
+  ratios.push({ name, ratio: (OTHER_FRAMES * PIXELS) / replay.stats().packed.frames.bytes });
+}
 ratios.sort((a, b) => a.ratio - b.ratio);
 say(
   `ratio of ${ratios.length} games, ${OTHER_FRAMES} frames each`,
@@ -121,17 +104,13 @@ say(
 say("", ratios.map(({ name, ratio }) => `${name} ${ratio.toFixed(1)}`).join(", "));
 
 const total = Number(values.frames);
-const raw = filled(shared, total, MIXED);
-const small = filled(packed, total, MIXED);
+const raw = await filled(lib, "shared", total, games, recorded);
+const small = await filled(lib, "packed", total, games, recorded);
 const sides = [drawing(raw), drawing(small)];
-const large = values.million ? filled(packed, 1_000_000, MIXED) : undefined;
+const large = values.million ? await filled(lib, "packed", MILLION, games, recorded) : undefined;
 if (large !== undefined) {
-  const { packed: stats, bytes } = large.replay.stats();
   sides.push(drawing(large));
-  say(
-    "a million frames of ten games",
-    `entries and rows ${mebibytes(stats.frames.bytes + 24 * stats.frames.frames)} MiB, whole Replay ${mebibytes(bytes.used)} MiB, ratio ${stats.frames.ratio.toFixed(1)}`,
-  );
+  sayMemory("a million frames of ten games", memoryOf(large));
 }
 const [ours, packedRate, millionRate] = rates(sides);
 say(
@@ -144,6 +123,24 @@ say(
   "append of a stack of four",
   `as it is ${raw.appendUs.toFixed(1)} µs, packed ${small.appendUs.toFixed(1)} µs: ${(raw.appendUs / small.appendUs).toFixed(2)} ×`,
 );
+const noises = [];
+for (const leaf of ["shared", "packed"]) noises.push(await filled(lib, leaf, NOISE_FRAMES, ["noise"], noise));
+const [rawNoise, packedNoise] = rates(noises.map(drawing));
+const [rawBytes, packedBytes] = noises.map(({ replay }) => replay.stats().bytes.used);
+say(
+  `noise, ${NOISE_FRAMES} frames`,
+  `draws as they are ${rawNoise.toFixed(0)} k/s, packed ${packedNoise.toFixed(0)} k/s: ${(rawNoise / packedNoise).toFixed(2)} × the time, ${(packedBytes / rawBytes).toFixed(3)} × the memory`,
+);
+if (values.million) {
+  const browsers = new Browsers();
+  for (const name of ["chromium", "firefox"]) {
+    const path = `/bench/packed/page.html?total=${MILLION}&names=${games}`;
+    const { rate, ...memory } = await browsers.lines(name, root, { path, headers: ISOLATED, bytesOf, minutes: 15 });
+    sayMemory(`a million frames in ${name}`, memory);
+    say("", `append ${memory.appendUs.toFixed(1)} µs, draws ${rate.toFixed(0)} k/s`);
+  }
+  await browsers.close();
+}
 const home = join(SCRATCH, "python");
 const python = process.env.REPRISE_PACKED_PYTHON ?? (existsSync(home) ? join(home, "bin/python") : undefined);
-if (python !== undefined) spawnSync(python, [join(import.meta.dirname, "peers.py"), folder, String(total), ...MIXED], { stdio: "inherit" });
+if (python !== undefined) spawnSync(python, [join(import.meta.dirname, "peers.py"), folder, String(total), ...games], { stdio: "inherit" });

@@ -5,7 +5,7 @@
 //   --save FILE  the run as JSON into a file
 //   --check      exit 1 where a threshold is missed; --from FILE judges a run that was saved
 //   --write      the figures of a saved run (--from FILE) or of this one into README.md and chart.svg
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -59,6 +59,11 @@ async function measured() {
   const found = [];
   for (const workload of workloads) {
     print(`\n${workload.name}`);
+    const missing = workload.task.screens?.find((file) => !existsSync(file));
+    if (missing !== undefined) {
+      print(`SKIPPED: there is no ${missing}. "npm run bench:packed" records it; REPRISE_SCREENS names another folder`);
+      continue;
+    }
     const variants = await race(workload, (of, one) => commandOf(of, one, programs), Number(values.rounds ?? ROUNDS));
     found.push({ name: workload.name, unit: workload.unit, each: workload.each, steps: workload.task.steps, variants });
     for (const one of variants) print(lineOf(workload, one));

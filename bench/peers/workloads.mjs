@@ -1,4 +1,7 @@
 /** What is measured: workloads, and for each the variants that run beside each other. */
+import { join } from "node:path";
+import { root } from "../../build/step.mjs";
+import { games } from "../packed/games.mjs";
 
 /** glibc gives large arrays back to the system and takes them anew, page by page; told so, it keeps them. */
 export const KEEPING = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "4294967296", MALLOC_TOP_PAD_: "67108864" };
@@ -13,6 +16,9 @@ const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: 
 /** The same variants, with a malloc that keeps its pages. */
 const keeping = (variants) => variants.map((one) => ({ ...one, name: `${one.name}, pages kept`, env: KEEPING }));
 const both = (variants) => [...variants, ...keeping(variants)];
+
+/** Screens of ten games, which `npm run bench:packed` records; or those that REPRISE_SCREENS has. */
+const SCREENS = games.map((name) => join(process.env.REPRISE_SCREENS ?? join(root, "build/packed/games"), `${name}.bin`));
 
 const WAYS = ["into", "recycled", "new arrays"];
 const ALL = Object.keys(LIBRARIES);
@@ -66,6 +72,17 @@ export const workloads = [
       ...touched("copies", "frames"),
       ...both([...peers(["cpprb", "sb3", "tianshou", "pfrl"]), numpy]),
       ...peers(["flashbax", "torchrl"]),
+    ],
+  },
+  {
+    name: "recorded screens batch 32",
+    task: { program: "frames", batch: 32, steps: M / 10, screens: SCREENS },
+    unit: "samples/s",
+    each: 32,
+    variants: [
+      ...ours(["into"]),
+      { name: "into, packed", side: "ours", task: { way: "into", leaf: "packed" } },
+      ...keeping([...peers(["cpprb", "sb3"]), numpy]),
     ],
   },
   {

@@ -25,9 +25,12 @@ export class Browsers {
     return (await this.get(name)).version();
   }
 
-  /** What the page of a folder says in `globalThis.lines`, once its title is "done"; or another result, once it is ready. @param headers of every answer */
-  async lines(name, folder, { path = "/index.html", headers = {}, ...what } = {}) {
-    const server = createServer((request, response) => serve(folder, request.url, headers, response));
+  /**
+   * What the page of a folder says in `globalThis.lines`, once its title is "done"; or another result, once it is ready. @param headers of every answer
+   * @param bytesOf what there is at a URL; undefined where that is a file of the folder
+   */
+  async lines(name, folder, { path = "/index.html", headers = {}, bytesOf = () => undefined, ...what } = {}) {
+    const server = createServer(({ url }, response) => serve(folder, url, headers, bytesOf(url), response));
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
       return await this.visit(name, `http://127.0.0.1:${server.address().port}${path}`, what);
@@ -38,7 +41,7 @@ export class Browsers {
   }
 
   /** The same of an address. */
-  async visit(name, address, { ready, result = () => globalThis.lines } = {}) {
+  async visit(name, address, { ready, minutes = 2, result = () => globalThis.lines } = {}) {
     const page = await (await this.get(name)).newPage();
     const said = [];
     page.on("console", (message) => said.push(message.text()));
@@ -48,7 +51,7 @@ export class Browsers {
       await page.goto(address);
       // Not `waitForFunction`: a strict policy forbids what it does in the page.
       const isReady = ready === undefined ? async () => /^(done|failed)/.test(await page.title()) : () => page.evaluate(ready);
-      await Promise.race([until(isReady), failed]);
+      await Promise.race([until(isReady, minutes), failed]);
       const title = await page.title();
       if (title.startsWith("failed")) throw new Error(title);
       clean(warningsIn(said.join("\n")), true);
@@ -65,16 +68,16 @@ export class Browsers {
   }
 }
 
-async function until(isReady) {
-  for (const end = Date.now() + 120_000; !(await isReady()); await new Promise((resolve) => setTimeout(resolve, 100))) {
-    if (Date.now() > end) throw new Error("it is not ready after two minutes");
+async function until(isReady, minutes) {
+  for (const end = Date.now() + 60_000 * minutes; !(await isReady()); await new Promise((resolve) => setTimeout(resolve, 100))) {
+    if (Date.now() > end) throw new Error(`it is not ready after ${minutes} minutes`);
   }
 }
 
-function serve(folder, url, headers, response) {
+function serve(folder, url, headers, bytes, response) {
   try {
     const path = normalize(decodeURIComponent(url.split("?")[0]));
-    const body = readFileSync(join(folder, path));
+    const body = bytes ?? readFileSync(join(folder, path));
     response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream", ...headers });
     response.end(body);
   } catch {

@@ -40,9 +40,13 @@ def priority_sets(batch, dtype=np.float64):
     return [random.random(batch).astype(dtype) + dtype(0.01) for _ in range(SETS)]
 
 
-def film():
-    """Frames, the first ones again behind the last ones, so that each stack is a piece of it."""
-    frames = np.random.default_rng(13).integers(0, 256, (FRAMES, SIDE, SIDE), np.uint8)
+def film(task):
+    """Noise, or the first frames of recordings; the first ones again behind the last ones, so that each stack is a piece of it."""
+    shape = (FRAMES, SIDE, SIDE)
+    if "screens" in task:
+        frames = np.concatenate([np.fromfile(file, np.uint8, FRAMES * SIDE * SIDE).reshape(shape) for file in task["screens"]])
+    else:
+        frames = np.random.default_rng(13).integers(0, 256, shape, np.uint8)
     return np.concatenate([frames, frames[: STACK + 1]])
 
 

@@ -53,7 +53,7 @@ def frames(task):
     size = task["steps"]
     env = {"obs": {"shape": (SIDE, SIDE, STACK), "dtype": np.uint8}} | {name: ENV[name] for name in ("act", "rew", "done")}
     buffer = ReplayBuffer(size, env, next_of="obs", stack_compress="obs")
-    some = np.moveaxis(film(), 0, -1)
+    some = np.moveaxis(film(task), 0, -1)
     period = some.shape[-1] - STACK - 1
     stacks = [np.ascontiguousarray(some[..., k : k + STACK]) for k in range(period + 1)]
     for k in range(size):

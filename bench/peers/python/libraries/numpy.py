@@ -29,7 +29,7 @@ def uniform(task):
 
 def frames(task):
     size, batch = task["steps"], task["batch"]
-    some = film()
+    some = film(task)
     store = np.empty((size + STACK, *some.shape[1:]), np.uint8)
     for k in range(0, len(store), len(some) - STACK - 1):
         part = store[k : k + len(some) - STACK - 1]

@@ -79,7 +79,7 @@ def prioritized(task):
 def frames(task):
     """States are LazyFrames, as its Atari wrappers give them: stacks share their frames, and are made at each draw."""
     buffer = ReplayBuffer(task["steps"])
-    some = film()
+    some = film(task)
     period = len(some) - STACK - 1
     # Each frame is an array of its own, as from an environment.
     recent = [some[k][None].copy() for k in range(STACK)]

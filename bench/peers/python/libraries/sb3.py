@@ -50,7 +50,7 @@ def frames(task):
     shape = spaces.Box(0, 255, (STACK, SIDE, SIDE), np.uint8)
     actions = spaces.Discrete(4, dtype=np.int32)
     buffer = ReplayBuffer(size, shape, actions, device="cpu", optimize_memory_usage=True, handle_timeout_termination=False)
-    some = film()
+    some = film(task)
     period = len(some) - STACK - 1
     for k in range(size):
         buffer.observations[k, 0] = some[k % period : k % period + STACK]

@@ -69,7 +69,7 @@ def prioritized(task):
 def frames(task):
     """stack_num with ignore_obs_next and save_only_last_obs: each frame once; stacks are made as they are drawn."""
     size = task["steps"]
-    some = film()[: -STACK - 1]
+    some = film(task)[: -STACK - 1]
     block = dict(
         obs=some,
         act=np.zeros(len(some), np.int32),
