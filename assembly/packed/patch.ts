@@ -1,58 +1,70 @@
 /**
- * A patch: how a frame differs from another one of the same size, its base, as the XOR of both without the bytes that are zero. By groups of 8 bytes:
+ * A patch: how a frame differs from another one of the same size, its base, as the XOR of both without the bytes that are zero. By stretches of 64 bytes, of 8 groups each:
  *
- * │ pairs u32 │ skip u8, mask u8 │ … │ the bytes that differ, XORed, group by group │
- *   skip: groups that are alike before this one · mask: which bytes of the group differ; 0 only after a skip of 255: so more than 255 groups are passed
+ * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
+ *   a bit for each stretch: does it differ? · groups, of each that does: which of its groups do · mask, of each of these: which of its bytes do
  *
- * All pairs stand before all bytes, and all are read alike: a reader has one loop without branches. Both builds write the same bytes.
+ * Each kind stands together, so that a reader has loops without branches. Both builds write the same bytes.
  */
 import { Work } from "./work";
 
-const HEAD: u32 = 4;
-/** Bytes that are compared at once. */
 const STRETCH: u32 = 64;
-/** The pair that only passes groups, and how many, its own among them. */
-const PASS: u16 = 255;
-const PASSED: u32 = 256;
+
+/** Bytes of the bits of all stretches. */
+function bitsBytes(n: u32): u32 {
+  return (((n + STRETCH - 1) >> 6) + 7) >> 3;
+}
 
 /** Writes the patch that makes `a` of `b`, n bytes each; how many bytes, or more than `most` where it takes more. Writes at most 16 bytes behind `most`. O(n) */
 export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, most: u32): u32 {
   const stop = to + most;
-  const end = encodePairs(a, b, n, to + HEAD, stop);
-  let bytes = end;
-  let group: usize = 0;
-  for (let pair = to + HEAD; pair < end && bytes <= stop; pair += 2) {
-    group += (<usize>load<u8>(pair)) << 3;
-    const mask: u32 = load<u8>(pair, 1);
-    if (mask != 0) pickBytes(work, a + group, b + group, mask, <u32>min<usize>(n - group, 8), bytes);
-    bytes += <usize>popcnt(mask);
-    group += 8;
+  const groups = to + bitsBytes(n);
+  if (groups > stop) return most + 1;
+  memory.fill(to, 0, bitsBytes(n));
+  const stretches = Work.tried(work, n, 1);
+  let masks = groups;
+  let stretch = stretches;
+  for (let s: u32 = 0; s < n; s += STRETCH) {
+    const differ = groupsOf(differing(a + s, b + s, n - s));
+    if (differ == 0) continue;
+    if (masks > stop) return most + 1;
+    const bits = to + (s >> 9);
+    store<u8>(bits, <u8>(<u32>load<u8>(bits) | ((<u32>1) << ((s >> 6) & 7))));
+    store<u8>(masks++, <u8>differ);
+    store<u32>(stretch, s);
+    stretch += 4;
   }
-  if (bytes > stop) return most + 1;
-  store<u32>(to, <u32>(end - to - HEAD) >> 1);
-  return <u32>(bytes - to);
-}
-
-/** Where the pairs end; behind `stop` where they do not fit. */
-function encodePairs(a: usize, b: usize, n: u32, to: usize, stop: usize): usize {
-  // The group that a pair without a skip would be of.
-  let next: u32 = 0;
-  for (let s: u32 = 0; s < n; s += STRETCH, a += STRETCH, b += STRETCH) {
-    let masks = s + STRETCH <= n ? differingBytes(a, b) : differingTail(a, b, n - s);
-    for (let group = s >> 3; masks != 0; group++, masks >>= 8) {
-      if ((masks & 255) == 0) continue;
-      for (; group - next >= PASSED; next += PASSED, to += 2) {
-        if (to > stop) return to;
-        store<u16>(to, PASS);
-      }
-      if (to > stop) return to;
-      store<u8>(to, <u8>(group - next));
-      store<u8>(to, <u8>masks, 1);
-      to += 2;
-      next = group + 1;
+  let at = masks;
+  for (let k = stretches; k < stretch && at <= stop; k += 4) {
+    const s = load<u32>(k);
+    for (let left = differing(a + s, b + s, n - s); left != 0; left >>= 8) {
+      store<u8>(at, <u8>left);
+      at += usize((left & 255) != 0);
     }
   }
-  return to;
+  let mask = masks;
+  for (let k = stretches; k < stretch; k += 4) {
+    for (let left: u32 = load<u8>(groups + ((k - stretches) >> 2)); left != 0; left &= left - 1, mask++) {
+      if (at > stop) return most + 1;
+      const group = load<u32>(k) + ((<u32>ctz(left)) << 3);
+      pickBytes(work, a + group, b + group, load<u8>(mask), min(n - group, 8), at);
+      at += <usize>popcnt(<u32>load<u8>(mask));
+    }
+  }
+  return at > stop ? most + 1 : <u32>(at - to);
+}
+
+/** A bit for each byte that is not 0. */
+function groupsOf(masks: u64): u32 {
+  if (masks == 0) return 0;
+  let groups: u32 = 0;
+  for (let g: u32 = 0; g < 8; g++) groups |= u32((<u32>(masks >> (g << 3)) & 255) != 0) << g;
+  return groups;
+}
+
+/** A bit for each byte of a stretch that differs. `n`: bytes that there are from it on. */
+function differing(a: usize, b: usize, n: u32): u64 {
+  return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }
 
 /** A bit for each of 64 bytes that differs. */
@@ -98,48 +110,81 @@ function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize
   }
 }
 
-/** Applies a patch to n bytes in place. It must be one (`isPatch`). Reads up to 7 bytes behind it. O(pairs) */
+/** Applies a patch to n bytes in place. It must be one (`isPatch`). Reads up to 7 bytes behind it. O(n / 512 + groups) */
 export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
-  let pair = patch + HEAD;
-  const end = pair + ((<usize>load<u32>(patch)) << 1);
-  let bytes = end;
+  const groups = patch + bitsBytes(n);
+  const stretches = Work.tried(work, n, 1);
+  const offsets = Work.tried(work, n, 0);
+  let end = stretches;
+  for (let bits = patch, offset: u32 = 0; bits < groups; bits++, offset += 512) end = writeOffsets(work, load<u8>(bits), 6, offset, end);
+  const masks = groups + ((end - stretches) >> 2);
+  let last = offsets;
+  for (let k = stretches, group = groups; k < end; k += 4, group++) last = writeOffsets(work, load<u8>(group), 3, load<u32>(k), last);
+  let mask = masks;
+  let bytes = masks + ((last - offsets) >> 2);
+  let at = offsets;
   if (ASC_FEATURE_SIMD) {
     // The last group may reach behind the frame: it goes byte by byte.
-    for (; pair + 2 < end; pair += 2) {
-      const mask: u32 = load<u8>(pair, 1);
-      to += (<usize>load<u8>(pair)) << 3;
-      const x = i8x16.swizzle(v128.load64_zero(bytes), v128.load64_zero(Work.spread(work, mask)));
-      v128.store64_lane(to, v128.xor(v128.load64_zero(to), x), 0);
-      bytes += <usize>popcnt(mask);
-      to += 8;
+    for (; at + 4 < last; at += 4, mask++) {
+      const group = to + <usize>load<u32>(at);
+      const bits: u32 = load<u8>(mask);
+      const x = i8x16.swizzle(v128.load64_zero(bytes), v128.load64_zero(Work.spread(work, bits)));
+      v128.store64_lane(group, v128.xor(v128.load64_zero(group), x), 0);
+      bytes += <usize>popcnt(bits);
     }
   }
-  for (; pair < end; pair += 2) {
-    to += (<usize>load<u8>(pair)) << 3;
-    for (let mask: u32 = load<u8>(pair, 1); mask != 0; mask &= mask - 1, bytes++) {
-      const byte = to + <usize>ctz(mask);
+  for (; at < last; at += 4, mask++) {
+    const group = to + <usize>load<u32>(at);
+    for (let bits: u32 = load<u8>(mask); bits != 0; bits &= bits - 1, bytes++) {
+      const byte = group + <usize>ctz(bits);
       store<u8>(byte, load<u8>(byte) ^ load<u8>(bytes));
     }
-    to += 8;
   }
+}
+
+/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Where that list ends; up to 32 bytes behind it are written. */
+function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
+  if (ASC_FEATURE_SIMD) {
+    const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));
+    const first = i32x4.splat(from);
+    v128.store(to, i32x4.add(i32x4.shl(i32x4.extend_low_i16x8_u(wide), shift), first));
+    v128.store(to, i32x4.add(i32x4.shl(i32x4.extend_high_i16x8_u(wide), shift), first), 16);
+    return to + ((<usize>popcnt(bits)) << 2);
+  }
+  for (; bits != 0; bits &= bits - 1, to += 4) store<u32>(to, from + ((<u32>ctz(bits)) << shift));
+  return to;
 }
 
 /** Whether `size` bytes are a patch of n bytes: it ends where it should, and changes nothing behind them. Reads nothing else. O(size) */
 export function isPatch(patch: usize, size: u32, n: u32): bool {
-  if (size < HEAD) return false;
-  const count = load<u32>(patch);
-  if (count > (size - HEAD) >> 1) return false;
-  const end = patch + HEAD + ((<usize>count) << 1);
-  let bytes: u32 = HEAD + (count << 1);
-  // The first byte of the group: never far behind the frame, so that no sum overflows.
-  let at: u32 = 0;
-  for (let pair = patch + HEAD; pair < end; pair += 2) {
-    const mask: u32 = load<u8>(pair, 1);
-    at += (<u32>load<u8>(pair)) << 3;
-    if (mask == 0 ? load<u8>(pair) != 255 || pair + 2 == end : at + 31 - <u32>clz(mask) >= n) return false;
-    if (at >= n) return false;
-    bytes += <u32>popcnt(mask);
-    at += 8;
+  const stretches = (n + STRETCH - 1) >> 6;
+  const start = bitsBytes(n);
+  if (size < start) return false;
+  let count: u32 = 0;
+  let stretch: u32 = 0;
+  for (let k: u32 = 0; k < start; k++) {
+    const bits: u32 = load<u8>(patch + k);
+    count += <u32>popcnt(bits);
+    if (bits != 0) stretch = (k << 3) + 31 - <u32>clz(bits);
   }
-  return bytes == size;
+  if (count == 0) return size == start;
+  if (stretch >= stretches || count > size - start) return false;
+  const groups = patch + start;
+  let masks: u32 = 0;
+  for (let k: u32 = 0; k < count; k++) {
+    if (load<u8>(groups + k) == 0) return false;
+    masks += <u32>popcnt(<u32>load<u8>(groups + k));
+  }
+  const used = start + count + masks;
+  if (used > size) return false;
+  const first = groups + count;
+  let bytes: u32 = 0;
+  for (let k: u32 = 0; k < masks; k++) {
+    if (load<u8>(first + k) == 0) return false;
+    bytes += <u32>popcnt(<u32>load<u8>(first + k));
+  }
+  // The last group, and its last byte: nothing stands behind them.
+  const group = 31 - <u32>clz(<u32>load<u8>(first - 1));
+  const byte = 31 - <u32>clz(<u32>load<u8>(first + masks - 1));
+  return (stretch << 6) + (group << 3) + byte < n && used + bytes == size;
 }
