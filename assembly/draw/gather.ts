@@ -151,8 +151,15 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   let count: u32 = 0;
   let start: i32 = 0;
   let i = first;
-  if (window != 0) prefetchPacked(d, p, outputs, n, first, min(d.count - first, max(room / max(most, 1), 1)), out);
+  const piece = window == 0 ? 0 : max(room / max(most, 1), 1);
+  let prefetched = first;
   for (; i < d.count && (window == 0 || i == first || to <= full); i++) {
+    // Frames that stand as they are take no room in the window: more entries than fit there may come.
+    if (window != 0 && i == prefetched) {
+      const many = min(d.count - i, piece);
+      prefetchPacked(d, p, outputs, n, i, many, last + RUN_BYTES);
+      prefetched += many;
+    }
     for (let k: u32 = 0; k < n; k++) {
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
       const leaf = p.leaf(o.leaf);
