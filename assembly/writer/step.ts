@@ -2,7 +2,7 @@
 import { E_OUT_OF_MEMORY, E_REWARD, fail } from "../memory/error";
 import { readNumber } from "../rows/leaf";
 import { reserveFrames } from "../rows/pool";
-import { LINK_ENDS, LINK_FINAL } from "../rows/row";
+import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";
 import { Dues } from "./dues";

@@ -20,7 +20,7 @@ export const thresholds = [
   ...held("prioritized sample 256", 4, 3),
   ...held("prioritized cycle 256", 4, 3, { to: "C, AVX2", least: 0.5 }),
   ...held("Atari batch 32", 1.25, 0.5, touching(0.85)),
-  { workload: "recorded screens batch 32", ours: "into, packed", to: "into", least: 0.75 },
+  // Beside ours as they are, `npm run bench:packed` draws transitions.
   { workload: "recorded screens batch 32", ours: "into, packed", to: "cpprb, pages kept", least: 0.55 },
   ...library("windows of 80", "flashbax", 1.8, 1.2),
   ...library("windows of 80", "NumPy", 1.4, 0.9),
