@@ -92,7 +92,7 @@ export { priority_max, priority_of_errors, priority_powers } from "./draw/weight
 export { draw_bytes, draw_column, draw_init, draw_narrow, draw_result } from "./draw/draw";
 export { draw_given, draw_mixed, draw_single } from "./draw/windows/mixed";
 export { draw_n_step } from "./draw/n-step";
-export { draw_rows, draw_starts } from "./draw/row-matrix";
+export { draw_picked_rows, draw_picks, draw_rows, draw_starts } from "./draw/row-matrix";
 export { draw_weights, draw_weights_by } from "./draw/weights";
 
 // gather

@@ -1,7 +1,7 @@
 /**
  * A draw: what one call to sample gave, one entry an item, and the scratch that it took.
  *
- * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
+ * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
  *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
  *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
@@ -10,10 +10,11 @@
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
  *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH have it already · 1: it counts when its batch is passed on
  *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
+ *   80 │ picks u32    │ … u32 × 3    │  of entries of which only some steps are looked up: how many; then `rows` has these alone, in the order of their list
  */
 import { align16 } from "../memory/layout";
 
-const COLUMNS_AT: usize = 80;
+const COLUMNS_AT: usize = 96;
 
 /** The columns of a draw by their places: first those that every batch shows, then what some do, last what none does. f64, then u32, then u8 in each. */
 export const KEY: u32 = 0;
@@ -59,6 +60,9 @@ export class Draw {
   ahead: u32;
   own: u32;
   shortest: u32;
+  picks: u32;
+  unused: u32;
+  unused64: u64;
 
   @inline
   column(which: u32): usize {
@@ -85,6 +89,12 @@ export class Draw {
     return load<u32>(this.u32At(START, i));
   }
 
+  /** Places of an entry in `rows`, of which the last may be empty. */
+  @inline
+  rowsOf(i: u32): u32 {
+    return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
+  }
+
   /** Where NEAR_BYTES are for copies of rows: behind the addresses. */
   @inline
   get prefetched(): usize {
@@ -103,7 +113,7 @@ export class Draw {
     this.need = need;
   }
 }
-if (offsetof<Draw>() != COLUMNS_AT) ERROR("DRAW is 80 bytes");
+if (offsetof<Draw>() != COLUMNS_AT) ERROR("DRAW is 96 bytes");
 
 /** Every column has room for f64, so that a column is found by its number. */
 function strideOf(items: u32): u32 {

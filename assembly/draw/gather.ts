@@ -174,7 +174,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
       let there = count;
       if (start >= 0) {
         // Steps that follow each other: as they stand in the window.
-        const length = <i32>load<u32>(d.u32At(LENGTH, i));
+        const length = <i32>d.rowsOf(i);
         at = <usize>d.rows + <usize>((i * d.width + start) << 2);
         there = <u32>min(<i32>there, max(length - start, 0));
       } else chooseRows(d, i, list, there);
@@ -250,6 +250,7 @@ function neighbours(at: usize, stop: usize): u32 {
 
 /** O(entries × count): chooses rows of each entry's window for one list. Padding is the header's zeros where rows are copied whole, else of address 0. */
 function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
+  if (d.picks != 0) return selectPicked(d, p, first, entries, steps, count);
   if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));
   const rows = <usize>d.rows;
   const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
@@ -266,6 +267,22 @@ function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count:
       store<u32>(<usize>d.selected + to, n);
       store<u32>(<usize>d.addresses + to, n == 0 ? padding : <u32>p.bytes(n));
       to += 4;
+    }
+  }
+}
+
+/** The same where `rows` has only some steps: their places there. */
+function selectPicked(d: Draw, p: Pool, first: u32, entries: u32, places: usize, count: u32): void {
+  const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
+  const width = <usize>(d.width << 2);
+  const end = places + ((<usize>count) << 2);
+  let window = <usize>d.rows + <usize>first * width;
+  let to: usize = 0;
+  for (let left = entries; left > 0; left--, window += width) {
+    for (let at = places; at < end; at += 4, to += 4) {
+      const n = load<u32>(window + ((<usize>load<u32>(at)) << 2));
+      store<u32>(<usize>d.selected + to, n);
+      store<u32>(<usize>d.addresses + to, n == 0 ? padding : <u32>p.bytes(n));
     }
   }
 }

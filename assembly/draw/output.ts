@@ -9,7 +9,7 @@
 
 import { Leaf } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { Draw, LENGTH, STEPS } from "./draw";
+import { Draw, STEPS } from "./draw";
 
 /** In the place of a step's number: the step where the n-step return ends. */
 export const BOOTSTRAP: i32 = i32.MAX_VALUE;
@@ -27,7 +27,7 @@ if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
 
 /** The rows of an entry's window for a list of steps, into the draw's `selected`. */
 export function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
-  const length = load<u32>(d.u32At(LENGTH, i));
+  const length = d.rowsOf(i);
   const window = <usize>d.rows + <usize>((i * d.width) << 2);
   const end = steps + ((<usize>count) << 2);
   for (let to = <usize>d.selected; steps < end; steps += 4, to += 4) {

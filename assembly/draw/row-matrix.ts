@@ -1,6 +1,6 @@
 /** The rows of a draw: which rows each entry shows, as a matrix of row names, 0 where there is none. */
 import { random_below } from "../memory/random";
-import { Run } from "../rows/run";
+import { Run, SINGLE } from "../rows/run";
 import { Stream } from "../rows/stream";
 import { Table } from "../tables/table";
 import { Draw, KEY, LENGTH, PROBABILITY, START } from "./draw";
@@ -36,6 +36,52 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
+/** Where `draw_picked_rows` reads the steps that it looks up: i32 each. */
+export function draw_picks(draw: usize): usize {
+  return <usize>changetype<Draw>(draw).selected;
+}
+
+/**
+ * The same of n items of a table, of each no more than `picks` steps of its window, which `draw_picks` has: from its start, or negative ones from its end. LENGTH is that of the
+ * window. O(n × picks), and the steps up to there of an item whose rows stand neither side by side nor in whole blocks, or in which an episode ends
+ */
+export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
+  const d = changetype<Draw>(draw);
+  if (!d.fits(n, picks)) return 0;
+  d.count = n;
+  d.width = picks;
+  d.picks = picks;
+  const t = changetype<Table>(table);
+  const pool = t.rows();
+  const cross = (from & CROSS) != 0;
+  let to = <usize>d.rows;
+  for (let i: u32 = 0; i < n; i++) {
+    const item = t.slots().item(d.slot(i));
+    const start = startOf(d, t, i, item.length(), width, from & ~CROSS);
+    let length = start < item.length() ? min(width, item.length() - start) : 0;
+    const kind = item.kind();
+    const first = length == 0 ? 0 : Run.skip(pool, item.first, start, kind);
+    if (!cross && length != 0 && (kind & SINGLE) == 0) length = Run.reach(pool, first, length);
+    let row = first;
+    let at: u32 = 0;
+    for (let pick = <usize>d.selected, end = pick + ((<usize>picks) << 2); pick < end; pick += 4, to += 4) {
+      let step = load<i32>(pick);
+      if (step < 0) step += <i32>length;
+      if (<u32>step >= length) {
+        store<u32>(to, 0);
+        continue;
+      }
+      // From the step before, unless it is a later one.
+      const back = <u32>step < at;
+      row = Run.skip(pool, back ? first : row, back ? <u32>step : <u32>step - at, kind);
+      at = <u32>step;
+      store<u32>(to, row);
+    }
+    store<u32>(d.u32At(LENGTH, i), length);
+  }
+  return n;
+}
+
 /** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
@@ -50,10 +96,7 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const item = t.slots().item(d.slot(i));
     const length = item.length();
-    let start: u32 = 0;
-    if (from == FROM_START) start = d.start(i);
-    else if (from == FROM_ANY) start = anyStart(t, length, width);
-    else if (from == FROM_END && length > width) start = length - width;
+    const start = startOf(d, t, i, length, width, from);
     let filled = row;
     if (start < length) {
       const last = row + ((<usize>min(width, length - start)) << 2);
@@ -62,6 +105,13 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
     }
     row = close(d, i, row, filled);
   }
+}
+
+/** Where in an item of `length` steps the window of entry i begins. */
+function startOf(d: Draw, t: Table, i: u32, length: u32, width: u32, from: u32): u32 {
+  if (from == FROM_START) return d.start(i);
+  if (from == FROM_ANY) return anyStart(t, length, width);
+  return from == FROM_END && length > width ? length - width : 0;
 }
 
 function fillStreams(d: Draw, set: StreamSet): void {

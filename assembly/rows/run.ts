@@ -32,15 +32,31 @@ export class Run {
     return at;
   }
 
-  /** The same of a piecewise run: of links only those over the end of a block are read. */
-  static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
-    let left = p.rows - (row & PLACE);
-    for (; from >= left; left = p.rows - (row & PLACE)) {
-      from -= left;
+  /** The row n steps behind one of a run, which must be there. O(1) in a plain one, O(blocks) in a piecewise one, else O(n) */
+  static skip(p: Pool, row: u32, n: u32, kind: u32): u32 {
+    if ((kind & PLAIN) != 0) return row + n;
+    if ((kind & PIECEWISE) == 0) {
+      for (; n > 0; n--) row = p.next(row);
+      return row;
+    }
+    for (let left = p.rows - (row & PLACE); n >= left; left = p.rows - (row & PLACE)) {
+      n -= left;
       row = p.next(row + left - 1);
     }
-    row += from;
-    left -= from;
+    return row + n;
+  }
+
+  /** How many of n rows from one on there are before an episode ends behind one of them. O(n) */
+  static reach(p: Pool, row: u32, n: u32): u32 {
+    let count: u32 = 1;
+    for (; count < n && !p.ends(row); count++) row = p.next(row);
+    return count;
+  }
+
+  /** `rows` of a piecewise run: of links only those over the end of a block are read. */
+  static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
+    row = Run.skip(p, row, from, PIECEWISE);
+    let left = p.rows - (row & PLACE);
     while (true) {
       const stop = min(end, at + ((<usize>left) << 2));
       for (; at < stop; at += 4) store<u32>(at, row++);

@@ -75,6 +75,12 @@ export class Item {
     return this.word & MAX_LENGTH;
   }
 
+  /** PLAIN, SINGLE and PIECEWISE, as they are. */
+  @inline
+  kind(): u32 {
+    return this.word & (PLAIN | SINGLE | PIECEWISE);
+  }
+
   @inline
   plain(): bool {
     return (this.word & PLAIN) != 0;

@@ -1,5 +1,6 @@
 /** Uniform samples of two-step items with their info into given arrays. */
 import { fullRing, fullTable } from "../filled.mjs";
+import { uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { ColumnRing } from "../rivals/column-ring.mjs";
 import { ObjectRing } from "../rivals/object-ring.mjs";
@@ -7,6 +8,9 @@ import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
 import { BATCH, SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
 const UNIT = "µs/batch";
+/** Steps of long items, and of their table. */
+const LONG = 4000;
+const LONG_STEPS = 100_000;
 
 export function sampling(table) {
   const into = table.batch(BATCH, { length: 2 });
@@ -70,8 +74,21 @@ function against(name, rivalName, rival, rest) {
   return { name, unit: UNIT, rivalName, ours: () => sampling(fullTable(STEPS).table), rival, ...rest };
 }
 
+/** Two columns of items, into arrays that are kept. */
+function ends(length) {
+  const { table } = fullTable(LONG_STEPS, uniform(), length);
+  const columns = { first: { leaf: "observation", at: 0 }, last: { leaf: "observation", at: -1 } };
+  const options = { into: table.batch(BATCH, { length, columns }), columns };
+  return (n) => {
+    let count = 0;
+    for (let k = 0; k < n; k++) count += table.sample(BATCH, options).count;
+    return count;
+  };
+}
+
 export const cases = [
   against(`uniform sample of ${BATCH}`, "column ring", () => ringSampling(fullRing(STEPS)), { limit: 1 }),
   against(`uniform sample of ${BATCH}, object ring`, "object ring", objectSampling, { again: true }),
   against(`uniform sample of ${BATCH}, tfjs snake`, "tfjs snake memory", snakeSampling, { again: true, rounds: 5 }),
+  { name: `first and last of ${LONG} steps, ${BATCH} items`, unit: UNIT, rivalName: "items of 2 steps", ours: () => ends(LONG), rival: () => ends(2) },
 ];

@@ -149,6 +149,8 @@ export interface Exports {
   draw_n_step: Fn<[draw: A, pool: A, table: A, reward: A, discount: A, terminated: A, n: A, gamma: A, flags: A]>;
   draw_narrow: Fn<[draw: A, column: A], void>;
   draw_result: Fn<[draw: A, which: A]>;
+  draw_picks: Fn<[draw: A]>;
+  draw_picked_rows: Fn<[draw: A, table: A, n: A, width: A, from: A, picks: A]>;
   draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
   draw_single: Fn<[draw: A, table: A, stream: A, n: A], void>;
   draw_starts: Fn<[draw: A, table: A, width: A], void>;
@@ -249,7 +251,7 @@ export const TRUNCATED = 11;
 /** An item's slot, or the number of a stream in its set. */
 export const SLOT = 14;
 /** A draw's own numbers, in front of its columns, in bytes. */
-export const DRAW_BYTES = 80;
+export const DRAW_BYTES = 96;
 
 /** OUTPUT (assembly/draw/gather.ts): its bytes; by number: the address of its steps, and from one list to the next. */
 export const OUTPUT_BYTES = 20;

@@ -295,16 +295,17 @@ export class BatchBuffer {
 
   /** OUTPUT for each, and the lists of steps. */
   #planned(): Uint32Array {
-    const { outputs, straight, texts, head, runs, fields } = this.layout;
+    const { outputs, straight, texts, head, runs, fields, picks } = this.layout;
     const all = [...outputs, ...straight, ...texts];
     const plan = new Uint32Array((head - runs) / 4);
     const lists = (OUTPUT_BYTES / 4) * all.length;
+    const places = picks && new Map(picks.map((step, place) => [step, place]));
     for (const [i, output] of all.entries()) {
       const { leaf, steps, list, field } = output;
       const { type, source, at } = fields[field] as Field;
       const to = type === undefined ? this.textAt(output) : source === "direct" ? this.stopAt(output) : this.#valuesAt + at;
       plan.set([leaf.index, this.base + 4 * (lists + list), steps.length, 0, to], (OUTPUT_BYTES / 4) * i);
-      plan.set(steps, lists + list);
+      plan.set(places === undefined ? steps : steps.map((step) => places.get(step) as number), lists + list);
     }
     return plan;
   }

@@ -148,6 +148,13 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_ITEMS, table, n, width, from);
   }
 
+  /** Of n items only some steps of their windows of `width`: from the start, or negative ones from the end. Columns then name places of `steps`. */
+  pick(table: number, n: number, width: number, from: number, steps: readonly number[]): void {
+    const { core } = this.#engine;
+    core.i32.set(steps, (core.x.draw_picks(this.handle) >>> 0) / 4);
+    core.x.draw_picked_rows(this.handle, table, n, width, from, steps.length);
+  }
+
   /** Importance weights, divided by the largest of the draw, or of the table, or by nothing. */
   weigh(table: number, normalize: number): void {
     this.#engine.core.x.draw_weights(this.handle, table, this.beta[0] as number, normalize);

@@ -42,6 +42,8 @@ export interface ItemShape {
   readonly holds: number;
   /** Of a part of a batch: runs continue to the end of the window, wherever they should stop, since how wide the whole batch will be is not known yet. */
   readonly isOpen?: boolean;
+  /** Whether draws may look up only the steps that columns name. */
+  readonly mayPick?: boolean;
 }
 
 /** A buffer whose batch is one of items. */
@@ -54,7 +56,7 @@ class Items extends BatchLayout implements ItemLayout {
   /** Steps that the longest item must have for these. */
   readonly least: number;
 
-  constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false }: ItemShape) {
+  constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {
     const numbers = (columns: { readonly [name: string]: number }) =>
       Object.entries(columns).map(([name, drawColumn]): ArraySpec => ({ keys: [name], drawColumn: drawColumn, type: arrayOf(drawColumn) }));
     const info = holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO;
@@ -65,7 +67,7 @@ class Items extends BatchLayout implements ItemLayout {
     ];
     if (holds & RETURNS) columns.push({ name: "nStep", arrays: numbers(N_STEP), nest: Object.keys(N_STEP) });
     if (holds & MASK) columns.push({ name: "mask", arrays: [{ keys: [], type: Uint8Array, each: width }] });
-    super({ n, width, content: selections, holds, batch: DrawnBatch, isBlockable: true, columns });
+    super({ n, width, content: selections, holds, batch: DrawnBatch, isBlockable: true, columns, mayPick: mayPick && !(holds & RETURNS) });
     this.selections = selections;
     this.isWhole = isWhole;
     this.least = stepsOf(selections);
@@ -263,7 +265,7 @@ export class ItemView implements BatchView {
   }
 
   #made(n: number, width: number, selections: readonly Selection[], holds: number, into?: Into, isOpen = false): BatchBuffer {
-    return itemBuffer(this.#table.engine, { n, width, selections, isWhole: selections === this.#whole, holds, isOpen }, into);
+    return itemBuffer(this.#table.engine, { n, width, selections, isWhole: selections === this.#whole, holds, isOpen, mayPick: true }, into);
   }
 
   #layoutOf(into: Into | undefined): ItemLayout | undefined {

@@ -19,6 +19,9 @@ export const MASK = 4;
 /** Frames that are unpacked at a time: they are copied on while the caches have them. */
 const WINDOW_BYTES = 256 * 1024;
 
+/** Of shorter windows all steps are looked up. */
+const SHORT = 16;
+
 /** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers);
 
@@ -103,6 +106,8 @@ export interface LayoutOptions {
   /** Whether batches say why they are shorter than asked for. */
   readonly isBlockable: boolean;
   readonly columns: readonly ColumnSpec[];
+  /** Whether its draws may look up only the steps that columns name. */
+  readonly mayPick?: boolean;
 }
 
 export class BatchLayout {
@@ -136,6 +141,8 @@ export class BatchLayout {
   stops = 0;
   readonly window: number;
   readonly scratch: number;
+  /** The steps that columns name, where these are few of a long window: OUTPUTs then name places in this list. Undefined: they name steps. */
+  readonly picks: readonly number[] | undefined;
   /** Numbers of all lists of steps. */
   #steps = 0;
   /** Columns of the draw that are copied, and bytes behind them. */
@@ -144,7 +151,7 @@ export class BatchLayout {
   /** Bytes of the frames of an item that are unpacked at most. */
   #packed = 0;
 
-  constructor({ n, width, content, holds, batch, isBlockable, columns }: LayoutOptions) {
+  constructor({ n, width, content, holds, batch, isBlockable, columns, mayPick = false }: LayoutOptions) {
     this.n = n;
     this.width = width;
     this.content = content;
@@ -158,6 +165,18 @@ export class BatchLayout {
     this.starts = this.fields.map(({ source, at }) => (source === "values" ? at : source === "draw" ? this.#drawnAt(at) : this.copied + at));
     this.window = this.#packed === 0 ? 0 : WINDOW_HEAD + Math.max(this.#packed, Math.min(this.#packed * n, WINDOW_BYTES));
     this.scratch = this.head + this.temporary + this.stops + this.window + this.values;
+    this.picks = mayPick && width > SHORT ? this.#picks() : undefined;
+  }
+
+  /** The different steps of all outputs, in their order from the start, then those from the end; undefined where they are more than half of a window. */
+  #picks(): number[] | undefined {
+    const steps = new Set<number>();
+    for (const output of [...this.outputs, ...this.straight, ...this.texts]) {
+      for (const step of output.steps) steps.add(step);
+      if (2 * steps.size > this.width) return undefined;
+    }
+    const inOrder = [...steps].sort((a, b) => a - b);
+    return [...inOrder.filter((step) => step >= 0), ...inOrder.filter((step) => step < 0)];
   }
 
   /** Whether the arrays of its batches are where those of another layout are. */

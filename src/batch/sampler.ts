@@ -117,7 +117,9 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       this.lastCount = count;
       buffer = view.narrow(buffer, draw, count, part);
       if (holds & WEIGHTS) draw.weigh(handle, options.divisor);
-      draw.runs(handle, count, view.width, view.from);
+      const { picks } = buffer.layout;
+      if (picks === undefined || buffer.lists !== undefined) draw.runs(handle, count, view.width, view.from);
+      else draw.pick(handle, count, view.width, view.from, picks);
       const { nStep } = view;
       lost = nStep !== undefined && draw.nStep(nStep, view.nStepTable) > 0;
       view.derive?.(buffer, draw);
