@@ -135,7 +135,7 @@ test("numbers that both sides name are the same", () => {
   expect(abi.START).toBe(STEPS);
   const { OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS } = abi;
   expect(constants("draw/row-matrix.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS });
-  expect(constants("draw/gather.ts")).toMatchObject({ BOOTSTRAP });
+  expect(constants("draw/output.ts")).toMatchObject({ BOOTSTRAP });
   expect(constants("draw/n-step.ts")).toMatchObject({ OWN, ENDS_BEHIND, NONE });
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
   expect(constants("draw/windows/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
