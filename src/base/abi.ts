@@ -253,13 +253,13 @@ export const SLOT = 14;
 /** A draw's own numbers, in front of its columns, in bytes. */
 export const DRAW_BYTES = 96;
 
-/** OUTPUT (assembly/draw/gather.ts): its bytes; by number: the address of its steps, and from one list to the next. */
+/** OUTPUT (assembly/draw/output.ts): its bytes; by number: the address of its steps, and from one list to the next. */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
 export const OUTPUT_STRIDE = 3;
 /** RUN, likewise. */
 export const RUN_BYTES = 16;
-/** WINDOW (assembly/draw/gather.ts): bytes in front of the frames that are unpacked there. */
+/** WINDOW (assembly/draw/unpacked-frames.ts): bytes in front of the frames that are unpacked there. */
 export const WINDOW_HEAD = 16;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
@@ -298,7 +298,7 @@ export const UPPER = 2;
 /** What is added to the number of a selector (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 
-/** In the place of a step's number: the step where the n-step return ends (assembly/draw/gather.ts). */
+/** In the place of a step's number: the step where the n-step return ends (assembly/draw/output.ts). */
 export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
