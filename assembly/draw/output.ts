@@ -3,7 +3,8 @@
  *
  * OUTPUT, 20 bytes, one output column:
  *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
- *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding
+ *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding.
+ *   Where a draw has looked up only some steps (`picks` of DRAW), places among these
  *   each: from an entry's list to the next one's; 0 where all have the same
  */
 

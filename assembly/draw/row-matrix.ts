@@ -43,7 +43,7 @@ export function draw_picks(draw: usize): usize {
 
 /**
  * The same of n items of a table, of each no more than `picks` steps of its window, which `draw_picks` has: from its start, or negative ones from its end. LENGTH is that of the
- * window. O(n × picks), and the steps up to there of an item whose rows stand neither side by side nor in whole blocks, or in which an episode ends
+ * window. O(n × picks); the steps up to there of an item whose rows stand neither side by side nor in whole blocks, and those up to the end of an episode within one
  */
 export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
   const d = changetype<Draw>(draw);

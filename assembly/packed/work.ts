@@ -1,7 +1,7 @@
 /**
  * Memory that packing and unpacking use within one call, and the tables of patches and matches. One for each pool of packed frames.
  *
- * WORK, then two entries as they are tried, `room` bytes each, then a frame:
+ * WORK, then two entries as they are tried, `room` bytes each, which are also the lists of who applies a patch, then a frame:
  *       0 │ SPREAD  8 × 256 │  from which of the bytes of a patch each byte of a group comes; 0x80 where it stays as it is
  *    2048 │ PICK    8 × 256 │  which bytes of a group a patch has, side by side
  *    4096 │ HASH  u16 × 4096│  of LZ4: where four bytes with this hash stood last

@@ -21,8 +21,9 @@ export async function filled({ Replay, f32, i32, u8, ...lib }, leaf, total, name
   });
   const lanes = names.map((name) => ({ name, stack: new Uint8Array(STACK * PIXELS), writer: replay.writer({ items: [{ table: "memory", nStep: 1 }] }) }));
   let ms = 0;
-  for (let first = 0; first < total / names.length; first += CHUNK) {
-    const count = Math.min(CHUNK, total / names.length - first);
+  const each = Math.floor(total / names.length);
+  for (let first = 0; first < each; first += CHUNK) {
+    const count = Math.min(CHUNK, each - first);
     const parts = await Promise.all(names.map((name) => recorded(name, first, count)));
     const start = performance.now();
     for (let t = 0; t < count; t++)

@@ -56,7 +56,7 @@ function recorded(name, first, count) {
   if (!recordings.has(name)) recordings.set(name, { frames: readFileSync(join(folder, `${name}.bin`)), ends: readFileSync(join(folder, `${name}.ends`)) });
   const all = recordings.get(name);
   const at = first % all.ends.length;
-  if (at + count > all.ends.length) throw new Error(`of ${name} ${all.ends.length} frames are recorded, which is no multiple of ${count}`);
+  if (at + count > all.ends.length) throw new Error(`record a multiple of ${count} frames of ${name}: there are ${all.ends.length}`);
   const ends = Uint8Array.from(all.ends.subarray(at, at + count), (end, k) => Number(end !== 0 || at + k + 1 === all.ends.length));
   return { frames: all.frames.subarray(at * PIXELS, (at + count) * PIXELS), ends };
 }

@@ -172,6 +172,7 @@ export class BatchLayout {
   #picks(): number[] | undefined {
     const steps = new Set<number>();
     for (const output of [...this.outputs, ...this.straight, ...this.texts]) {
+      if (2 * output.steps.length > this.width) return undefined;
       for (const step of output.steps) steps.add(step);
       if (2 * steps.size > this.width) return undefined;
     }

@@ -139,8 +139,9 @@ export class Table<S = any, R = any> {
   /**
    * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
    * is shorter and `blocked` says why. Allocates nothing but strings with `into`, if `columns` is the same object
-   * each time. O(n × (log size + steps) + bytes): steps are those that the columns show. Of an item whose steps do not stand side by side in memory, as where an episode ends
-   * within it or where freed places were taken again, a draw follows the steps up to the last one shown; with `nStep` all steps of the window count.
+   * each time. O(n × (log size + steps) + bytes): steps are those that the columns show. All steps of a window count where there are
+   * 16 or fewer, where columns show more than half of them, with `nStep`, where items show different steps, and where an episode ends within an item. Of items whose steps do
+   * not stand side by side in memory, because freed places were taken again, those up to the last one shown count.
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {

@@ -30,7 +30,7 @@ export class Browsers {
    * @param bytesOf what there is at a URL; undefined where that is a file of the folder
    */
   async lines(name, folder, { path = "/index.html", headers = {}, bytesOf = () => undefined, ...what } = {}) {
-    const server = createServer(({ url }, response) => serve(folder, url, headers, bytesOf(url), response));
+    const server = createServer(({ url }, response) => serve(folder, url, headers, bytesOf, response));
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
       return await this.visit(name, `http://127.0.0.1:${server.address().port}${path}`, what);
@@ -74,10 +74,10 @@ async function until(isReady, minutes) {
   }
 }
 
-function serve(folder, url, headers, bytes, response) {
+function serve(folder, url, headers, bytesOf, response) {
   try {
     const path = normalize(decodeURIComponent(url.split("?")[0]));
-    const body = bytes ?? readFileSync(join(folder, path));
+    const body = bytesOf(url) ?? readFileSync(join(folder, path));
     response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream", ...headers });
     response.end(body);
   } catch {

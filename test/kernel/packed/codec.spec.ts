@@ -28,7 +28,6 @@ function paint(dice: Dice, kind: u32, at: usize, n: u32): void {
   }
 }
 
-/** The last one has groups further apart than a pair can say. */
 const SIZES: u32[] = [256, 257, 259, 263, 264, 300, 511, 512, 513, 1000, 1024, 4099, 7056, 66000];
 
 describe("packed/patch", () => {
