@@ -5,6 +5,7 @@
  * Matches of 15 bytes at least, so that 16 equal ones are one: a shorter one costs a reader more time than it saves bytes. Candidates are what stands an element before, a row
  * of the image before, and where the same four bytes stood last. Both builds write the same bytes.
  */
+import { Bytes } from "../memory/bytes";
 import { Work } from "./work";
 
 const MIN_MATCH: u32 = 15;
@@ -155,7 +156,7 @@ export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u
 function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   if (to + 16 > stop) memory.copy(to, from, count);
   else {
-    copy16(to, from);
+    Bytes.copy16(to, from);
     if (count > 16) copyRest(to, from, count, stop);
   }
 }
@@ -169,21 +170,21 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
   }
   let far: usize = distance;
   if (ASC_FEATURE_SIMD) {
-    // One way for all distances, since a branch on them is a guess: a pattern of less than 16 bytes goes on as it began, and repeats at a multiple of its length as well.
+    // All distances take one path, because the processor cannot predict a branch on them: a pattern of fewer than 16 bytes repeats at each multiple of its length.
     const near = min<u32>(distance, 16);
     v128.store(to, i8x16.swizzle(v128.load(to - distance), v128.load(Work.pattern(work, near))));
     far = max<usize>(distance, Work.repeat(work, near));
     if (to + 64 <= stop) {
-      copy16(to + 16, to + 16 - far);
-      copy16(to + 32, to + 32 - far);
-      copy16(to + 48, to + 48 - far);
+      Bytes.copy16(to + 16, to + 16 - far);
+      Bytes.copy16(to + 32, to + 32 - far);
+      Bytes.copy16(to + 48, to + 48 - far);
       if (length > 64) copyRest(to + 48, to + 48 - far, length - 48, stop);
       return;
     }
   } else if (distance < 16) {
     for (let k: usize = 0; k < 16; k++) store<u8>(to + k, load<u8>(to + k - distance));
     far = Work.repeat(work, distance);
-  } else copy16(to, to - distance);
+  } else Bytes.copy16(to, to - distance);
   if (length > 16) copyRest(to, to - far, length, stop);
 }
 
@@ -194,24 +195,12 @@ function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
   from += 16;
   if (next + BEHIND <= stop) {
     do {
-      copy16(to, from);
-      copy16(to + 16, from + 16);
+      Bytes.copy32(to, from);
       to += 32;
       from += 32;
     } while (to < next);
   } else {
-    for (; to + 16 <= next; to += 16, from += 16) copy16(to, from);
+    for (; to + 16 <= next; to += 16, from += 16) Bytes.copy16(to, from);
     for (; to < next; to++, from++) store<u8>(to, load<u8>(from));
-  }
-}
-
-function copy16(to: usize, from: usize): void {
-  if (ASC_FEATURE_SIMD) {
-    v128.store(to, v128.load(from));
-  } else {
-    const low = load<u64>(from);
-    const high = load<u64>(from, 8);
-    store<u64>(to, low);
-    store<u64>(to, high, 8);
   }
 }

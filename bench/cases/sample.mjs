@@ -13,8 +13,10 @@ const LONG = 4000;
 const LONG_STEPS = 100_000;
 
 export function sampling(table) {
-  const into = table.batch(BATCH, { length: 2 });
-  const options = { into };
+  return drawing(table, { into: table.batch(BATCH, { length: 2 }) });
+}
+
+function drawing(table, options) {
   return (n) => {
     let count = 0;
     for (let k = 0; k < n; k++) count += table.sample(BATCH, options).count;
@@ -78,12 +80,7 @@ function against(name, rivalName, rival, rest) {
 function ends(length) {
   const { table } = fullTable(LONG_STEPS, uniform(), length);
   const columns = { first: { leaf: "observation", at: 0 }, last: { leaf: "observation", at: -1 } };
-  const options = { into: table.batch(BATCH, { length, columns }), columns };
-  return (n) => {
-    let count = 0;
-    for (let k = 0; k < n; k++) count += table.sample(BATCH, options).count;
-    return count;
-  };
+  return drawing(table, { into: table.batch(BATCH, { length, columns }), columns });
 }
 
 export const cases = [
