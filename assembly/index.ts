@@ -16,9 +16,10 @@ export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./
 export { layout_place } from "./rows/layout";
 
 // pool
-export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve, pool_room } from "./rows/pool";
+export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve } from "./rows/pool";
 export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
+export { pool_room } from "./rows/block-size";
 
 // packs: the bytes of frames that are packed
 export { packs_init, packs_number } from "./rows/packed-frame";
@@ -26,6 +27,9 @@ export { packs_bytes } from "./rows/packs";
 
 // entry: the bytes of a packed frame, in an instance of its own, without an arena
 export { entry_apply, entry_init, entry_work_bytes } from "./packed/unpack";
+
+// halves: floats of two bytes
+export { halves_narrow } from "./memory/half";
 
 // stored bytes: a limit on what rows take
 export { stored_bytes_bytes, stored_bytes_init, stored_bytes_now } from "./tables/stored-bytes";
@@ -51,6 +55,7 @@ export {
 export { writer_barren, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
 export { writer_append } from "./writer/step";
 export { writer_close, writer_end, writer_finish } from "./writer/ends";
+export { writer_discard } from "./writer/discard";
 export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
@@ -59,12 +64,24 @@ export { streams_bytes, streams_changed, streams_init, streams_seed, streams_sho
 export { streams_draw, streams_total } from "./draw/windows/pick-runs";
 
 // table
-export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_number, table_seed } from "./tables/table";
+export {
+  table_bytes,
+  table_can_insert,
+  table_can_sample,
+  table_exponents,
+  table_hold_steps,
+  table_init,
+  table_limits,
+  table_number,
+  table_seed,
+} from "./tables/table";
 export { table_check } from "./persistence/check";
 export { table_remover } from "./selectors/selector";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_close_draw, table_count_draw, table_loose, table_peek, table_sample } from "./draw/sample";
+export { table_discard } from "./writer/discard";
+export { table_close_draw, table_count_draw, table_get, table_loose, table_peek, table_sample } from "./draw/sample";
+export { table_epoch, table_epoch_begin, table_epoch_resume } from "./draw/epoch";
 export { table_insert, table_insert_earlier } from "./writer/item";
 export {
   table_about,
@@ -91,12 +108,19 @@ export { priority_max, priority_of_errors, priority_powers } from "./draw/weight
 // draw
 export { draw_bytes, draw_column, draw_init, draw_narrow, draw_result } from "./draw/draw";
 export { draw_given, draw_mixed, draw_single } from "./draw/windows/mixed";
+export { draw_goal_bytes, draw_goal_returns, draw_goal_values, draw_goals, draw_put_goals } from "./draw/goals";
 export { draw_n_step } from "./draw/n-step";
+export { draw_vector_returns } from "./draw/vector-returns";
+export { draw_sequences } from "./draw/sequence";
 export { draw_picked_rows, draw_picks, draw_rows, draw_starts } from "./draw/row-matrix";
 export { draw_weights, draw_weights_by } from "./draw/weights";
 
 // gather
 export { gather, gather_runs } from "./draw/gather";
+export { scatter } from "./draw/scatter";
+
+// mixture: how many rows of a batch each of several sources gives
+export { mixture_seed, mixture_split } from "./draw/mixture";
 
 // record: state as bytes, all of it by number or what changed, and back
 export {
@@ -113,10 +137,18 @@ export {
   record_hold_frames,
 } from "./persistence/row";
 export { record_changed_entries, record_collect_entries, record_entries, record_load_entries } from "./persistence/entry";
-export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./persistence/slot";
+export {
+  record_changed_counts,
+  record_changed_slots,
+  record_collect_slots,
+  record_load_counts,
+  record_load_slots,
+  record_slot_bytes,
+  record_slots,
+} from "./persistence/slot";
 export { record_append, record_max_bytes, record_write } from "./persistence/step";
 export { record_load_stream, record_stream } from "./persistence/stream";
-export { record_load_table, record_table, record_table_bytes } from "./persistence/table";
+export { record_drawn, record_drawn_bytes, record_load_drawn, record_load_table, record_table, record_table_bytes } from "./persistence/table";
 
 // section: in an instance of its own, without an arena
 export { crc32c } from "./persistence/crc32c";

@@ -10,7 +10,8 @@
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
  *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH have it already · 1: it counts when its batch is passed on
  *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
- *   80 │ picks u32    │ … u32 × 3    │  of entries of which only some steps are looked up: how many; then `rows` has these alone, in the order of their list
+ *   80 │ picks u32    │ position u32 │  of entries of which only some steps are looked up: how many; then `rows` has these alone, in the order of their list · of an epoch: where it goes on
+ *   88 │ (8)                         │
  */
 import { align16 } from "../memory/layout";
 
@@ -35,6 +36,10 @@ export const REST: u32 = 12;
 export const SAVED: u32 = 13;
 export const SLOT: u32 = 14;
 export const DRAWN: u32 = 15;
+/** Once its items are drawn: 1 where an entry has another goal (u8), the row that it comes from, and its place among the goals that are read. */
+export const RELABELLED: u32 = REST;
+export const GOAL: u32 = SAVED;
+export const GOAL_PLACE: u32 = DRAWN;
 /** The rows stand behind the last column, where another would. */
 export const ROWS: u32 = 16;
 
@@ -61,7 +66,7 @@ export class Draw {
   own: u32;
   shortest: u32;
   picks: u32;
-  unused: u32;
+  position: u32;
   unused64: u64;
 
   @inline
@@ -148,8 +153,9 @@ export function draw_narrow(draw: usize, which: u32): void {
   for (const end = to + ((<usize>d.count) << 2); to < end; to += 4, from += 8) store<f32>(to, <f32>load<f64>(from));
 }
 
-/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, of a draw that was only looked at. */
+/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, of a draw that was only looked at; 6 position, of an epoch. */
 export function draw_result(draw: usize, which: u32): f64 {
+  if (which == 6) return changetype<Draw>(draw).position;
   if (which == 5) return changetype<Draw>(draw).shortest;
   return load<f64>(draw + ((<usize>which) << 3));
 }

@@ -6,10 +6,11 @@
  *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
+import { halvesWiden } from "../memory/half";
 import { align16, ZEROS_AT } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
 import { Work } from "../packed/work";
-import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
+import { BF16, Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
 import { Packs } from "../rows/packs";
 import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
@@ -99,10 +100,14 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
     const leaf = p.leaf(o.leaf);
-    const to = <usize>o.to + <usize>at * leaf.valueBytes();
+    const half = leaf.half();
+    const array = <usize>o.to + ((<usize>at * leaf.valueBytes()) << half);
+    // Halves come to the end of their place, and from there to all of it, while they are near.
+    const to = array + <usize>half * count * leaf.valueBytes();
     if (leaf.kind != NARROW) gatherApart(p, leaf, selected, count, to);
     else if (short) spread(prefetched + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
     else gatherNarrow(addresses, count, leaf.at - p.rowsAt, leaf.bytes, to);
+    if (half != 0) halvesWiden(array, to, (count * leaf.valueBytes()) >> 1, leaf.dtype == BF16);
   }
 }
 
@@ -117,6 +122,9 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
   switch (bytes) {
     case 1:
       for (; from < end; from += step, to += 1) store<u8>(to, load<u8>(from));
+      return;
+    case 2:
+      for (; from < end; from += step, to += 2) store<u16>(to, load<u16>(from));
       return;
     case 4:
       for (; from < end; from += step, to += 4) store<u32>(to, load<u32>(from));
@@ -136,7 +144,8 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
  * Where the values of WIDE and SHARED leaves are: RUNs to `out`, from entry `first` on; how many. The host copies from there to its own arrays, without a stop on the way.
  * Entry by entry, so that frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
  *
- * Frames that are packed are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, as many entries as are sure to fit; the first one must. `window` 0: nothing is packed.
+ * Frames that are packed are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there: as many entries as are sure to fit; the first one must.
+ * `window` 0: there are none of both.
  */
 export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, first: u32, out: usize, window: usize, room: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -163,7 +172,8 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
     for (let k: u32 = 0; k < n; k++) {
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
       const leaf = p.leaf(o.leaf);
-      const bytes = leaf.valueBytes();
+      const half = leaf.half();
+      const bytes = leaf.valueBytes() << half;
       let target = i * o.count * bytes;
       if (o.each != 0 || o.steps != list || o.count != count) {
         list = o.steps + ((i * o.each) << 2);
@@ -184,13 +194,17 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
         const packs = frames.packed();
         let before: u32 = 0;
         let near: usize = 0;
-        for (let f: u32 = 0; at < stop; target += leaf.bytes) {
+        for (let f: u32 = 0; at < stop; target += leaf.bytes << half) {
           const name = nameOf(p, leaf, load<u32>(at), f);
-          const from = unpackOnce(packs, name, to, before, near);
+          let from = unpackOnce(packs, name, to, before, near);
           if (from == to) to += align16(leaf.bytes);
           before = name;
           near = from;
-          last = CopyRun.add(out, last, <u32>from, k, target, leaf.bytes);
+          if (half != 0) {
+            from = widened(leaf, from, to);
+            if (from == to) to += align16(leaf.bytes << 1);
+          }
+          last = CopyRun.add(out, last, <u32>from, k, target, leaf.bytes << half);
           f += 1;
           if (f == leaf.frames) {
             f = 0;
@@ -200,10 +214,15 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
       }
       while (at < stop) {
         const row = load<u32>(at);
-        const rows = leaf.kind == WIDE ? neighbours(at, stop) : 1;
+        const rows = leaf.kind == WIDE && half == 0 ? neighbours(at, stop) : 1;
         for (let f: u32 = 0; f < leaf.frames; f++) {
-          const part = rows * leaf.bytes;
-          last = CopyRun.add(out, last, <u32>frameOf(p, leaf, row, f), k, target, part);
+          const part = (rows * leaf.bytes) << half;
+          let from = frameOf(p, leaf, row, f);
+          if (half != 0) {
+            from = widened(leaf, from, to);
+            if (from == to) to += align16(part);
+          }
+          last = CopyRun.add(out, last, <u32>from, k, target, part);
           target += part;
         }
         at += (<usize>rows) << 2;
@@ -214,6 +233,13 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   if (window != 0) store<u32>(window, i < d.count ? i : 0);
   prefetchRuns(out, last + RUN_BYTES);
   return <u32>(last + RUN_BYTES - out) / <u32>RUN_BYTES;
+}
+
+/** A value, or a frame, of halves that stand at `from`: at `to` as f32, where it is now. 0: zeros, or padding. */
+function widened(leaf: Leaf, from: usize, to: usize): usize {
+  if (from == 0) return 0;
+  halvesWiden(to, from, leaf.bytes >> 1, leaf.dtype == BF16);
+  return to;
 }
 
 /** One byte a page: the misses of their addresses overlap here, and not in the copies. */
@@ -328,6 +354,12 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
       for (let at = addresses; at < end; at += 4, out += 1) {
         const row = <usize>load<u32>(at);
         store<u8>(out, row == 0 ? 0 : load<u8>(row + offset));
+      }
+      return;
+    case 2:
+      for (let at = addresses; at < end; at += 4, out += 2) {
+        const row = <usize>load<u32>(at);
+        store<u16>(out, row == 0 ? 0 : load<u16>(row + offset));
       }
       return;
     case 4:

@@ -8,7 +8,7 @@
  */
 
 import { Prefetch } from "../memory/prefetch";
-import { F32, readNumber } from "../rows/leaf";
+import { dtypeBytes, F32, NARROW, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_END, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { Items } from "../selectors/items";
@@ -45,7 +45,8 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   const items: usize = table == 0 ? 0 : changetype<usize>(t.slots().item(0));
   // Most rewards are f32.
   const rewards = p.leaf(reward);
-  const rewardAt = <usize>(rewards.at - p.rowsAt);
+  // Of rewards of several numbers RETURN has no meaning (draw/vector-returns.ts).
+  const rewardAt = rewards.kind == NARROW ? <usize>(rewards.at - p.rowsAt) : 0;
   const plainly = rewards.dtype == F32;
   const lengths = d.column(LENGTH);
   const returns = d.column(RETURN);
@@ -80,7 +81,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     const steps = <u32>(at - window) >> 2;
     const behind = ends == 0 && steps < length;
     if (behind) ends = Returns.ends(item, steps, load<u32>(at));
-    if (ends == LINK_END && !own && alive != 0) lost += Returns.says(p, <usize>load<u32>(at + addresses), reward, terminatedLeaf);
+    if (ends == LINK_END && !own && alive != 0) lost += Returns.says(p, load<u32>(at), reward, terminatedLeaf);
     // Behind a whole return.
     if (behind && steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
     if (ends == LINK_ENDS) factor = 0;
@@ -116,7 +117,7 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
 }
 
 @unmanaged
-class Returns {
+export class Returns {
   /** How an episode ends with the k-th row of an item, or with a row of anything: two bits of its link. Most items know it, which spares a cache miss. */
   @inline
   static ends(item: usize, k: u32, row: u32): u32 {
@@ -125,8 +126,12 @@ class Returns {
   }
 
   /** 1 where a row has a reward, or says that the episode terminated; else 0. */
-  static says(p: Pool, bytes: usize, reward: u32, terminatedLeaf: u32): u32 {
-    return u32(Returns.number(p, bytes, reward) != 0 || (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0));
+  static says(p: Pool, row: u32, reward: u32, terminatedLeaf: u32): u32 {
+    const leaf = p.leaf(reward);
+    const value = p.value(row, leaf);
+    const each = dtypeBytes(leaf.dtype);
+    for (let at: u32 = 0; at < leaf.bytes; at += each) if (readNumber(value + <usize>at, leaf.dtype) != 0) return 1;
+    return u32(terminatedLeaf != NONE && Returns.number(p, p.bytes(row), terminatedLeaf) != 0);
   }
 
   /** The number that a leaf has in a row, by the address of its bytes. Most are f32: the usual case without a call. */

@@ -1,6 +1,6 @@
 /** The rows of a draw: which rows each entry shows, as a matrix of row names, 0 where there is none. */
 import { random_below } from "../memory/random";
-import { Run, SINGLE } from "../rows/run";
+import { NUMBERED, Run, SINGLE } from "../rows/run";
 import { Stream } from "../rows/stream";
 import { Table } from "../tables/table";
 import { Draw, KEY, LENGTH, PROBABILITY, START } from "./draw";
@@ -54,21 +54,27 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   const t = changetype<Table>(table);
   const pool = t.rows();
   const cross = (from & CROSS) != 0;
+  const begin = <usize>d.selected;
+  const end = begin + ((<usize>picks) << 2);
   let to = <usize>d.rows;
   for (let i: u32 = 0; i < n; i++) {
     const item = t.slots().item(d.slot(i));
     const start = startOf(d, t, i, item.length(), width, from & ~CROSS);
     let length = start < item.length() ? min(width, item.length() - start) : 0;
     const kind = item.kind();
-    const first = length == 0 ? 0 : Run.skip(pool, item.first, start, kind);
+    const first = start == 0 || length == 0 ? item.first : Run.skip(pool, item.first, start, kind);
     if (!cross && length != 0 && (kind & SINGLE) == 0) length = Run.reach(pool, first, length);
     let row = first;
     let at: u32 = 0;
-    for (let pick = <usize>d.selected, end = pick + ((<usize>picks) << 2); pick < end; pick += 4, to += 4) {
+    for (let pick = begin; pick < end; pick += 4, to += 4) {
       let step = load<i32>(pick);
       if (step < 0) step += <i32>length;
       if (<u32>step >= length) {
         store<u32>(to, 0);
+        continue;
+      }
+      if ((kind & NUMBERED) != 0) {
+        store<u32>(to, pool.rowBehind(first, <u32>step));
         continue;
       }
       // From the step before, unless it is a later one.
@@ -110,7 +116,11 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
 /** Where in an item of `length` steps the window of entry i begins. */
 function startOf(d: Draw, t: Table, i: u32, length: u32, width: u32, from: u32): u32 {
   if (from == FROM_START) return d.start(i);
-  if (from == FROM_ANY) return anyStart(t, length, width);
+  if (from == FROM_ANY) {
+    const start = anyStart(t, length, width);
+    store<u32>(d.u32At(START, i), start);
+    return start;
+  }
   return from == FROM_END && length > width ? length - width : 0;
 }
 

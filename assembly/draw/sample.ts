@@ -8,20 +8,17 @@ import { Prefetch } from "../memory/prefetch";
 import { tracking } from "../rows/changes";
 import { ITEM_BYTES, Items } from "../selectors/items";
 import { DETERMINISTIC } from "../selectors/kinds";
-import { DISTINCT, STRATIFIED } from "../selectors/selector";
-import { Item, Slots } from "../tables/slots";
-import { admitPending, discard, removeItem, Table } from "../tables/table";
+import { DISTINCT, NEWEST, STRATIFIED } from "../selectors/selector";
+import { FORM_BITS, Item, Slots } from "../tables/slots";
+import { admitPending, discard, leaveSteps, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
 /** A flag beside the selectors' own: items of one column layout only: that of the first. */
-const SAME_COLUMNS: u32 = 8;
+export const SAME_COLUMNS: u32 = 8;
 /** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
 export const SIZED: u32 = 16;
 /** Of a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Of a table without maxTimesSampled, in which nothing waits. */
 export const AHEAD: u32 = 32;
-
-/** A number of a column layout: the form above, which steps below (src/memory/column-layouts.ts). */
-const FORM_BITS: u32 = 16;
 
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
@@ -30,15 +27,15 @@ const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 8 of the same columns: where items leave between two draws, ends before one
- * that has other columns; else ask `table_peek` first; 32 ahead. `among`: only the k oldest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
+ * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 `among` of the newest, 8 of the same columns: where items leave between two draws, ends before one
+ * that has other columns; else ask `table_peek` first; 32 ahead. `among`: only the k oldest, or newest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const alike = (flags & SAME_COLUMNS) != 0;
   const ahead = (flags & AHEAD) != 0;
-  flags &= DISTINCT | STRATIFIED;
+  flags &= DISTINCT | STRATIFIED | NEWEST;
   const refused = supports(t, flags, among);
   if (refused != 0) return refused;
   d.count = 0;
@@ -49,14 +46,15 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   t.drawing = 1;
   d.ahead = u32(ahead);
   assert(!ahead || (t.maxTimesSampled == 0 && t.pending == 0), "a draw ahead removes nothing and lets nothing in");
-  if (singly(t, flags)) drawSingly(t, d, n, among, alike);
-  else drawBatch(t, d, n, flags, among);
+  if (!singly(t, flags)) drawBatch(t, d, n, flags, among);
+  else if (t.pending != 0) drawSingly(t, d, n, flags, among, alike);
+  else drawUntilLast(t, d, n, flags, among, alike);
   if (ahead) takeBack(t, d);
   return d.count;
 }
 
 /** Takes back what a draw counted. Its columns say what it would have counted. */
-function takeBack(t: Table, d: Draw): void {
+export function takeBack(t: Table, d: Draw): void {
   const slots = t.slots();
   // From the last one on: what was drawn more than once counts from its first draw.
   for (let i = d.count; i > 0; i--) {
@@ -77,7 +75,7 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
     const item = slots.item(slot);
     t.unique += u32(item.timesSampled == 0);
     store<u32>(times + (i << 2), item.raise());
-    if (tracking()) slots.track(slot);
+    if (tracking()) slots.trackDraw(slot);
   }
   t.limiter().samples += n;
 }
@@ -89,7 +87,7 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const how = flags & (DISTINCT | STRATIFIED);
+  const how = flags & (DISTINCT | STRATIFIED | NEWEST);
   const refused = supports(t, how, among);
   if (refused != 0) return refused;
   d.blocked = 0;
@@ -102,15 +100,48 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   const drawn = drawSlots(t, d, 0, ask, how, among);
   memory.copy(random, saved, 32);
   const slots = t.slots();
-  d.layout = drawn == 0 ? 0 : slots.layout(d.slot(0));
+  d.layout = drawn == 0 ? 0 : slots.columns(d.slot(0));
   d.longest = 0;
   d.shortest = u32.MAX_VALUE;
   for (let i: u32 = 0; i < drawn; i++) {
     see(t, d, d.slot(i));
-    if ((flags & SAME_COLUMNS) != 0 && !fitsWith(d, slots.layout(d.slot(i)))) return fail(E_UNLIKE, i, <f64>slots.layout(d.slot(i)));
+    if ((flags & SAME_COLUMNS) != 0 && !fitsWith(d, slots.columns(d.slot(i)))) return fail(E_UNLIKE, i, <f64>slots.columns(d.slot(i)));
   }
   if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(t, d, slot);
   return drawn;
+}
+
+/**
+ * The items of n keys, which stand in the column KEY: those that are still there, in their order, as a draw that is none: nothing is counted, and no limiter is asked. How
+ * many; E_UNLIKE for different columns, with the flag 8. Those that wait for the limiter are not there yet. O(n)
+ */
+export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  const slots = t.slots();
+  d.blocked = 0;
+  d.single = 0;
+  d.layout = 0;
+  d.longest = 0;
+  d.shortest = u32.MAX_VALUE;
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = slots.find(load<f64>(d.f64At(KEY, i)));
+    if (slot == 0 || slots.isPending(slot)) continue;
+    if (count == 0) d.layout = slots.columns(slot);
+    else if ((flags & SAME_COLUMNS) != 0 && !fitsWith(d, slots.columns(slot))) return fail(E_UNLIKE, i, <f64>slots.columns(slot));
+    see(t, d, slot);
+    const item = slots.item(slot);
+    store<u32>(d.u32At(SLOT, count), slot);
+    store<f64>(d.f64At(KEY, count), slots.key(slot));
+    store<f64>(d.f64At(PRIORITY, count), item.priority);
+    store<f64>(d.f64At(PROBABILITY, count), t.sampler().probability(slot, t.count));
+    store<u32>(d.u32At(TIMES_SAMPLED, count), item.timesSampled);
+    store<u32>(d.u32At(TABLE_SIZE, count), t.count);
+    count += 1;
+  }
+  d.count = count;
+  return count;
 }
 
 /** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
@@ -132,11 +163,11 @@ export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64):
 }
 
 /** Whether an item's columns have the form of the first one's: the upper half of their numbers. */
-function fitsWith(d: Draw, layout: u32): bool {
+export function fitsWith(d: Draw, layout: u32): bool {
   return layout >> FORM_BITS == <u32>d.layout >> FORM_BITS;
 }
 
-function see(t: Table, d: Draw, slot: u32): void {
+export function see(t: Table, d: Draw, slot: u32): void {
   const item = t.slots().item(slot);
   d.longest = max(d.longest, item.length());
   d.shortest = min(d.shortest, t.transitionRows(item));
@@ -148,7 +179,10 @@ export function table_close_draw(table: usize): void {
   t.drawing = 0;
   while (t.doomed != 0) {
     const slot = t.doomed;
-    t.doomed = t.slots().item(slot).nextInChain;
+    const item = t.slots().item(slot);
+    t.doomed = item.nextInChain;
+    // Until now its steps may have been goals.
+    leaveSteps(t, item.first, item.length());
     discard(t, slot);
   }
   admitPending(t);
@@ -156,32 +190,107 @@ export function table_close_draw(table: usize): void {
 
 function supports(t: Table, flags: u32, among: u32): i32 {
   // Strata mean nothing in an order, nor where an item may have to leave between two draws.
-  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
-  return among == 0 || t.sampler().reaches(among, t.remover()) ? 0 : fail(E_UNSUPPORTED, 4, among);
+  if ((flags & STRATIFIED) != 0 && ((flags & DISTINCT) != 0 || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
+  const newest = (flags & NEWEST) != 0;
+  if (among == 0 || t.sampler().reaches(among, t.count, newest, t.remover(), t.maxTimesSampled != 0)) return 0;
+  return fail(E_UNSUPPORTED, newest ? 5 : 4, among);
 }
 
 /** One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution. */
 function singly(t: Table, flags: u32): bool {
-  return flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
+  return (flags & (DISTINCT | STRATIFIED)) == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
 }
 
 /** Each draw sees what the one before left. Where what comes in may move the oldest out of their places, it comes in when all are drawn. */
-function drawSingly(t: Table, d: Draw, n: u32, among: u32, alike: bool): void {
-  const random = t.random();
+function drawSingly(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const admits = among == 0 || t.sampler().keepsReach(t.remover());
-  for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
-    if (alike) memory.copy(d.column(WEIGHT), random, 32);
-    drawSlots(t, d, i, 1, 0, among);
-    if (alike && i > 0 && !fitsWith(d, t.slots().layout(d.slot(i)))) {
-      // It is the first of the next draw.
-      memory.copy(random, d.column(WEIGHT), 32);
-      d.block(BY_COLUMNS, i, n);
+  for (let i: u32 = 0; i < n && mayDraw(t, d) && drawOne(t, d, i, n, flags, among, alike); i++) if (admits) admitPending(t);
+}
+
+/** The i-th of n draws; false where it has other columns than the first: then it is the first of the next call. */
+function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
+  const random = t.random();
+  if (alike) memory.copy(d.column(WEIGHT), random, 32);
+  drawSlots(t, d, i, 1, flags, among);
+  if (alike && i > 0 && !fitsWith(d, t.slots().columns(d.slot(i)))) {
+    memory.copy(random, d.column(WEIGHT), 32);
+    d.block(BY_COLUMNS, i, n);
+    return false;
+  }
+  record(t, d, i, i + 1);
+  retireExhausted(t, d, i);
+  return true;
+}
+
+/**
+ * The same where nothing waits: an item leaves with its last draw only, so what comes before that is drawn together, as one by one gives it. In the long run an item leaves with
+ * each maxTimesSampled-th draw: a run is a fraction of that, or as long as what went well since the last one left. In an order the same item comes until it leaves.
+ */
+function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
+  const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
+  let since: u32 = 0;
+  for (let i: u32 = 0; i < n; i = d.count) {
+    const count = t.count;
+    const ask = min(t.limiter().samplesAllowed(n - i, count), max(least, since));
+    if (ask == 0) {
+      noteLimiter(t, d, 0);
       return;
     }
-    record(t, d, i, i + 1);
-    retireExhausted(t, d, i);
-    if (admits) admitPending(t);
+    if (!(ask == 1 ? drawOne(t, d, i, n, flags, among, alike) : drawRun(t, d, i, ask, n, flags, among, alike))) return;
+    since = t.count == count ? since + ask : 0;
   }
+}
+
+/** Up to `ask` of n draws, from the i-th on, that end with the first one that is its item's last: the random state is then where it is after so many. false likewise. */
+function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
+  const random = t.random();
+  const state = d.column(WEIGHT);
+  memory.copy(state, random, 32);
+  drawSlots(t, d, i, ask, flags, among);
+  const end = alike ? alikeUntil(t, d, i, i + ask) : i + ask;
+  let next = i;
+  let left = false;
+  while (next < end && !left) {
+    const to = min(next + PIECE, end);
+    prefetchItems(t, d, next, to);
+    const last = lastDraw(t, d, next, to);
+    left = last != 0;
+    record(t, d, next, left ? last : to);
+    next = left ? last : to;
+  }
+  if (next < i + ask) {
+    memory.copy(random, state, 32);
+    if (next > i) drawSlots(t, d, i, next - i, flags, among);
+  }
+  if (left) retireExhausted(t, d, next - 1);
+  else if (next < i + ask) d.block(BY_COLUMNS, next, n);
+  return left || next == i + ask;
+}
+
+/** The end of the draws `from` … `to` that have the columns of the first one. */
+function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
+  const slots = t.slots();
+  if (from == 0) d.layout = slots.columns(d.slot(0));
+  while (from < to && fitsWith(d, slots.columns(d.slot(from)))) from += 1;
+  return from;
+}
+
+/** Behind the first of the draws `from` … `to` that is its item's last; 0 where none is. Raises counts to find out, and takes that back. */
+function lastDraw(t: Table, d: Draw, from: u32, to: u32): u32 {
+  const slots = t.slots();
+  const max = t.maxTimesSampled;
+  let end = from;
+  let last: u32 = 0;
+  while (end < to && last == 0) {
+    const times = slots.item(d.slot(end)).raise();
+    end += 1;
+    if (times >= max) last = end;
+  }
+  for (let i = from; i < end; i++) {
+    const item = slots.item(d.slot(i));
+    item.timesSampled -= 1;
+  }
+  return last;
 }
 
 function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
@@ -220,14 +329,14 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
 }
 
 /** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */
-function record(t: Table, d: Draw, from: u32, to: u32): void {
+export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
   // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
-  if (tracking() && d.ahead == 0) for (let i = from; i < to; i++) slots.track(d.slot(i));
-  if (from == 0) d.layout = slots.layout(d.slot(0));
+  if (tracking() && d.ahead == 0) slots.trackDraws(d.u32At(SLOT, from), d.u32At(SLOT, to));
+  if (from == 0) d.layout = slots.columns(d.slot(0));
   d.count = to;
   limiter.samples += to - from;
 }
@@ -282,7 +391,7 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
 }
 
 /** Reads one word of each item. */
-function prefetchItems(t: Table, d: Draw, from: u32, to: u32): void {
+export function prefetchItems(t: Table, d: Draw, from: u32, to: u32): void {
   Prefetch.touch(d.u32At(SLOT, from), d.u32At(SLOT, to), t.slots().items, ITEM_BYTES);
 }
 
@@ -294,11 +403,17 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
 /** n slots and their probabilities from entry `at` on; how many. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
-  const oldest = among == 0 ? t.count : min(among, t.count);
+  const size = t.count;
+  const k = among == 0 ? size : min(among, size);
+  const newest = (flags & NEWEST) != 0;
   const items = <usize>t.slots().items;
-  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, items, true);
+  const high = t.slots().high;
+  if (k < size) sampler.weighPart(t.remover(), k, size, newest, items, high, true);
   const probabilities = d.f64At(PROBABILITY, at);
-  const drawn = sampler.drawMany(t.random(), oldest, n, flags, d.u32At(SLOT, at), probabilities, d.column(REST), d.column(SAVED), d.column(DRAWN));
-  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, items, false);
+  const first = newest ? size - k : 0;
+  const slots = d.u32At(SLOT, at);
+  const rests = d.column(REST);
+  const drawn = sampler.drawMany(t.remover(), t.random(), size, first, k, n, flags, slots, probabilities, rests, d.column(SAVED), d.column(DRAWN));
+  if (k < size) sampler.weighPart(t.remover(), k, size, newest, items, high, false);
   return drawn;
 }

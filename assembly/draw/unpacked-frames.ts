@@ -1,5 +1,6 @@
 /**
- * Frames that are packed, on their way into a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as it is asked for.
+ * Frames that are packed, on their way into a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as it is asked for. Half floats become f32
+ * there.
  *
  * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to go on with where no other one is sure to fit, 0 where all are done
  */
@@ -17,13 +18,14 @@ import { chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 /** What stands in front of the frames of a WINDOW. */
 export const WINDOW_HEAD: usize = 16;
 
-/** Forgets what was unpacked where. Bytes of frames that an entry unpacks at most. */
+/** Forgets what was unpacked where. Bytes of the window that an entry takes at most. */
 export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
   let bytes: u32 = 0;
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
     const leaf = p.leaf(o.leaf);
     const frames = changetype<Pool>(<usize>leaf.pool);
+    if (leaf.half() != 0) bytes += o.count * leaf.frames * align16(leaf.bytes << 1);
     if (leaf.kind != SHARED || !frames.packs()) continue;
     Work.clearPlaces(<usize>frames.packed().work);
     bytes += o.count * leaf.frames * align16(leaf.bytes);

@@ -11,7 +11,7 @@ import { writer_stream } from "../writer/writer";
 import { Field } from "./field";
 import { CLOSED, INVALID, INVALID_DATA, NOT_FOUND, OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, outside, Root, WORK } from "./root";
-import { blockBytes, checkSteps, cleanStep, writeBlock } from "./step";
+import { blockBytes, checkSteps, narrowStep, writeBlock } from "./step";
 import { tableOf } from "./table-options";
 import { numberIn, REWARD } from "./transition-roles";
 import { NEXT_STEP, WriterOptions, writerOf } from "./writer-options";
@@ -30,12 +30,12 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
     if (options.lanes > 1) refusal.put(", so many for each of ").number(options.lanes).put(" lanes");
     return refusal.put(", got ").number(n).code;
   }
-  if (!root.holds(steps, root.stagedBytes * <f64>n)) return outside("steps", steps, root.stagedBytes * <f64>n);
+  if (!root.holds(steps, <f64>root.stepBytes * <f64>n)) return outside("steps", steps, <f64>root.stepBytes * <f64>n);
   if (ends != 0 && !root.holds(ends, n)) return outside("ends", ends, n);
   const ended = countEnds(options, ends, n, finals);
   if (ended < 0) return ended;
   const withFinals = finals != 0 && ended != 0;
-  if (withFinals && !root.holds(finals, root.stagedBytes * <f64>ended)) return outside("finals", finals, root.stagedBytes * <f64>ended);
+  if (withFinals && !root.holds(finals, <f64>root.stepBytes * <f64>ended)) return outside("finals", finals, <f64>root.stepBytes * <f64>ended);
   let code = checkSteps(root, steps, n);
   if (code == 0 && withFinals) code = checkSteps(root, finals, ended);
   if (code == 0 && finals == 0 && cutsUnseen(options, ends, n)) code = mustSee();
@@ -59,14 +59,14 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   if (how == ENDS && options.transitions != 0) return mustSay();
   if (how == ENDS && final != 0) return Refusal.of(INVALID).put("final must be 0 where an episode ends without a final step").code;
   if (how == TRUNCATES && final == 0) return mustSee();
-  if (final != 0 && !root.holds(final, root.stagedBytes)) return outside("final", final, root.stagedBytes);
+  if (final != 0 && !root.holds(final, root.stepBytes)) return outside("final", final, root.stepBytes);
   if (how == ENDS) {
     writer_end(options.handle, lane);
     return done(root, options, 0, lane);
   }
   const wrong = final == 0 ? 0 : checkSteps(root, final, 1);
   if (wrong != 0) return wrong;
-  const staged = final == 0 ? root.region(WORK, <u64>root.stagedBytes) : cleanStep(root, final);
+  const staged = final == 0 ? root.region(WORK, <u64>root.stagedBytes) : narrowStep(root, final);
   if (staged == 0) return noMemory();
   if (final == 0) memory.fill(staged, 0, <usize>root.stagedBytes);
   const code = writer_finish(options.handle, lane, staged, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
@@ -95,7 +95,7 @@ function done(root: Root, options: WriterOptions, code: i32, lane: u32): i32 {
 }
 
 function appendStep(root: Root, options: WriterOptions, step: usize): i32 {
-  const staged = cleanStep(root, step);
+  const staged = narrowStep(root, step);
   return staged == 0 ? E_OUT_OF_MEMORY : writer_append(options.handle, staged);
 }
 
@@ -131,7 +131,7 @@ function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
 }
 
 function mustSay(): i32 {
-  return Refusal.of(INVALID).put("an episode must end truncated (2) or terminated (3) with rules of nStep, got 1").code;
+  return Refusal.of(INVALID).put("an episode must end truncated (2) or terminated (3) with rules of nStep or sequence, got 1").code;
 }
 
 function mustSee(): i32 {
@@ -143,7 +143,7 @@ function endsAlready(): i32 {
   return refusal.put(" is the final one of its episode (autoreset nextStep), and cannot end it again: ends must be 0 there").code;
 }
 
-function noLane(options: WriterOptions, lane: u32): i32 {
+export function noLane(options: WriterOptions, lane: u32): i32 {
   return Refusal.of(INVALID)
     .put("lane must be an integer up to ")
     .number(options.lanes - 1)
@@ -165,7 +165,7 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
       return Refusal.of(INVALID).put("priority must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(value).code;
     case E_REWARD: {
       const reward = Field.of(numberIn(REWARD));
-      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, since rules of nStep sum it");
+      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, since rules of nStep and sequence sum it");
       return refusal.put(" (infinite in the rule allows others), got ").number(value).code;
     }
     case E_NO_EPISODE: {

@@ -37,16 +37,20 @@ export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32
   return table_delete(options.handle, keys, n);
 }
 
-/** The table of a call on n keys (f64 each), which must lie in the input buffer; null, with a refusal, where one of them is none. */
+/** The table of a call on n keys; null, with a refusal, where there is none, or where one of them is no key. */
 function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | null {
   const root = opened(handle);
   if (root === null) return null;
   const options = tableOf(table);
   if (options === null) return null;
-  if (n > MAX_LENGTH) Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n);
-  else if (n != 0 && !root.holds(keys, 8 * <f64>n)) outside("keys", keys, 8 * <f64>n);
-  else if (n == 0 || areKeys(keys, n)) return options;
-  return null;
+  return checkKeys(root, keys, n) == 0 ? options : null;
+}
+
+/** Whether n keys (f64 each) lie in the input buffer, and are keys. 0, or INVALID. */
+export function checkKeys(root: Root, keys: usize, n: u32): i32 {
+  if (n > MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n != 0 && !root.holds(keys, 8 * <f64>n)) return outside("keys", keys, 8 * <f64>n);
+  return n == 0 || areKeys(keys, n) ? 0 : INVALID;
 }
 
 /** Whether all of n numbers (f64 each) can be keys, of items that are there or not; else a refusal with how many cannot, and the first. */

@@ -3,6 +3,7 @@ import { arena_alloc } from "../memory/arena";
 import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";
 import { readLeaf, readList, settleFields } from "./field";
+import { readMixture, settleMixtures } from "./mixture";
 import { makePools } from "./pools";
 import { INVALID, noRoom, notUtf8 } from "./refusal";
 import { clean, outside, Root, reset, vacant } from "./root";
@@ -67,6 +68,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = checkRoles();
   if (code == 0) code = settleWriters();
   if (code == 0) code = settleViews();
+  if (code == 0) code = settleMixtures();
   if (code == 0) code = makeTables();
   if (code == 0) code = makeStored(root);
   if (code == 0) code = makeWriters();
@@ -89,11 +91,12 @@ function readLine(words: TextReader): i32 {
   if (words.is("writer")) return readWriter(words);
   if (words.is("rule")) return readRule(words);
   if (words.is("view")) return readView(words);
+  if (words.is("mixture")) return readMixture(words);
   if (words.is("writers")) return readWriters(words);
   if (words.is("seed")) return readSeed(words);
   if (words.is("bytes")) return readBytes(words);
   if (words.is("stored")) return readStored(words);
-  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, writers, seed, bytes or stored");
+  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, mixture, writers, seed, bytes or stored");
 }
 
 /** writers keep · writers close: what becomes of the open episodes of a snapshot. */

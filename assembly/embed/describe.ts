@@ -8,7 +8,7 @@
  *
  * COLUMN, 40 bytes:
  *    0 │ name u32  │ nameBytes u32 │  UTF-8
- *    8 │ dtype u32 │ maxBytes u32  │  as in rows/leaf.ts · of text, whose elements are a length u32, UTF-8, and zeros up to a multiple of 4
+ *    8 │ dtype u32 │ maxBytes u32  │  as in rows/leaf.ts, half floats as f32 · of text, whose elements are a length u32, UTF-8, and zeros up to a multiple of 4
  *   16 │ dims u32  │ rank u32      │  where u32 × rank are: the shape of a value
  *   24 │ steps u32 │ drawn u32     │  steps an entry, where it has such a dimension; else 0 · 1: it is the draw's, and not a leaf's
  *   32 │ at u32    │ bytes u32     │  where it lies; of a packed step its offset there · bytes an entry
@@ -26,7 +26,7 @@ import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, TOLD } from "./root";
 import { tableOf } from "./table-options";
 import { View, viewOf } from "./view";
-import { ALL, capital, headName, MASKED, NEXT, ViewColumn } from "./view-columns";
+import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view-columns";
 
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
@@ -68,7 +68,7 @@ class Column {
     this.maxBytes = field.maxBytes;
     this.dims = <u32>Root.the().dims().get(field.dims);
     this.rank = field.rank;
-    this.bytes = field.valueBytes;
+    this.bytes = field.arrayBytes();
   }
 }
 if (offsetof<Column>() != COLUMN_BYTES) ERROR("COLUMN is 40 bytes");
@@ -119,7 +119,7 @@ export function replay_stats(handle: u32, table: u32): u32 {
   return <u32>at;
 }
 
-function noRoomToTell(): u32 {
+export function noRoomToTell(): u32 {
   Refusal.of(E_OUT_OF_MEMORY).put("there is no room for an answer: raise bytes");
   return 0;
 }
@@ -135,7 +135,7 @@ function stepColumns(root: Root): u32 {
     column.likeLeaf(field);
     column.name = field.path;
     column.nameBytes = field.bytes;
-    column.at = field.staged;
+    column.at = field.array;
   }
   return <u32>changetype<usize>(columns);
 }
@@ -157,6 +157,11 @@ function batchColumns(root: Root, view: View): u32 {
     column.drawn = u32(!shown.isLeaf());
     if (shown.isLeaf()) column.likeLeaf(Field.of(shown.which));
     else column.bytes = dtypeBytes(shown.dtype);
+    if (shown.source == SUMMED) {
+      column.likeLeaf(Field.of(shown.which));
+      column.dtype = shown.dtype;
+      column.bytes = shown.returnBytes();
+    }
     if (shown.source == ALL || shown.source == MASKED) {
       column.steps = view.width;
       column.bytes *= view.width;
@@ -176,7 +181,7 @@ function tell(root: Root, columns: u32, names: u32): Columns | null {
   memory.fill(at, 0, bytes);
   const made = changetype<Columns>(at);
   made.columns = columns;
-  made.bytes = <u32>root.stagedBytes;
+  made.bytes = root.stepBytes;
   return made;
 }
 

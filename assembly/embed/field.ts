@@ -8,12 +8,12 @@
  *   40 │ dtype u32     │ maxBytes u32 │  maxBytes: of text
  *   48 │ dims u32      │ rank u32     │  where in the list of dims its shape begins: a stack first
  *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
- *   64 │ isShared u32  │ … u32        │
+ *   64 │ isShared u32  │ array u32    │  · where a packed step has it: half floats as f32, behind what is staged
  *   72 │ ratio f64                    │  of leaves that are packed, how many times smaller they are expected to be; 0: they are not
  */
 
 import { PLACE_BYTES } from "../rows/layout";
-import { BOOL, dtypeBytes, dtypeName, TEXT } from "../rows/leaf";
+import { BOOL, dtypeBytes, dtypeName, isHalf, TEXT } from "../rows/leaf";
 import { MAX_FRAME } from "../rows/packs";
 import { GrowingArray } from "./growing-array";
 import { INVALID, noRoom, Refusal } from "./refusal";
@@ -51,7 +51,7 @@ export class Field {
   size: u32;
   stack: u32;
   isShared: u32;
-  unused: u32;
+  array: u32;
   ratio: f64;
 
   @inline
@@ -62,6 +62,11 @@ export class Field {
   /** Bytes of one element. */
   elementBytes(): u32 {
     return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
+  }
+
+  /** Bytes of its value as hosts have it. */
+  arrayBytes(): u32 {
+    return this.valueBytes << isHalf(this.dtype);
   }
 
   /** Bytes of one of its frames, or of the value. */

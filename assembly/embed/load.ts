@@ -3,12 +3,12 @@ import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../persistence/check";
 import { record_load_entries } from "../persistence/entry";
 import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../persistence/row";
-import { END, ENTRIES, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../persistence/section";
+import { DRAWN, END, ENTRIES, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../persistence/section";
 import { record_load_slots, record_slot_bytes } from "../persistence/slot";
 import { record_load_stream } from "../persistence/stream";
-import { record_load_table, record_table_bytes } from "../persistence/table";
+import { record_drawn_bytes, record_load_drawn, record_load_table, record_table_bytes } from "../persistence/table";
 import { stream_check } from "../rows/stream";
-import { table_layouts } from "../tables/inspect";
+import { Table } from "../tables/table";
 import { writer_set_number } from "../writer/dues";
 import { made, make } from "./create";
 import { isOfEntries, poolCount, poolOf } from "./pools";
@@ -177,7 +177,14 @@ function take(root: Root, section: Section): i32 {
   if (kind == ROWS) return record_load_rows(handle, count, from, 0, 0);
   if (kind == FREE) return record_load_free(handle, count, from);
   const code = record_load_slots(handle, count, from, 0, 0);
-  return code == 0 && table_layouts(handle) != 0 ? E_UNSUPPORTED : code;
+  return code == 0 && hasColumns(handle) ? E_UNSUPPORTED : code;
+}
+
+/** Whether some item of a table shows other columns than whole steps. */
+function hasColumns(table: usize): bool {
+  const slots = changetype<Table>(table).slots();
+  for (let slot: u32 = 1; slots.layouts != 0 && slot <= slots.capacity; slot++) if (slots.columns(slot) != 0) return true;
+  return false;
 }
 
 function takeEntries(section: Section): i32 {
@@ -187,7 +194,7 @@ function takeEntries(section: Section): i32 {
 }
 
 function known(kind: u32): bool {
-  return kind == HEAD || kind == WRITERS || kind == POOLS || kind == TABLE || kind == STREAMS || kind == END;
+  return kind == HEAD || kind == WRITERS || kind == POOLS || kind == TABLE || kind == DRAWN || kind == STREAMS || kind == END;
 }
 
 /** Makes what was taken one state, with so many streams that are open. 0, or what is refused. */
@@ -200,8 +207,12 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   for (let id: u32 = 0; code == 0 && (id == 0 || id < streams); id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, streams - id));
   for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
     const table = newest(first, end, TABLE, id);
+    const drawn = newest(first, end, DRAWN, id);
     if (table === null || table.bytes != record_table_bytes()) return corrupt("what there is one of a table is missing");
-    code = record_load_table(TableOptions.of(id).handle, table.payload());
+    if (drawn === null || drawn.bytes != record_drawn_bytes()) return corrupt("what draws change of a table is missing");
+    const handle = TableOptions.of(id).handle;
+    code = record_load_drawn(handle, drawn.payload());
+    if (code == 0) code = record_load_table(handle, table.payload());
   }
   // Steps hold frames: these are settled after them.
   for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);

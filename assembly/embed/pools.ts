@@ -6,7 +6,7 @@ import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { layout_place } from "../rows/layout";
-import { BOOL, ENTRY, NARROW, PACKED, TEXT } from "../rows/leaf";
+import { BOOL, ENTRY, isHalf, NARROW, PACKED, TEXT } from "../rows/leaf";
 import { packs_init } from "../rows/packed-frame";
 import { packs_bytes } from "../rows/packs";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
@@ -50,12 +50,14 @@ export function makePools(root: Root): i32 {
   const fields = root.fields();
   for (let i: u32 = 0; i < fields.count; i++) {
     const field = Field.of(i);
-    root.checked |= u32(field.dtype == BOOL || field.dtype == TEXT);
+    root.checked |= u32(field.dtype == BOOL || field.dtype == TEXT) | isHalf(field.dtype);
     const code = field.isShared != 0 ? share(root, field) : 0;
     if (code != 0) return code;
   }
   layout_place(fields.get(0), FIELD_BYTES, fields.count, root.placed());
-  if (root.stagedBytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(root.stagedBytes).code;
+  const bytes = placeArrays(root);
+  if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).code;
+  root.stepBytes = <u32>bytes;
   // Behind those of entries, which came with their frames.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
   root.pool = arena_alloc(pool_bytes(fields.count));
@@ -68,6 +70,19 @@ export function makePools(root: Root): i32 {
   }
   pool_open(root.pool);
   return 0;
+}
+
+/** Where packed steps have the leaves: half floats, as f32, behind what is staged. Bytes of a step. */
+function placeArrays(root: Root): f64 {
+  let bytes = root.stagedBytes;
+  for (let i: u32 = 0; i < root.fields().count; i++) {
+    const field = Field.of(i);
+    field.array = field.staged;
+    if (isHalf(field.dtype) == 0) continue;
+    field.array = <u32>bytes;
+    bytes = Math.ceil((bytes + <f64>field.arrayBytes()) / 16) * 16;
+  }
+  return bytes;
 }
 
 /** The pool of a leaf that shares its values, by its number + 1: a new one for the first leaf of a name. 0, or what is refused. */

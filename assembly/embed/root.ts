@@ -1,19 +1,20 @@
 /**
  * The one Replay of an instance, and the regions through which a host gives and gets bytes.
  *
- * ROOT, 384 bytes:
+ * ROOT, 396 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
  *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
- *   64 │ PLACED (16)                       │  rows/layout.ts
- *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
- *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
+ *   64 │ PLACED (12)                       │  rows/layout.ts
+ *   76 │ pool u32                          │  the steps' POOL
+ *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number of the view + 1 whose batch lies in its region, 0: none
+ *   88 │ draw u32        │ evictFrom u32   │  its DRAW · number of the table + 1 that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
- *  104 │ evictFrom u32   │ … u32           │  number of the table + 1 that evicts then, 0: none
- *  112 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
- *  192 │ LIST × 12 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools
+ *  104 │ stepBytes u32                     │  of a packed step: more than staged where half floats come as f32
+ *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
+ *  188 │ LIST × 13 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools, sources
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │
  */
@@ -27,12 +28,12 @@ import { CLOSED, INVALID, OUT_OF_TURN, Refusal } from "./refusal";
 
 const REGIONS_AT: usize = 8;
 const PLACED_AT: usize = 64;
-export const ROLES_AT: usize = 112;
-const LISTS_AT: usize = 192;
-const LISTS: usize = 12;
+export const ROLES_AT: usize = 108;
+const LISTS_AT: usize = 188;
+const LISTS: usize = 13;
 const ROOT_BYTES: usize = LISTS_AT + LISTS * GROWING_ARRAY_BYTES;
-const ROOT_AT: usize = memory.data(384, 16);
-if (ROOT_BYTES != 384) ERROR("ROOT is 384 bytes");
+const ROOT_AT: usize = memory.data(396, 16);
+if (ROOT_BYTES != 396) ERROR("ROOT is 396 bytes");
 
 export const INPUT: u32 = 0;
 export const BATCH: u32 = 1;
@@ -63,16 +64,15 @@ export class Root {
   seed: u64;
   maxBytes: u32;
   changes: u32;
-  rowBytes: u32;
-  usedBytes: u32;
   stagedBytes: f64;
+  rowBytes: u32;
   pool: u32;
   checked: u32;
   shown: u32;
   draw: u32;
-  storedMax: f64;
   evictFrom: u32;
-  unused: u32;
+  storedMax: f64;
+  stepBytes: u32;
 
   @inline
   static the(): Root {
@@ -151,6 +151,11 @@ export class Root {
     return this.list(11);
   }
 
+  /** SOURCE each: what mixtures draw from. */
+  sources(): GrowingArray {
+    return this.list(12);
+  }
+
   /** A region with so much room; what was in it is lost where it moves. 0: there is no memory, and it is as it was. */
   region(which: u32, bytes: u64): usize {
     const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
@@ -165,8 +170,8 @@ export class Root {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }
 }
-if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 112");
-if (offsetof<Root>("rowBytes") != PLACED_AT || offsetof<Root>("pool") != PLACED_AT + offsetof<Placed>()) ERROR("ROOT: PLACED at byte 64");
+if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 108");
+if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLACED_AT + offsetof<Placed>()) ERROR("ROOT: PLACED at byte 64");
 
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);

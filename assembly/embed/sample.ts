@@ -3,58 +3,190 @@
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ a column a leaf │ mask │ DRAW, with its columns │
  */
-import { DISCOUNT, Draw, draw_bytes, draw_init, draw_narrow, LENGTH, RETURN, WEIGHT } from "../draw/draw";
+import { DISCOUNT, Draw, draw_bytes, draw_init, draw_narrow, KEY, LENGTH, RETURN, WEIGHT } from "../draw/draw";
+import { LOOKS, SHUFFLED, table_epoch, table_epoch_begin, table_epoch_resume } from "../draw/epoch";
 import { gather } from "../draw/gather";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
 import { BOOTSTRAP, OUTPUT_BYTES, Output } from "../draw/output";
 import { draw_rows, OF_ITEMS } from "../draw/row-matrix";
-import { SIZED, table_close_draw, table_loose, table_peek, table_sample } from "../draw/sample";
+import { SIZED, table_close_draw, table_get, table_loose, table_peek, table_sample } from "../draw/sample";
+import { draw_vector_returns } from "../draw/vector-returns";
 import { draw_weights } from "../draw/weights";
-import { E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";
+import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";
 import { header } from "../memory/layout";
-import { DISTINCT } from "../selectors/selector";
+import { DISTINCT, NEWEST } from "../selectors/selector";
 import { table_sure } from "../tables/inspect";
 import { MAX_LENGTH } from "../tables/slots";
+import { checkKeys } from "./change";
 import { Field } from "./field";
 import { CLOSED, EMPTY, INVALID, NOT_FOUND, Refusal, TOO_FEW } from "./refusal";
-import { BATCH, opened, Root, WORK } from "./root";
-import { singleRow, TRANSITIONS, tooManySteps, View, viewOf } from "./view";
-import { ALL, DRAWN, FIRST, LAST, MASKED, ViewColumn } from "./view-columns";
+import { BATCH, opened, outside, Root, WORK } from "./root";
+import { ITEMS, MIXTURE, singleRow, TRANSITIONS, tooManySteps, View, viewOf } from "./view";
+import { ALL, DRAWN, FIRST, LAST, MASKED, SUMMED, ViewColumn } from "./view-columns";
 import { longestRule } from "./writer-options";
 
-/** Draws up to n items of a view; how many. `beta`: of its weights, where it has some. Never waits. */
-export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
+/** Refuses what no draw of a view takes. */
+export function checkDraw(v: View, n: u32, beta: f64): i32 {
+  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
+  return 0;
+}
+
+/** EPOCH, f64 × 6, which the host keeps: │ shuffle │ seed │ epoch │ position │ since │ slots │ */
+const EPOCH_BYTES: f64 = 48;
+const EPOCH_AT: usize = 16;
+const POSITION_AT: usize = 24;
+const SINCE_AT: usize = 32;
+const SLOTS_AT: usize = 40;
+
+/**
+ * The next items of an epoch as a batch of a view, n at most: each item that was there when it began comes once. How many; 0: it is over, and the next call begins another. `state`: f64 × 6
+ * in the input buffer, which the call changes: 1 for a random order or 0 for that of slots, seed, number of the epoch, position, and two of its own; first 1, a seed, and zeros.
+ */
+export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
   const v = viewOf(view);
   if (v === null) return NOT_FOUND;
   if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
-  if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
-  const width = v.kind == TRANSITIONS ? transitionRows(root, v, n) : windowRows(root, v, n);
+  if (!root.holds(state, EPOCH_BYTES)) return outside("state", state, EPOCH_BYTES);
+  if (v.kind == MIXTURE)
+    return Refusal.of(E_UNSUPPORTED).put("a mixture has no epochs, since its sources have items of their own: use the view of a source").code;
+  const options = v.tableOptions();
+  const t = options.table();
+  if (v.weighs != 0 || v.flags != 0 || v.among != 0 || v.share != 0)
+    return Refusal.of(E_UNSUPPORTED).put("an epoch has every item once: its view takes no weights, among, distinct or stratified").code;
+  if (t.maxTimesSampled != 0) return Refusal.of(E_UNSUPPORTED).put("an epoch needs a table without timesSampled").code;
+  for (let i: u32 = 0; i < 6; i++) {
+    const value = load<f64>(state + (i << 3));
+    if (value >= 0 && value <= (i == 0 ? 1 : <f64>u32.MAX_VALUE) && Math.floor(value) == value) continue;
+    return Refusal.of(INVALID)
+      .put("state")
+      .index(i)
+      .put(i == 0 ? " must be 0 or 1, got " : " must be a whole number below 2^32, got ")
+      .number(value).code;
+  }
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty: append steps, or wait for its rate limiter").code;
+  if (load<f64>(state, SINCE_AT) == 0) {
+    if (!t.limiter().canSample(min(n, t.count), t.count)) return notReady(v, min(n, t.count), 0);
+    const since = table_epoch_begin(options.handle);
+    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left that would tell items of this epoch from newer ones").code;
+    store<f64>(state, 0, POSITION_AT);
+    store<f64>(state, since, SINCE_AT);
+    store<f64>(state, t.slots().high, SLOTS_AT);
+    root.changes += 1;
+  } else if (!resumes(options.handle, state)) return Refusal.of(INVALID).put("state must be of an epoch of this table").code;
+  const found = look(root, v, n, state);
+  if (found === null) return Refusal.last();
+  n = found.count;
+  if (n == 0) {
+    store<f64>(state, (load<f64>(state, EPOCH_AT) + 1) % 4294967296, EPOCH_AT);
+    for (let at = POSITION_AT; at <= SLOTS_AT; at += 8) store<f64>(state + at, 0);
+    return 0;
+  }
+  if (!t.limiter().canSample(n, t.count)) return notReady(v, n, 0);
+  const count = drawBatch(root, v, view, n, NaN, state);
+  if (count >= 0) store<f64>(state, changetype<Draw>(<usize>root.draw).position, POSITION_AT);
+  return count;
+}
+
+/** Whether an epoch of the table can have the numbers of a state. */
+function resumes(table: u32, state: usize): bool {
+  const flags = load<f64>(state) != 0 ? SHUFFLED : 0;
+  return table_epoch_resume(table, <u32>load<f64>(state, SINCE_AT), <u32>load<f64>(state, SLOTS_AT), <u32>load<f64>(state, POSITION_AT), flags);
+}
+
+/** The items of an epoch from its position on: `table_epoch` by the numbers of its state. */
+function epochOf(table: u32, draw: usize, n: u32, flags: u32, state: usize): i32 {
+  if (load<f64>(state) != 0) flags |= SHUFFLED;
+  const position = <u32>load<f64>(state, POSITION_AT);
+  return table_epoch(
+    table,
+    draw,
+    n,
+    flags,
+    <u32>load<f64>(state, 8),
+    <u32>load<f64>(state, EPOCH_AT),
+    <u32>load<f64>(state, SINCE_AT),
+    <u32>load<f64>(state, SLOTS_AT),
+    position,
+  );
+}
+
+/** Draws n items of a view, whose number is `index`, or those of an epoch (`state`, or 0), and gathers them; how many, or a code. */
+export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, state: usize): i32 {
+  const width = v.kind == TRANSITIONS ? transitionRows(root, v, n, state, true) : windowRows(root, v, n, state);
   if (width < 0) return <i32>width;
   const draw = plan(root, v, n, <u32>width);
-  if (draw == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(": ask for fewer, or raise bytes").code;
+  if (draw == 0) return noRoomForBatch(n);
   root.shown = 0;
-  const count = drawInto(root, v, draw, n, <u32>width, beta);
+  const count = drawInto(root, v, draw, n, <u32>width, beta, state);
   if (count < 0) return refusedDraw();
   root.changes += 1;
+  root.shown = index + 1;
+  root.draw = <u32>draw;
+  v.entries = count;
+  return count;
+}
+
+/**
+ * The items of n keys (f64 each) that are still there, in their order; how many. It draws nothing: no count is raised, no random number taken, no rate limiter asked. The
+ * columns are those of `replay_sample`.
+ */
+export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
+  const root = opened(handle);
+  if (root === null) return CLOSED;
+  const v = viewOf(view);
+  if (v === null) return NOT_FOUND;
+  const code = checkKeys(root, keys, n);
+  if (code != 0) return code;
+  if (n == 0) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got 0").code;
+  const refused = v.keeps();
+  if (refused != 0) return refused;
+  const width = rowsOf(root, v, keys, n);
+  if (width < 0) return <i32>width;
+  const draw = plan(root, v, n, <u32>width);
+  if (draw == 0) return noRoomForBatch(n);
+  root.shown = 0;
+  copyKeys(draw, keys, n);
+  const count = table_get(v.tableOptions().handle, draw, n, 0);
+  fill(root, v, draw, count, <u32>width, 0);
   root.shown = view + 1;
   root.draw = <u32>draw;
   v.entries = count;
   return count;
 }
 
+function copyKeys(draw: usize, keys: usize, n: u32): void {
+  memory.copy(changetype<Draw>(draw).column(KEY), keys, (<usize>n) << 3);
+}
+
+/** Rows that the items of some keys show at most; or why they cannot be shown. */
+export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
+  if (view.kind == ITEMS && view.n != 0) return view.n;
+  const draw = root.region(WORK, draw_bytes(n));
+  if (draw == 0) return noRoomToLook(n);
+  draw_init(draw, n, 0);
+  copyKeys(draw, keys, n);
+  table_get(view.tableOptions().handle, draw, n, 0);
+  const d = changetype<Draw>(draw);
+  const longest = max(<u32>d.longest, 1);
+  if (view.kind == ITEMS) return longest;
+  if (d.shortest == 1) return singleRow(view.tableOptions());
+  return view.n == 0 ? longest : min(view.n + 1, longest);
+}
+
 /** Steps of the longest item that may come; or what is refused. */
-function windowRows(root: Root, view: View, n: u32): i64 {
+function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;
   if (!table_loose(view.tableOptions().handle, n, longest, root.stagedBytes)) return longest;
-  const draw = look(root, view, n);
+  const draw = look(root, view, n, state);
   return draw === null ? <i64>Refusal.last() : <i64>draw.longest;
 }
 
-/** Rows of the longest transition that may come; or why there cannot be n of them. */
-function transitionRows(root: Root, view: View, n: u32): i64 {
+/** Rows of the longest transition that may come; or why there cannot be n of them. `sure`: whether nothing else is drawn before, so that a look shows what comes. */
+export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();
   const t = options.table();
   const longest = t.longest;
@@ -62,27 +194,41 @@ function transitionRows(root: Root, view: View, n: u32): i64 {
   const most = max(longest, longestRule(view.table));
   if (view.n >= most) return tooManySteps(view, most);
   const width: i64 = view.n == 0 ? longest : min(view.n + 1, longest);
-  const counts: usize = t.maxTimesSampled == 0 ? 1 : root.region(WORK, 4 * <u64>min(n, t.maxTimesSampled) + 4);
-  if (counts == 0) return noRoomToLook(n);
-  const sure = table_sure(options.handle, n, view.flags & DISTINCT, view.among, counts);
-  if (sure < n) return notReady(view, n, sure);
+  const passing = sureDraws(root, view, n, view.flags & (DISTINCT | NEWEST), view.amongNow());
+  if (passing < <i64>n) return passing < 0 ? passing : notReady(view, n, <u32>passing);
+  if (!sure) return t.shortest == 1 ? singleRow(options) : width;
   if (!table_loose(options.handle, n, <u32>width, root.stagedBytes) && t.shortest != 1) return width;
-  const draw = look(root, view, n);
+  const draw = look(root, view, n, state);
   if (draw === null) return Refusal.last();
   return draw.shortest == 1 ? singleRow(options) : min(width, <i64>draw.longest);
 }
 
+/** Of n draws from a view's table how many pass now; or what is refused. */
+export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32): i64 {
+  const options = view.tableOptions();
+  const uses = options.table().maxTimesSampled;
+  const counts: usize = uses == 0 ? 1 : root.region(WORK, 4 * <u64>min(n, uses) + 4);
+  return counts == 0 ? noRoomToLook(n) : table_sure(options.handle, n, flags, among, counts);
+}
+
 /** What a draw of a view would give; null, with a refusal, where it cannot be made. */
-function look(root: Root, view: View, n: u32): Draw | null {
+export function look(root: Root, view: View, n: u32, state: usize): Draw | null {
   const draw = root.region(WORK, draw_bytes(n));
   if (draw == 0) {
     noRoomToLook(n);
     return null;
   }
   draw_init(draw, n, 0);
-  if (table_peek(view.tableOptions().handle, draw, n, view.flags + SIZED, view.among) >= 0) return changetype<Draw>(draw);
+  const table = view.tableOptions().handle;
+  const count = state == 0 ? table_peek(table, draw, n, view.flags + SIZED, view.amongNow()) : epochOf(table, draw, n, LOOKS, state);
+  changetype<Draw>(draw).count = max(count, 0);
+  if (count >= 0) return changetype<Draw>(draw);
   refusedDraw();
   return null;
+}
+
+export function noRoomForBatch(n: u32): i32 {
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(": ask for fewer, or raise bytes").code;
 }
 
 function noRoomToLook(n: u32): i32 {
@@ -90,7 +236,7 @@ function noRoomToLook(n: u32): i32 {
 }
 
 /** Why n draws do not pass now. */
-function notReady(view: View, n: u32, sure: u32): i32 {
+export function notReady(view: View, n: u32, sure: u32): i32 {
   const options = view.tableOptions();
   const t = options.table();
   if (t.limiter().canSample(n, t.count)) {
@@ -107,7 +253,9 @@ function notReady(view: View, n: u32, sure: u32): i32 {
 function refusedDraw(): i32 {
   const refusal = Refusal.of(E_UNSUPPORTED);
   if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, no distinct and no timesSampled").code;
-  return refusal.put("among needs a sampler that knows ages: fifo, uniform, or prioritized with a fifo or lifo remover").code;
+  if (header().errorArgument == 4)
+    return refusal.put("among needs a sampler that knows ages: fifo, recency, uniform, or prioritized with a fifo or lifo remover").code;
+  return refusal.put("among newest needs a sampler that knows ages: lifo, fifo, recency, or uniform or prioritized with a fifo or lifo remover").code;
 }
 
 /** Room for a batch, with its OUTPUTs; where its DRAW is. 0: there is no memory. */
@@ -136,7 +284,8 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
 /** Bytes of a column of n entries, of those that are not the draw's own. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
-  const each = column.isLeaf() ? Field.of(column.which).valueBytes : 1;
+  if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());
+  const each = column.isLeaf() ? Field.of(column.which).arrayBytes() : 1;
   return aligned(<f64>n * <f64>(column.source == FIRST || column.source == LAST ? 1 : width) * <f64>each);
 }
 
@@ -145,37 +294,51 @@ function aligned(bytes: f64): f64 {
 }
 
 /** Draws, and gathers what was drawn; how many, or a code, and then nothing was. */
-function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta: f64): i32 {
+function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta: f64, state: usize): i32 {
   const d = changetype<Draw>(draw);
   const table = view.tableOptions().handle;
-  const count = table_sample(table, draw, n, view.flags, view.among);
+  const count = state == 0 ? table_sample(table, draw, n, view.flags, view.amongNow()) : epochOf(table, draw, n, 0, state);
   if (count < 0) return count;
-  const shows = view.kind == TRANSITIONS || view.n != 0 ? width : <u32>d.longest;
-  if (view.weighs != 0) draw_weights(draw, table, beta, view.weighs - 1);
-  draw_rows(draw, OF_ITEMS, table, count, shows, view.from);
-  if (view.kind == TRANSITIONS) transitions(root, view, draw, table);
-  gatherLeaves(root, view, draw, shows);
-  for (let k: u32 = 0; k < view.count; k++) {
-    const column = ViewColumn.of(view, k);
-    if (column.source == MASKED) fillMask(d, column.at, count, shows);
-    else if (!column.isLeaf()) column.at = <u32>d.column(column.which);
-  }
+  fill(root, view, draw, count, view.kind == TRANSITIONS || view.n != 0 ? width : <u32>d.longest, beta);
   table_close_draw(table);
-  view.width = shows;
   return count;
 }
 
-function transitions(root: Root, view: View, draw: usize, table: u32): void {
+/** Gathers what was drawn, `shows` rows an entry. */
+function fill(root: Root, view: View, draw: usize, count: u32, shows: u32, beta: f64): void {
+  const d = changetype<Draw>(draw);
+  const table = view.tableOptions().handle;
+  if (view.weighs != 0) draw_weights(draw, table, beta, view.weighs - 1);
+  draw_rows(draw, OF_ITEMS, table, count, shows, view.from);
+  if (view.kind == TRANSITIONS) transitions(root, view, view, draw, table, 0);
+  gatherLeaves(root, view, draw, shows, 0);
+  for (let k: u32 = 0; k < view.count; k++) {
+    const column = ViewColumn.of(view, k);
+    if (column.source == MASKED) fillMask(d, column.at, count, shows);
+    else if (column.source == DRAWN) column.at = <u32>d.column(column.which);
+  }
+  view.width = shows;
+}
+
+/** `shown`: the view or mixture whose columns are filled, from the entry `first` on. */
+export function transitions(root: Root, view: View, shown: View, draw: usize, table: u32, first: u32): void {
   const n = view.n == 0 ? MAX_LENGTH : view.n;
   draw_n_step(draw, root.pool, table, view.reward, view.discount, view.terminated, n, view.gamma, ENDS_BEHIND);
+  for (let k: u32 = 0; k < shown.count; k++) {
+    const column = ViewColumn.of(shown, k);
+    if (column.source != SUMMED) continue;
+    const out = <usize>(column.at + first * column.returnBytes());
+    const components = Field.of(view.reward).size;
+    draw_vector_returns(draw, root.pool, view.reward, components, view.discount, view.terminated, view.gamma, u32(view.double == 0), out);
+  }
   if (view.double != 0) return;
   draw_narrow(draw, RETURN);
   draw_narrow(draw, DISCOUNT);
   if (view.weighs != 0) draw_narrow(draw, WEIGHT);
 }
 
-/** The columns of leaves: `width` steps each, or one of the first and the bootstrap. */
-function gatherLeaves(root: Root, view: View, draw: usize, width: u32): void {
+/** The columns of leaves: `width` steps each, or one of the first and the bootstrap. `first`: the row of the columns that the first entry goes to. */
+export function gatherLeaves(root: Root, view: View, draw: usize, width: u32, first: u32): void {
   const base = <usize>root.batch;
   const list = <u32>base + view.count * <u32>OUTPUT_BYTES;
   let outputs: u32 = 0;
@@ -187,7 +350,7 @@ function gatherLeaves(root: Root, view: View, draw: usize, width: u32): void {
     output.steps = column.source == ALL || column.source == FIRST ? list : list + 4;
     output.count = column.source == ALL ? width : 1;
     output.each = 0;
-    output.to = column.at;
+    output.to = column.at + first * Field.of(column.which).arrayBytes();
     outputs += 1;
   }
   gather(draw, root.pool, base, outputs);

@@ -7,10 +7,10 @@
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { record_entries } from "../persistence/entry";
 import { record_free_rows, record_pool, record_row_bytes, record_rows } from "../persistence/row";
-import { END, ENTRIES, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../persistence/section";
+import { DRAWN, END, ENTRIES, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../persistence/section";
 import { record_slot_bytes, record_slots } from "../persistence/slot";
 import { record_stream } from "../persistence/stream";
-import { record_table, record_table_bytes } from "../persistence/table";
+import { record_drawn, record_drawn_bytes, record_table, record_table_bytes } from "../persistence/table";
 import { isOfEntries, poolCount, poolOf } from "./pools";
 import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, WORK } from "./root";
@@ -36,9 +36,10 @@ const OF_FREE: u32 = 4;
 const OF_SLOTS: u32 = 5;
 const OF_POOLS: u32 = 6;
 const OF_TABLES: u32 = 7;
-const OF_STREAMS: u32 = 8;
-const OF_END: u32 = 9;
-const DONE: u32 = 10;
+const OF_DRAWN: u32 = 8;
+const OF_STREAMS: u32 = 9;
+const OF_END: u32 = 10;
+const DONE: u32 = 11;
 
 @unmanaged
 class Saving {
@@ -113,6 +114,7 @@ function step(root: Root, s: Saving): bool {
     case OF_POOLS:
       return pools(root, s);
     case OF_TABLES:
+    case OF_DRAWN:
       return table(root, s);
     case OF_STREAMS:
       return streams(root, s);
@@ -211,15 +213,20 @@ function pools(root: Root, s: Saving): bool {
   return true;
 }
 
+/** The numbers of each table, then of each what draws change. */
 function table(root: Root, s: Saving): bool {
   if (s.id == root.tables().count) {
-    s.go(OF_STREAMS, 0);
+    s.go(s.stage + 1, 0);
     return true;
   }
-  const at = root.region(WORK, SECTION_BYTES + record_table_bytes());
+  const ofDraws = s.stage == OF_DRAWN;
+  const bytes = ofDraws ? record_drawn_bytes() : record_table_bytes();
+  const at = root.region(WORK, SECTION_BYTES + bytes);
   if (at == 0) return false;
-  record_table(TableOptions.of(s.id).handle, at + SECTION_BYTES);
-  seal(s, <u32>at, TABLE, s.id, record_table_bytes());
+  const handle = TableOptions.of(s.id).handle;
+  if (ofDraws) record_drawn(handle, at + SECTION_BYTES);
+  else record_table(handle, at + SECTION_BYTES);
+  seal(s, <u32>at, ofDraws ? DRAWN : TABLE, s.id, bytes);
   s.id += 1;
   return true;
 }

@@ -14,7 +14,7 @@ import { ROLES, Role, roleName } from "./transition-roles";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
 /** Of the records (src/storage/format/head.ts). */
-export const STATE_VERSION: f64 = 5;
+export const STATE_VERSION: f64 = 7;
 
 export function putHead(put: Put): void {
   const root = Root.the();
@@ -164,7 +164,10 @@ function putSelector(put: Put, kind: u32, exponent: f64): void {
 }
 
 function putRule(put: Put, rule: ItemRule): void {
-  put.object(6).text("table").textAt(TableOptions.of(rule.table).name, TableOptions.of(rule.table).bytes);
+  put
+    .object(6 + rule.sequence)
+    .text("table")
+    .textAt(TableOptions.of(rule.table).name, TableOptions.of(rule.table).bytes);
   put.text("length").number(rule.length).text("stride").number(rule.stride).text("priority");
   if (rule.largest != 0) put.text("max");
   else put.number(rule.priority);
@@ -173,6 +176,7 @@ function putRule(put: Put, rule: ItemRule): void {
     .number(rule.nStep)
     .text("finite")
     .flag(rule.finite != 0);
+  if (rule.sequence != 0) put.text("burnIn").number(rule.burnIn);
 }
 
 /** In decimal. */

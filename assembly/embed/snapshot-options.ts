@@ -7,7 +7,7 @@ import { arena_alloc } from "../memory/arena";
 import { E_CORRUPT, E_UNSUPPORTED } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { TEXT as TEXT_DTYPE } from "../rows/leaf";
-import { kindHas, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
+import { kindHas, SAMPLES_ONLY, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
 import { MAX_LENGTH } from "../tables/slots";
 import { MAX_WHOLE } from "./decimal";
 import { dtypeNamed, endField, FIELD_BYTES, Field, MAX_DEPTH, MAX_STACK, MAX_VALUE_BYTES } from "./field";
@@ -17,11 +17,11 @@ import { noRoom, notUtf8, Refusal } from "./refusal";
 import { Root } from "./root";
 import { STATE_VERSION } from "./snapshot-head";
 import { loadStored } from "./stored-limit";
-import { beginTable, endTable, kindNamed, MAX_ITEMS, nameTable, TableOptions, tableAt } from "./table-options";
+import { beginTable, endTable, highestExponent, kindNamed, leastExponent, MAX_ITEMS, nameTable, TableOptions, tableAt } from "./table-options";
 import { ARRAY, find, NOT_UTF8, NUMBER, OBJECT, Put, Tags, TEXT, TRUE } from "./tags";
 import { TextReader, Word } from "./text-reader";
 import { ROLES, roleNamed, setRole } from "./transition-roles";
-import { autoresetNamed, beginRule, beginWriter, endRule, MAX_LANES, nameWriter } from "./writer-options";
+import { autoresetNamed, beginRule, beginWriter, endRule, MAX_BURN_IN, MAX_LANES, nameWriter } from "./writer-options";
 
 /** PART, 8 bytes, of the path to a node of the spec: │ name u32 │ bytes u32 │; of a list no name, and its number. */
 const PARTS_AT: usize = memory.data(512, 8);
@@ -54,7 +54,10 @@ export function readWriters(at: u32, bytes: u32): i32 {
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
   // Items that show columns of their own, or half a character.
-  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has rules with columns, or a name that is no UTF-8, which only TypeScript shows").code;
+  if (tags.odd != 0)
+    return Refusal.of(E_UNSUPPORTED).put(
+      "the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8, which only TypeScript shows",
+    ).code;
   return tags.broken == 0 ? code : contradicts();
 }
 
@@ -256,6 +259,7 @@ function readTableOption(tags: Tags, options: TableOptions): void {
   } else if (tags.is("remover")) {
     options.remover = readSelector(tags);
     options.removerExponent = tags.value;
+    if (options.remover != 0 && kindHas(options.remover, SAMPLES_ONLY)) tags.broken = 1;
   } else if (tags.is("rateLimiter")) loadLimiter(tags, options.limiter());
   else if (tags.is("maxSize")) options.maxSize = <u32>tags.whole(1, MAX_ITEMS);
   else if (tags.is("maxPending")) options.maxPending = <u32>tags.whole(0, MAX_ITEMS);
@@ -278,7 +282,7 @@ function readSelector(tags: Tags): u32 {
   }
   let exponent: f64 = 1;
   if (kindHas(kind, TAKES_MIN) && find(tags, from, "withMin") && tags.tag() == TRUE) kind |= WITH_MIN;
-  if (kindHas(kind, TAKES_EXPONENT) && find(tags, from, "exponent")) exponent = tags.within(-f64.MAX_VALUE, f64.MAX_VALUE);
+  if (kindHas(kind, TAKES_EXPONENT) && find(tags, from, "exponent")) exponent = tags.within(leastExponent(kind), highestExponent(kind));
   tags.at = from;
   tags.skip();
   tags.value = exponent;
@@ -322,13 +326,20 @@ function readRule(tags: Tags): i32 {
     if (find(tags, from, "stride")) rule.stride = <u32>tags.whole(1, MAX_LENGTH);
   }
   if (find(tags, from, "priority")) {
-    rule.largest = u32(<u32>load<u8>(<usize>tags.at) != NUMBER);
+    const kind = <u32>load<u8>(<usize>tags.at);
+    rule.largest = u32(kind != NUMBER);
+    // From a leaf: these rules are none of embed.wasm's either.
+    if (kind == OBJECT) tags.odd = 1;
     if (rule.largest == 0) rule.priority = tags.within(0, f64.MAX_VALUE);
   }
-  if (rule.nStep != 0 && find(tags, from, "finite")) rule.finite = u32(tags.tag() == TRUE);
+  if (rule.nStep == 0 && find(tags, from, "burnIn")) {
+    rule.sequence = 1;
+    rule.burnIn = <u32>tags.whole(0, MAX_BURN_IN);
+  }
+  if (rule.hasReturns() && find(tags, from, "finite")) rule.finite = u32(tags.tag() == TRUE);
   tags.at = from;
   tags.skip();
-  return tags.broken == 0 ? endRule(source(), rule, true, false) : 0;
+  return tags.broken == 0 ? endRule(source(), rule, true, rule.sequence != 0) : 0;
 }
 
 /** Rules whose items show columns of their own are none of embed.wasm's. */

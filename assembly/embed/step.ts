@@ -1,6 +1,7 @@
 /** Packed steps as a host hands them in: checked, and as a block of columns where there are several. */
 import { bytesZero, copyBytes } from "../memory/bytes";
-import { BOOL, TEXT } from "../rows/leaf";
+import { halves_narrow, halvesFitting } from "../memory/half";
+import { BF16, BOOL, dtypeName, isHalf, TEXT } from "../rows/leaf";
 import { Field } from "./field";
 import { INVALID_DATA, Refusal } from "./refusal";
 import { Root, WORK } from "./root";
@@ -9,47 +10,68 @@ import { isUtf8 } from "./utf8";
 /** What stands before the bytes of a text: their number. */
 const TEXT_HEAD: u32 = 4;
 
-/** n packed steps: flags must be 0 or 1, texts must be texts. 0, or INVALID_DATA. */
+/** n packed steps: flags must be 0 or 1, texts must be texts, numbers those that half floats can be. 0, or INVALID_DATA. */
 export function checkSteps(root: Root, at: usize, n: u32): i32 {
   if (root.checked == 0) return 0;
-  for (let i: u32 = 0; i < n; i++, at += <usize>root.stagedBytes) {
+  for (let i: u32 = 0; i < n; i++, at += <usize>root.stepBytes) {
     const code = checkStep(root, at, i);
     if (code != 0) return code;
   }
   return 0;
 }
 
-/** A packed step with zeros where no leaf is, as rows have them: where it stands, or a copy; the host's own bytes stay. 0: there is no memory. */
-export function cleanStep(root: Root, at: usize): usize {
-  const padding = root.rowBytes - root.usedBytes;
-  if (bytesZero(at + root.usedBytes, padding)) return at;
+/** A packed step as rows have it, with half floats made of f32: where it stands, or a copy; the host's own bytes stay. 0: there is no memory. */
+export function narrowStep(root: Root, at: usize): usize {
+  if (<f64>root.stepBytes <= root.stagedBytes) return at;
   const copy = root.region(WORK, <u64>root.stagedBytes);
   if (copy == 0) return 0;
   memory.copy(copy, at, <usize>root.stagedBytes);
-  memory.fill(copy + root.usedBytes, 0, padding);
+  for (let i: u32 = 0; i < root.fields().count; i++) {
+    const field = Field.of(i);
+    if (isHalf(field.dtype) != 0) halves_narrow(copy + <usize>field.staged, at + <usize>field.array, field.size, field.dtype == BF16);
+  }
   return copy;
 }
 
 function checkStep(root: Root, step: usize, number: u32): i32 {
   for (let i: u32 = 0; i < root.fields().count; i++) {
-    const field = Field.of(i);
-    const from = step + <usize>field.staged;
-    if (field.dtype == BOOL) {
-      for (let k: u32 = 0; k < field.size; k++) {
-        if (load<u8>(from + <usize>k) > 1)
-          return wrong(field, number, k)
-            .put(" must be bool, 0 or 1, got ")
-            .number(load<u8>(from + <usize>k)).code;
-      }
-    } else if (field.dtype == TEXT) {
-      const each = field.elementBytes();
-      for (let k: u32 = 0; k < field.size; k++) {
-        const code = checkText(field, number, k, from + <usize>(k * each));
-        if (code != 0) return code;
-      }
+    const code = checkValue(Field.of(i), number, step + <usize>Field.of(i).array);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+/** A leaf's value, in bytes as hosts have it: of step `number`. 0, or INVALID_DATA. */
+export function checkValue(field: Field, number: u32, from: usize): i32 {
+  if (field.dtype == BOOL) {
+    for (let k: u32 = 0; k < field.size; k++) {
+      if (load<u8>(from + <usize>k) > 1)
+        return wrong(field, number, k)
+          .put(" must be bool, 0 or 1, got ")
+          .number(load<u8>(from + <usize>k)).code;
+    }
+  } else if (isHalf(field.dtype) != 0) {
+    const k = halvesFitting(from, field.size, field.dtype == BF16);
+    if (k < field.size)
+      return wrong(field, number, k)
+        .put(" must be finite as ")
+        .put(dtypeName(field.dtype))
+        .put(", or infinite itself, got ")
+        .number(load<f32>(from + <usize>(k << 2))).code;
+  } else if (field.dtype == TEXT) {
+    const each = field.elementBytes();
+    for (let k: u32 = 0; k < field.size; k++) {
+      const code = checkText(field, number, k, from + <usize>(k * each));
+      if (code != 0) return code;
     }
   }
   return 0;
+}
+
+/** Copies a leaf's value as rows have it, with half floats made of f32. */
+export function copyValue(field: Field, to: usize, from: usize): void {
+  if (isHalf(field.dtype) != 0) halves_narrow(to, from, field.size, field.dtype == BF16);
+  else copyBytes(to, from, field.valueBytes);
 }
 
 function checkText(field: Field, number: u32, k: u32, at: usize): i32 {
@@ -73,15 +95,17 @@ export function blockBytes(root: Root, rules: u32, n: u32): u64 {
 
 /** Writes n packed steps as a block, without priorities. O(bytes) */
 export function writeBlock(root: Root, rules: u32, n: u32, from: usize, to: usize): void {
-  const stepBytes = <usize>root.stagedBytes;
+  const stepBytes = <usize>root.stepBytes;
   memory.fill(to, 0, <usize>headOf(root, rules));
   let column = to + <usize>headOf(root, rules);
   for (let i: u32 = 0; i < root.fields().count; i++) {
     const field = Field.of(i);
     store<u32>(to + (i << 2), <u32>column);
-    let value = from + <usize>field.staged;
+    let value = from + <usize>field.array;
     let at = column;
-    for (let k: u32 = 0; k < n; k++, value += stepBytes, at += field.valueBytes) copyBytes(at, value, field.valueBytes);
+    for (let k: u32 = 0; k < n; k++, value += stepBytes, at += field.valueBytes) {
+      copyValue(field, at, value);
+    }
     column += <usize>columnOf(field, n);
   }
 }

@@ -13,7 +13,7 @@
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { FIFO, kindHas, kindName, LAST_KIND, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
+import { FIFO, KIND, kindHas, kindName, LAST_KIND, RECENCY, SAMPLES_ONLY, TAKES_EXPONENT, TAKES_MIN, UNIFORM, WEIGHS, WITH_MIN } from "../selectors/kinds";
 import { table_remover } from "../selectors/selector";
 import { LimiterOptions } from "../tables/rate-limiter";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_number, table_seed } from "../tables/table";
@@ -28,6 +28,8 @@ import { isText } from "./utf8";
 /** Items of a table, as in src/base/limits.ts. */
 export const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
+/** The highest exponent of recency, as in src/schema/selector.ts. */
+const MAX_RECENCY: f64 = 32;
 /** What the word for a kind has behind it if the smallest weight is kept. */
 export const MIN_SUFFIX: string = "WithMin";
 
@@ -204,6 +206,7 @@ function readOption(words: TextReader, options: TableOptions): i32 {
     code = readSelector(words);
     options.remover = max(code, 0);
     options.removerExponent = words.value;
+    if (code > 0 && kindHas(code, SAMPLES_ONLY)) return words.refused("the remover", "a selector that removes, and recency is a sampler only");
   } else {
     code = readLimiter(words, options.limiter());
     if (code == NO_OPTION) return words.unknown("size, pending, steps, timesSampled, minSize, samplesPerInsert, minDiff, maxDiff, sampler or remover");
@@ -219,8 +222,21 @@ function readSelector(words: TextReader): i32 {
   words.value = 1;
   if (kind == 0) return noKind(words);
   if (!kindHas(kind, TAKES_EXPONENT)) return kind;
-  const exponent = words.number("the exponent behind prioritized", -f64.MAX_VALUE, f64.MAX_VALUE);
+  const exponent = words.number(
+    (kind & KIND) == RECENCY ? "the exponent behind recency" : "the exponent behind prioritized",
+    leastExponent(kind),
+    highestExponent(kind),
+  );
   return exponent == 0 ? kind : exponent;
+}
+
+/** The exponents of a kind. */
+export function leastExponent(kind: u32): f64 {
+  return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
+}
+
+export function highestExponent(kind: u32): f64 {
+  return (kind & KIND) == RECENCY ? MAX_RECENCY : f64.MAX_VALUE;
 }
 
 /** The kind that a word names; 0: none. */

@@ -87,7 +87,11 @@ export class TextReader {
 
   /** The same of a whole one. */
   integer(what: string, least: f64, most: f64): i32 {
-    if (this.want(what) != 0) return INVALID;
+    return this.want(what) != 0 ? INVALID : this.integerHere(what, least, most);
+  }
+
+  /** The same of the word that was read last. */
+  integerHere(what: string, least: f64, most: f64): i32 {
     return this.isInteger(least, most) ? 0 : this.outOfRange(what, "an integer", least, most);
   }
 

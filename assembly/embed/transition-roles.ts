@@ -98,14 +98,15 @@ export function required(role: u32, what: string): i32 {
   return refusal.put(roleName(role)).put(" PATH").code;
 }
 
-/** The leaf of a role that is a number a step, by its index; NONE where there is none, SPEC_MISMATCH where it is something else. */
+/** The leaf of a role that is a number a step, or of a reward one or several, by its index; NONE where there is none, SPEC_MISMATCH where it is something else. */
 export function numberIn(role: u32): i32 {
   const first = firstOf(role);
   if (first < 0) return NONE;
   const field = Field.of(first);
   const own = field.is(Role.of(role).path, Role.of(role).bytes);
-  if (own && field.size == 1 && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
-  const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role)).put(" must be one number a step, not text or shared");
+  if (own && (field.size == 1 || role == REWARD) && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
+  const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role));
+  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number a step").put(", not text or shared");
   return refusal
     .put(role == TERMINATED ? "" : ", nor bool")
     .put(", got the leaf ")

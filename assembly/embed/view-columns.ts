@@ -2,27 +2,30 @@
  * The columns that a view shows: which leaf or number each is of, and what it is called.
  *
  * VIEW_COLUMN, 32 bytes, a column:
- *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED
+ *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
  *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · of the latter · where it lies in the last batch
  */
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
 import { E_UNSUPPORTED } from "../memory/error";
-import { F32, F64, U8, U32 } from "../rows/leaf";
+import { dtypeBytes, F32, F64, U8, U32 } from "../rows/leaf";
 import { Field, partEnd } from "./field";
 import { NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { sameWord, Word } from "./text-reader";
 import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./transition-roles";
 import { isText } from "./utf8";
-import { ITEMS, singleRow, tooManySteps, View } from "./view";
+import { ITEMS, MIXTURE, singleRow, tooManySteps, View } from "./view";
 import { longestRule, makesSingles } from "./writer-options";
 
-/** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are. */
+/** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are; returns of a leaf of several numbers. */
 export const FIRST: u32 = 0;
 export const LAST: u32 = 1;
 export const ALL: u32 = 2;
 export const DRAWN: u32 = 3;
 export const MASKED: u32 = 4;
+/** From which source of a mixture. */
+export const MIXED: u32 = 5;
+export const SUMMED: u32 = 6;
 
 /** What a name begins with: the rest alone; a word of its own; `next` and the rest with a capital letter. From COLUMN on the draw's columns, by their numbers. */
 export const PLAIN: u32 = 0;
@@ -32,6 +35,7 @@ export const NEXT_OBSERVED: u32 = 3;
 export const NEXT_DONE: u32 = 4;
 export const NEXT: u32 = 5;
 export const MASK: u32 = 6;
+export const SOURCE: u32 = 7;
 export const COLUMN: u32 = 16;
 
 @unmanaged
@@ -55,6 +59,11 @@ export class ViewColumn {
     );
   }
 
+  /** Bytes of an entry's returns, each component by itself. */
+  returnBytes(): u32 {
+    return Field.of(this.which).size * dtypeBytes(this.dtype);
+  }
+
   /** Whether its values are a leaf's. */
   isLeaf(): bool {
     return this.source <= ALL;
@@ -68,6 +77,7 @@ export function settleViews(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {
     const view = View.of(i);
+    if (view.kind == MIXTURE) continue;
     view.columns = Root.the().columns().count;
     const code = view.kind == ITEMS ? settleItems(view) : settleTransitions(view);
     if (code != 0) return code;
@@ -110,7 +120,12 @@ function settleTransitions(view: View): i32 {
   }
   const float = view.double != 0 ? F64 : F32;
   done =
-    done && drawnColumn(RETURN, float) && drawnColumn(DISCOUNT, float) && drawnColumn(STEPS, U32) && drawnColumn(TERMINATED, U8) && drawnColumn(TRUNCATED, U8);
+    done &&
+    returnsColumn(view.reward, float) &&
+    drawnColumn(DISCOUNT, float) &&
+    drawnColumn(STEPS, U32) &&
+    drawnColumn(TERMINATED, U8) &&
+    drawnColumn(TRUNCATED, U8);
   done = done && (view.weighs == 0 || drawnColumn(WEIGHT, float)) && drawnColumn(KEY, F64);
   return done ? 0 : noRoom();
 }
@@ -165,6 +180,8 @@ export function headName(head: u32): string {
       return "next";
     case MASK:
       return "mask";
+    case SOURCE:
+      return "source";
     case COLUMN + KEY:
       return "keys";
     case COLUMN + PROBABILITY:
@@ -262,8 +279,13 @@ function drawnColumn(column: u32, dtype: u32): bool {
   return addColumn(COLUMN + column, 0, 0, DRAWN, column, dtype);
 }
 
-/** One more column of the view that is settled; false where there is no memory. */
-function addColumn(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
+/** The returns: a column of the draw, or one that is computed if each component of a reward has its own. */
+function returnsColumn(reward: u32, dtype: u32): bool {
+  return Field.of(reward).size == 1 ? drawnColumn(RETURN, dtype) : addColumn(COLUMN + RETURN, 0, 0, SUMMED, reward, dtype);
+}
+
+/** One more column of the view or mixture that is settled; false where there is no memory. */
+export function addColumn(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
   const at = Root.the().columns().push(VIEW_COLUMN_BYTES);
   if (at == 0) return false;
   const made = changetype<ViewColumn>(at);

@@ -1,21 +1,23 @@
 /**
  * What is drawn of a table, and what a batch of it shows.
  *
- * VIEW, 88 bytes:
- *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS · index of its table
- *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED
- *   16 │ among u32   │ from u32     │  0: all items · which part of a longer item (draw/row-matrix.ts)
+ * VIEW, 96 bytes:
+ *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS, MIXTURE · index of its table
+ *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED, NEWEST
+ *   16 │ among u32   │ from u32     │  0: all items, or a share of them · which part of a longer item (draw/row-matrix.ts)
  *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else what divides them, + 1
- *   32 │ gamma f64                  │
+ *   32 │ gamma f64                  │  of a mixture its seed, u64
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
- *   48 │ nexts u32   │ count u32    │  in the list of all
+ *   48 │ nexts u32   │ count u32    │  in the list of all; of a mixture its sources
  *   56 │ columns u32 │ count u32    │
  *   64 │ entries u32 │ width u32    │  of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
- *   80 │ terminated u32 │ … u32     │
+ *   80 │ terminated u32 │ mixture u32 │  … · MIXTURE (mixture.ts)
+ *   88 │ share f64                  │  of the items; 0: none
  */
 import { CROSS, FROM_ANY, FROM_END } from "../draw/row-matrix";
-import { DISTINCT, STRATIFIED } from "../selectors/selector";
+import { E_UNSUPPORTED } from "../memory/error";
+import { DISTINCT, NEWEST, STRATIFIED } from "../selectors/selector";
 import { MAX_LENGTH } from "../tables/slots";
 import { INVALID, NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
@@ -24,6 +26,11 @@ import { TextReader, Word } from "./text-reader";
 
 export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
+export const MIXTURE: u32 = 3;
+
+/** Flags of a mixture: the source of each row is drawn; the others give the rows of a source with too few items. */
+export const RANDOM: u32 = 1;
+export const FALLBACK: u32 = 2;
 
 @unmanaged
 export class View {
@@ -47,7 +54,8 @@ export class View {
   reward: u32;
   discount: u32;
   terminated: u32;
-  unused2: u32;
+  mixture: u32;
+  share: f64;
 
   @inline
   static of(i: u32): View {
@@ -57,9 +65,26 @@ export class View {
   tableOptions(): TableOptions {
     return TableOptions.of(this.table);
   }
+
+  /** Whether items that are not drawn can be shown: 0, or UNSUPPORTED. */
+  keeps(): i32 {
+    if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture only draws: use the view of a source").code;
+    const isWeighed = this.weighs != 0;
+    if (!isWeighed && (this.from & ~CROSS) != FROM_ANY) return 0;
+    const refusal = Refusal.of(E_UNSUPPORTED)
+      .put("a view with ")
+      .put(isWeighed ? "weights" : "offset uniform");
+    return refusal.put(" shows items that are drawn alone: use a view without").code;
+  }
+
+  /** From how many items draws come now; 0: all. */
+  amongNow(): u32 {
+    if (this.share == 0) return this.among;
+    return max(1, <u32>Math.ceil(this.share * <f64>this.tableOptions().table().count));
+  }
 }
-const VIEW_BYTES: u32 = 88;
-if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 88 bytes");
+export const VIEW_BYTES: u32 = 96;
+if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 96 bytes");
 
 /** view TABLE items … · view TABLE transitions … */
 export function readView(words: TextReader): i32 {
@@ -89,14 +114,35 @@ function readDraw(words: TextReader, view: View): i32 {
   let code = 0;
   if (words.is("distinct")) view.flags |= DISTINCT;
   else if (words.is("stratified")) view.flags |= STRATIFIED;
-  else if (words.is("among")) {
-    code = words.integer("among", 1, u32.MAX_VALUE);
-    view.among = <u32>words.value;
-  } else if (words.is("weights")) {
+  else if (words.is("among")) return readAmong(words, view);
+  else if (words.is("weights")) {
     code = words.want("the word behind weights");
     view.weighs = words.is("none") ? 1 : words.is("batch") ? 2 : words.is("table") ? 3 : 0;
     if (code == 0 && view.weighs == 0) return words.unknown("none, batch or table");
   } else return view.kind == ITEMS ? readItems(words, view) : readTransitions(words, view);
+  return code;
+}
+
+/** among N · among newest N · among oldest N · among newest share X: whose first word was read. */
+function readAmong(words: TextReader, view: View): i32 {
+  view.flags &= ~NEWEST;
+  view.share = 0;
+  view.among = 0;
+  let code = words.want("among");
+  if (code != 0) return code;
+  const newest = words.is("newest");
+  if (newest) view.flags |= NEWEST;
+  if (newest || words.is("oldest")) {
+    code = words.want("the number of items behind among");
+    if (code != 0) return code;
+    if (words.is("share")) {
+      code = words.number("the share of among", f64.MIN_VALUE, 1);
+      view.share = words.value;
+      return code;
+    }
+  }
+  code = words.integerHere("among", 1, u32.MAX_VALUE);
+  view.among = <u32>words.value;
   return code;
 }
 

@@ -6,18 +6,19 @@
  *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and 32 at least
  *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: nothing was said
  *   24 │ first u32     │ rules u32 │  its rules, in the list of all
- *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions · and wants finite rewards
+ *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · and wants finite rewards
  *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: it has none
  *   48 │ saved u32 │ asked u32 │  1: it is the snapshot's · of a line of the host's that asks for one of these by its name, the number of that + 1; of that one, 1
  *
- * ITEM_RULE, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │
+ * ITEM_RULE, 40 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │ sequence u32 │ burnIn u32 │
+ *   sequence: 1 it makes sequences
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { MAX_LENGTH } from "../tables/slots";
 import { writer_close } from "../writer/ends";
-import { LARGEST, TAILS } from "../writer/rule";
+import { LARGEST, SEQUENCE, TAILS } from "../writer/rule";
 import { Writer, writer_bytes, writer_init, writer_rule } from "../writer/writer";
 import { INVALID, NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
@@ -29,6 +30,8 @@ const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
 export const SAME_STEP: u32 = 3;
 const DEFAULT_KEEP: u32 = 32;
+/** Column layouts have room for so much (tables/slots.ts). */
+export const MAX_BURN_IN: u32 = 32766;
 export const MAX_LANES: f64 = 65536;
 
 @unmanaged
@@ -75,14 +78,21 @@ export class ItemRule {
   priority: f64;
   largest: u32;
   finite: u32;
+  sequence: u32;
+  burnIn: u32;
+
+  /** Whether returns are computed of its items. */
+  hasReturns(): bool {
+    return this.nStep != 0 || this.sequence != 0;
+  }
 
   @inline
   static of(i: u32): ItemRule {
     return changetype<ItemRule>(Root.the().rules().get(i));
   }
 }
-const ITEM_RULE_BYTES: u32 = 32;
-if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 32 bytes");
+const ITEM_RULE_BYTES: u32 = 40;
+if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 40 bytes");
 
 /** One more writer, with the defaults; null, with a refusal, where there are too many. */
 export function beginWriter(words: TextReader): WriterOptions | null {
@@ -145,7 +155,7 @@ export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   return 0;
 }
 
-/** rule TABLE length N … · rule TABLE nStep N … : of the writer whose line came last. */
+/** rule TABLE length N … · rule TABLE nStep N … · rule TABLE sequence N … : of the writer whose line came last. */
 export function readRule(words: TextReader): i32 {
   if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
   const rule = beginRule(words);
@@ -163,6 +173,13 @@ export function readRule(words: TextReader): i32 {
     } else if (words.is("nStep")) {
       code = words.integer("nStep", 1, MAX_LENGTH - 1);
       rule.nStep = <u32>words.value;
+    } else if (words.is("sequence")) {
+      code = words.integer("sequence", 2, MAX_LENGTH - 1);
+      rule.length = <u32>words.value;
+      rule.sequence = 1;
+    } else if (words.is("burnIn")) {
+      code = words.integer("burnIn", 0, MAX_BURN_IN);
+      rule.burnIn = <u32>words.value;
     } else if (words.is("stride")) {
       code = words.integer("stride", 1, MAX_LENGTH);
       rule.stride = <u32>words.value;
@@ -175,7 +192,7 @@ export function readRule(words: TextReader): i32 {
     } else if (words.is("infinite")) {
       rule.finite = 0;
     } else {
-      return words.unknown("length, nStep, stride, priority or infinite");
+      return words.unknown("length, nStep, sequence, burnIn, stride, priority or infinite");
     }
     if (code != 0) return code;
   }
@@ -197,11 +214,21 @@ export function beginRule(words: TextReader): ItemRule | null {
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0))
-    return words.here(INVALID).put("a rule must have length (windows of so many steps) or nStep (transitions), one of both").code;
-  if (rule.nStep == 0 && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep").code;
-  if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride must stand in a rule of length").code;
-  if (rule.nStep != 0) {
-    rule.length = rule.nStep + 1;
+    return words.here(INVALID).put("a rule must have length (windows of so many steps), nStep (transitions) or sequence, one of them").code;
+  if (!rule.hasReturns() && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep or sequence").code;
+  if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride must stand in a rule of length or sequence").code;
+  if (rule.sequence == 0 && rule.burnIn != 0) return words.here(INVALID).put("burnIn must stand in a rule of sequence").code;
+  if (rule.sequence != 0) {
+    if (rule.length < rule.burnIn + 2) return words.here(INVALID).put("sequence must be at least burnIn + 2, got ").number(rule.length).code;
+    const longest = rule.length - rule.burnIn - 1;
+    if (!stride) rule.stride = longest;
+    if (rule.stride > longest) {
+      const refusal = words.here(INVALID).put("stride of a rule of sequence must be at most ").number(longest);
+      return refusal.put(", its steps behind the burn-in but for the last, got ").number(rule.stride).code;
+    }
+  }
+  if (rule.hasReturns()) {
+    if (rule.nStep != 0) rule.length = rule.nStep + 1;
     if (!priority) rule.largest = u32(TableOptions.of(rule.table).weighs());
     options.transitions = 1;
     options.finite |= rule.finite;
@@ -217,18 +244,23 @@ export function settleWriters(): i32 {
   if (writers.count == 0 && !firstWriter()) return noRoom();
   for (let i: u32 = 0; i < writers.count; i++) {
     const options = WriterOptions.of(i);
+    // Whether a sequence across episodes begins with the first step of one, the step before tells.
+    for (let k: u32 = 0; options.across != 0 && k < options.rules; k++) {
+      const rule = ItemRule.of(options.first + k);
+      options.longest = max(options.longest, rule.length + rule.sequence);
+    }
     if (options.keep == 0) options.keep = max(DEFAULT_KEEP, options.longest);
     if (options.keep < options.longest) {
       return Refusal.of(INVALID).put("keep must be at least ").number(options.longest).put(", the longest rule of its writer, got ").number(options.keep).code;
     }
     if (options.transitions == 0) continue;
-    let code = required(OBSERVATION, "a rule of nStep");
-    if (code == 0) code = required(ACTION, "a rule of nStep");
-    if (code == 0) code = required(REWARD, "a rule of nStep");
+    let code = required(OBSERVATION, "a rule of nStep or sequence");
+    if (code == 0) code = required(ACTION, "a rule of nStep or sequence");
+    if (code == 0) code = required(REWARD, "a rule of nStep or sequence");
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
     if (options.lanes == 1 || options.autoreset != 0) continue;
-    return Refusal.of(INVALID).put("autoreset must be said of a writer with lanes and rules of nStep: disabled, nextStep or sameStep").code;
+    return Refusal.of(INVALID).put("autoreset must be said of a writer with lanes and rules of nStep or sequence: disabled, nextStep or sameStep").code;
   }
   return joinNames();
 }
@@ -287,8 +319,9 @@ export function makeWriters(): i32 {
     writer_init(options.handle, root.pool, options.lanes, options.rules, options.keep, options.across, u32(options.autoreset == NEXT_STEP), reward);
     for (let k: u32 = 0; k < options.rules; k++) {
       const rule = ItemRule.of(options.first + k);
-      const flags = (rule.nStep != 0 ? TAILS : 0) + (rule.largest != 0 ? LARGEST : 0);
-      const code = writer_rule(options.handle, k, TableOptions.of(rule.table).handle, rule.length, rule.stride, 0, rule.priority, flags);
+      const flags = (rule.nStep != 0 ? TAILS : 0) + (rule.sequence != 0 ? SEQUENCE : 0) + (rule.largest != 0 ? LARGEST : 0);
+      const code = writer_rule(options.handle, k, TableOptions.of(rule.table).handle, rule.length, rule.stride, rule.burnIn, rule.priority, flags);
+      if (code == E_OUT_OF_MEMORY) return noRoom();
       if (code != 0)
         return Refusal.of(INVALID).put("the priority of a rule must have a weight (priority^exponent) of at most 2^990, got ").number(rule.priority).code;
     }

@@ -12,18 +12,31 @@ export class Bytes {
       memory.copy(to, from, bytes);
       return;
     }
+    if (bytes < 16) {
+      Bytes.copyShort(to, from, bytes);
+      return;
+    }
     let left = bytes;
-    for (; left >= 32; left -= 32) {
+    for (; left > 32; left -= 32) {
       Bytes.copy32(to, from);
       to += 32;
       from += 32;
     }
-    for (; left >= 8; left -= 8) {
+    // What is left is 1 … 32 bytes. The last sixteen may overlap what is copied.
+    if (left > 16) Bytes.copy16(to, from);
+    Bytes.copy16(to + left - 16, from + left - 16);
+  }
+
+  /** The same of fewer than 16 bytes. */
+  @inline
+  private static copyShort(to: usize, from: usize, bytes: u32): void {
+    if (bytes >= 8) {
       store<u64>(to, load<u64>(from));
-      to += 8;
-      from += 8;
-    }
-    for (; left != 0; left--) store<u8>(to++, load<u8>(from++));
+      store<u64>(to + bytes - 8, load<u64>(from + bytes - 8));
+    } else if (bytes >= 4) {
+      store<u32>(to, load<u32>(from));
+      store<u32>(to + bytes - 4, load<u32>(from + bytes - 4));
+    } else for (let i: usize = 0; i < <usize>bytes; i++) store<u8>(to + i, load<u8>(from + i));
   }
 
   @inline

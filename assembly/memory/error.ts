@@ -27,6 +27,9 @@ export const E_UNLIKE: i32 = -11;
 /** `storedBytes` is reached, and its table has no item that could leave. */
 export const E_STORED: i32 = -12;
 
+/** A step's value is no priority, and a rule takes it as one. */
+export const E_PRIORITY_LEAF: i32 = -13;
+
 /** Fills the error cell and hands the code back. */
 export function fail(code: i32, argument: i32, value: f64): i32 {
   const h = header();

@@ -57,7 +57,7 @@ export const SECTIONS_AT: u32 = 0x5000;
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;
 /** Raised when an export, an argument or a byte layout changes. */
-export const ABI_VERSION: u32 = 18;
+export const ABI_VERSION: u32 = 29;
 
 /** What a memory has at most: 4 GiB less a page, so that byte offsets stay below 2^32. */
 export const MAX_BYTES: u32 = 0xffff0000;

@@ -1,9 +1,10 @@
 /** What holds between any two calls: all that is derived is computed anew and compared. */
 import { checkPacks } from "../rows/packs";
 import { Pool, rowOf } from "../rows/pool";
-import { Head } from "../rows/row";
+import { Head, PLACE } from "../rows/row";
+import { CHUNK_BITS, checkTree, HeldEpisode, HeldSteps, Node, placeOf } from "../tables/held-steps";
 import { Item } from "../tables/slots";
-import { Table } from "../tables/table";
+import { MIXED, Table } from "../tables/table";
 
 /** O(capacity): 0, or the number of the broken invariant. Recomputes all that is derived. */
 export function table_check(table: usize): i32 {
@@ -17,7 +18,7 @@ export function table_check(table: usize): i32 {
   let memberships: u64 = 0;
   for (let slot: u32 = 1; slot <= slots.high; slot++) {
     const item = slots.item(slot);
-    if (slots.isUsed(slot) ? t.mixed == 0 && slots.layout(slot) != t.layout : slots.layout(slot) != 0) return 11;
+    if (slots.isUsed(slot) ? (t.mixed & MIXED) == 0 && slots.columns(slot) != t.layout : slots.layout(slot) != 0) return 11;
     if (slots.isPending(slot)) pending += 1;
     if (!slots.isLive(slot)) continue;
     live += 1;
@@ -34,10 +35,46 @@ export function table_check(table: usize): i32 {
   if (chainOf(t, slots.freeFirst) + live + pending + slots.retired != slots.high) return 8;
   if (queueOf(t) != pending) return 9;
   if (t.episodes().memberships() != memberships) return 10;
+  if (slots.heldSteps != 0 && !notesHeldSteps(t)) return 12;
   const sampler = t.sampler().check(t.count, slots.capacity);
   if (sampler != 0) return 20 + sampler;
   const remover = t.remover().check(t.count, slots.capacity);
   return remover != 0 ? 30 + remover : 0;
+}
+
+/** Whether what is noted of held steps is what live items hold, each next to its neighbours in its episode. */
+function notesHeldSteps(t: Table): bool {
+  const p = t.rows();
+  const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);
+  let items: f64 = 0;
+  let nodes: u32 = 0;
+  let sizes: u32 = 0;
+  for (let number: u32 = 1; number <= min(p.high, held.chunks << CHUNK_BITS); number++) {
+    const node = held.node(p, rowOf(p, number));
+    if (node.items == 0) continue;
+    items += node.items;
+    nodes += 1;
+    if (node.row != rowOf(p, number) || held.episodes().items(p.episode(node.row)) != node.episode) return false;
+    if (node.parent != 0) continue;
+    sizes += node.size;
+    if (HeldEpisode.of(node.episode).root != node.at || checkTree(node.at, 0) != 0) return false;
+  }
+  if (items != t.steps || sizes != nodes) return false;
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) {
+    if (!t.slots().isLive(slot)) continue;
+    let row = t.slots().item(slot).first;
+    for (let left = t.slots().item(slot).length(); left > 0; left--) {
+      const node = held.node(p, row);
+      const next = p.next(row);
+      const episode = HeldEpisode.of(node.episode);
+      const place = placeOf(node.at);
+      if (episode.tail != 0 && episode.tail != episode.rowAt(p, episode.size() - 1, node)) return false;
+      if (node.items == 0 || episode.size() != Node.of(episode.root).size || episode.place(node) != place || episode.rowAt(p, place, node) != row) return false;
+      if (left > 1 && p.episode(next) == p.episode(row) && placeOf(held.node(p, next).at) != place + 1) return false;
+      row = next;
+    }
+  }
+  return true;
 }
 
 /** Distinct episodes of an item, 0 where one is missing in the map. */
@@ -85,7 +122,15 @@ export function pool_check(pool: usize): i32 {
   const free = p.free();
   if (p.high > p.capacity || free.count > p.high) return 1;
   let unheld: u32 = 0;
-  for (let number: u32 = 1; number <= p.high; number++) unheld += u32(Head.of(rowOf(p, number)).refs == 0);
+  // Frames that are packed, and their entries, have something else in their links.
+  const linked = !p.packs() && !p.hasEntries();
+  for (let number: u32 = 1; number <= p.high; number++) {
+    const row = rowOf(p, number);
+    const isFree = Head.of(row).refs == 0;
+    unheld += u32(isFree);
+    const next = p.next(row);
+    if (linked && !isFree && next != 0 && next != row + 1 && (row & PLACE) + 1 != p.rows && p.neighbours(row) != 0) return 7;
+  }
   if (unheld != free.count) return 2;
   let queued: u32 = 0;
   for (let run = free.first; run != 0; run = free.after(run)) {

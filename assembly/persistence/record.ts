@@ -1,4 +1,5 @@
-/** What records of rows and of entries share: marks of what is loaded, and the bytes that still count. */
+/** What records of rows, entries and slots share: marks of what is loaded, and the bytes that still count. */
+import { Change } from "../rows/changes";
 
 /** In `refs` while a pool is loaded: there is a record of the row, or it is in the queue of freed ones. */
 export const LOADED: u32 = 0x80000000;
@@ -8,4 +9,22 @@ export const FREED: u32 = 0x40000000;
 export function account(live: usize, segment: u32, bytes: u32): void {
   const at = live + ((<usize>segment) << 2);
   store<u32>(at, load<u32>(at) + bytes);
+}
+
+/** Bytes of the short record that stands in addition to a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
+export const LINK_BYTES: u32 = 8;
+
+/** The newest short record is in this segment now. */
+export function noteLink(change: Change, segment: u32, live: usize): void {
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.linked = <u16>segment;
+  account(live, segment, LINK_BYTES);
+}
+
+/** No record counts any more: the whole one has so many bytes. */
+export function forget(change: Change, live: usize, bytes: u32): void {
+  if (change.written != 0) account(live, change.written, 0 - bytes);
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.written = 0;
+  change.linked = 0;
 }

@@ -12,15 +12,14 @@
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { BYTES, Change, keeping, LINK } from "../rows/changes";
+import { BYTES, keeping, LINK } from "../rows/changes";
 import { ENTRY, SHARED, WIDE } from "../rows/leaf";
 import { entriesOf, growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
 import { dropEntry, holdEntry } from "./entry";
-import { account, FREED, LOADED } from "./record";
+import { account, FREED, forget, LINK_BYTES, LOADED, noteLink } from "./record";
 
 const HEAD: u32 = 12;
-const LINK_BYTES: u32 = 8;
 const RUN_BYTES: u32 = 8;
 
 /** Bytes of a row's record; of an entry's, those that it has at most. */
@@ -201,7 +200,9 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
     if ((head.refs & LOADED) == 0) continue;
     const next = head.next & LINK_ROW;
     if (number > high || next > high) return fail(E_CORRUPT, 1, number);
-    head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_ENDS);
+    const after = p.rowAfter(next == number + 1 ? row : 0, next);
+    head.next = after | (head.next & LINK_ENDS);
+    if (after != 0 && after != row + 1) p.noteJump(row);
     if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
     if (p.packs() && !nameEntry(p, head)) return fail(E_CORRUPT, 1, number);
   }
@@ -249,19 +250,6 @@ function linkOf(p: Pool, row: u32, number: u32): u32 {
   const link = Head.of(row).next;
   const next = link & LINK_ROW;
   return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_ENDS);
-}
-
-function noteLink(change: Change, segment: u32, live: usize): void {
-  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
-  change.linked = <u16>segment;
-  account(live, segment, LINK_BYTES);
-}
-
-function forget(change: Change, live: usize, bytes: u32): void {
-  if (change.written != 0) account(live, change.written, 0 - bytes);
-  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
-  change.written = 0;
-  change.linked = 0;
 }
 
 /** Returns where the next record begins, like `saveRow`. */

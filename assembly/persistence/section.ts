@@ -19,6 +19,7 @@ export const STREAMS: u32 = 40;
 export const END: u32 = 42;
 export const LAYOUTS: u32 = 43;
 export const ENTRIES: u32 = 44;
+export const DRAWN: u32 = 45;
 
 /** O(bytes): what the checksum of the section at an address must be. */
 export function section_sum(at: usize): u32 {

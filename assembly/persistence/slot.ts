@@ -1,6 +1,7 @@
 /**
  * Slots as records: all of them by number, or what changed; and back.
  *
+ * COUNT: │ slot u32 │ timesSampled u32 │   of a slot that was drawn after its record, and has not changed otherwise
  * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
  *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
  *
@@ -12,7 +13,7 @@ import { numberOf } from "../rows/pool";
 import { placeWords } from "../selectors/kinds";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
-import { account } from "./record";
+import { account, forget, LINK_BYTES, noteLink } from "./record";
 
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
@@ -41,6 +42,7 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
   for (let at = out + 4; slot != 0 && count < limit; at += bytes, count++) {
     noteSlot(t, slot, segment, live, bytes);
     saveSlot(t, slot, at, at + bytes);
+    slots.forgetDraws(slot);
     const change = slots.changeOf(slot);
     slot = change.next();
     change.word = 0;
@@ -50,11 +52,57 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
   return slot != 0;
 }
 
-/** O(limit): notes the slots as changed whose newest record is in a segment, from `slot` on. The slot to go on with, 0 = done. */
+/**
+ * O(slots / 64 + limit), after `record_changed_slots`: saves up to `limit` counts of slots that were drawn, from `slot` on. The slot to go on with, 0 = done.
+ * `due`: 0 only where a count decides when an item leaves.
+ */
+export function record_changed_counts(table: usize, segment: u32, live: usize, due: u32, slot: u32, limit: u32, out: usize): u32 {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  store<u32>(out, 0);
+  if (slots.drawn == 0 || (due == 0 && t.maxTimesSampled == 0)) return 0;
+  let at = out + 4;
+  const end = at + <usize>(limit * LINK_BYTES);
+  for (; slot <= slots.high; slot = (slot | 63) + 1) {
+    const word = slots.drawnAt(slot);
+    let bits = load<u64>(word);
+    for (; bits != 0 && at < end; bits &= bits - 1, at += LINK_BYTES) {
+      const drawn = (slot & ~63) + <u32>ctz(bits);
+      noteLink(slots.changeOf(drawn), segment, live);
+      store<u32>(at, drawn);
+      store<u32>(at, slots.item(drawn).timesSampled, 4);
+    }
+    store<u64>(word, bits);
+    if (bits != 0) break;
+  }
+  store<u32>(out, <u32>(at - out - 4) / LINK_BYTES);
+  if (slot <= slots.high) return slot;
+  slots.drawn = 0;
+  return 0;
+}
+
+/** O(limit): notes the slots as changed whose newest record or count is in a segment, from `slot` on. The slot to go on with, 0 = done. */
 export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
   const slots = changetype<Table>(table).slots();
-  for (; slot <= slots.high && limit > 0; limit--, slot++) if (slots.changeOf(slot).written == segment) slots.track(slot);
+  for (; slot <= slots.high && limit > 0; limit--, slot++) {
+    const change = slots.changeOf(slot);
+    if (change.written == segment || change.linked == segment) slots.track(slot);
+  }
   return slot <= slots.high ? slot : 0;
+}
+
+/** O(count): puts counts in their places, likewise. 0, or CORRUPT. */
+export function record_load_counts(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
+  const slots = changetype<Table>(table).slots();
+  for (; count > 0; count--, from += LINK_BYTES) {
+    const slot = load<u32>(from);
+    if (slot - 1 >= slots.capacity) return fail(E_CORRUPT, 1, slot);
+    // A record of the slot may have been given back, since a newer one follows. That one has its count.
+    if (!slots.isLive(slot)) continue;
+    if (segment != 0) noteLink(slots.changeOf(slot), segment, live);
+    slots.item(slot).timesSampled = load<u32>(from, 4);
+  }
+  return 0;
 }
 
 /** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
@@ -73,7 +121,7 @@ export function record_load_slots(table: usize, count: u32, from: usize, segment
 
 function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): void {
   const change = t.slots().changeOf(slot);
-  if (change.written != 0) account(live, change.written, 0 - bytes);
+  forget(change, live, bytes);
   change.written = <u16>segment;
   account(live, segment, bytes);
 }

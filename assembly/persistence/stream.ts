@@ -5,7 +5,7 @@
 import { E_CORRUPT, fail } from "../memory/error";
 import { numberOf, rowOf } from "../rows/pool";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
-import { FIRST_ALONE, Stream } from "../rows/stream";
+import { countLinks, DROPPED, Stream } from "../rows/stream";
 
 export function record_stream(stream: usize, out: usize): void {
   const s = changetype<Stream>(stream);
@@ -26,7 +26,7 @@ export function record_load_stream(stream: usize, from: usize): i32 {
   if (load<u32>(from) > p.high || load<u32>(from, 4) > p.high || count > recent.capacity) return fail(E_CORRUPT, 1, count);
   s.last = rowOf(p, load<u32>(from));
   memory.copy(stream + offsetof<Stream>("episode"), from + 12, 12);
-  if (s.awaits > FIRST_ALONE && s.awaits != LINK_FINAL && s.awaits != LINK_ENDS) return fail(E_CORRUPT, 1, s.awaits);
+  if (s.awaits > DROPPED && s.awaits != LINK_FINAL && s.awaits != LINK_ENDS) return fail(E_CORRUPT, 1, s.awaits);
   let row = rowOf(p, load<u32>(from, 4));
   for (let i: u32 = 0; i < count; i++) {
     if (row == 0) return fail(E_CORRUPT, 1, i);
@@ -34,5 +34,7 @@ export function record_load_stream(stream: usize, from: usize): i32 {
     p.retain(row);
     row = p.next(row);
   }
+  s.straightAt = s.last - countLinks(s, false);
+  s.numberedAt = s.last - countLinks(s, true);
   return 0;
 }

@@ -1,31 +1,63 @@
 /**
- * A table's numbers as a record: │ TABLE from `newest` to the limiter's counts │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
+ * A table's numbers as two records: TABLE is what calls change that make, change or remove items, DRAWN is what a draw changes. So a journal writes little of a draw.
+ *
+ * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
+ *   in the last word of one of the orders, which it does not need, is `since` of SLOTS: of the remover's, unless that is a uniform one of its own; then the sampler is not
+ * DRAWN: │ unique f64 │ RANDOM (32) │ the limiter's samples u64 │
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { Pool } from "../rows/pool";
+import { UNIFORM } from "../selectors/kinds";
 import { END_WORDS } from "../selectors/selector";
 import { Item, Slots } from "../tables/slots";
-import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
+import { CANONICAL_END, countEpisodes, DRAWN_AT, DRAWN_BYTES, retainRun, Table } from "../tables/table";
 
 const TABLE_AT: usize = offsetof<Table>("newest");
-const TABLE_BYTES: usize = <usize>CANONICAL_END - TABLE_AT;
+const TABLE_BYTES: usize = <usize>DRAWN_AT - TABLE_AT;
+const INSERTS_AT: usize = <usize>(DRAWN_AT + DRAWN_BYTES);
+const INSERTS_BYTES: usize = <usize>CANONICAL_END - INSERTS_AT;
 const SLOTS_AT: usize = offsetof<Slots>("high");
 const SLOTS_BYTES: usize = offsetof<Slots>() - SLOTS_AT;
-const ENDS_AT: usize = TABLE_BYTES + SLOTS_BYTES;
+const ENDS_AT: usize = TABLE_BYTES + INSERTS_BYTES + SLOTS_BYTES;
 const END_BYTES: u32 = END_WORDS << 2;
+/** The last words of both orders. */
+const SAMPLER_LAST: usize = ENDS_AT + END_BYTES - 4;
+const REMOVER_LAST: usize = ENDS_AT + 2 * END_BYTES - 4;
 
-/** Bytes of a table's record. */
+/** Bytes of a TABLE. */
 export function record_table_bytes(): u32 {
   return <u32>ENDS_AT + 2 * END_BYTES;
+}
+
+/** Bytes of a DRAWN. */
+export function record_drawn_bytes(): u32 {
+  return DRAWN_BYTES;
+}
+
+export function record_drawn(table: usize, out: usize): void {
+  memory.copy(out, table + DRAWN_AT, DRAWN_BYTES);
+}
+
+/** Takes what draws changed: nothing else depends on it. 0 */
+export function record_load_drawn(table: usize, from: usize): i32 {
+  memory.copy(table + DRAWN_AT, from, DRAWN_BYTES);
+  return 0;
 }
 
 export function record_table(table: usize, out: usize): void {
   const t = changetype<Table>(table);
   memory.copy(out, table + TABLE_AT, TABLE_BYTES);
-  memory.copy(out + TABLE_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
+  memory.copy(out + TABLE_BYTES, table + INSERTS_AT, INSERTS_BYTES);
+  memory.copy(out + TABLE_BYTES + INSERTS_BYTES, changetype<usize>(t.slots()) + SLOTS_AT, SLOTS_BYTES);
   memory.fill(out + ENDS_AT, 0, 2 * END_BYTES);
   const end = t.sampler().copyEnds(out + ENDS_AT, false);
   if (t.hasSeparateRemover()) t.remover().copyEnds(end, false);
+  store<u32>(sinceAt(t, out), t.slots().since);
+}
+
+/** Where a record has `since`: a word that is 0 as long as there was no epoch. */
+function sinceAt(t: Table, record: usize): usize {
+  return record + (t.hasSeparateRemover() && t.remover().kind == UNIFORM ? SAMPLER_LAST : REMOVER_LAST);
 }
 
 /** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
@@ -33,9 +65,12 @@ export function record_load_table(table: usize, from: usize): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
   memory.copy(table + TABLE_AT, from, TABLE_BYTES);
-  memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES, SLOTS_BYTES);
+  memory.copy(table + INSERTS_AT, from + TABLE_BYTES, INSERTS_BYTES);
+  memory.copy(changetype<usize>(slots) + SLOTS_AT, from + TABLE_BYTES + INSERTS_BYTES, SLOTS_BYTES);
   const end = t.sampler().copyEnds(from + ENDS_AT, true);
   if (t.hasSeparateRemover()) t.remover().copyEnds(end, true);
+  slots.since = load<u32>(sinceAt(t, from));
+  if (slots.since > slots.lastGeneration) return fail(E_CORRUPT, 1, slots.since);
   const high = slots.high;
   if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
   if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);

@@ -103,6 +103,8 @@ function continueFrom(to: Stream, from: Stream): void {
   to.episode = from.episode;
   to.episodeStep = from.episodeStep;
   to.awaits = from.awaits;
+  to.straightAt = from.straightAt;
+  to.numberedAt = from.numberedAt;
 }
 
 /** Where entries stand that have room beside the stream. */

@@ -5,15 +5,15 @@
  *    0 │ bytes u32  │ frames u32 │ shared u32 │  of one value, all its frames · frames a value · not 0: in another pool
  *   12 │ kind u32   │ offset u32 │ staged u32 │  NARROW, WIDE, SHARED · in the row (WIDE: 0) · in the staging record
  *
- * PLACED, 16 bytes: │ rowBytes u32 │ usedBytes u32 │ stagedBytes f64 │
- *   usedBytes: those of the row that leaves have; the rest is zeros · stagedBytes: of a staging record, which may be more than a memory has
+ * PLACED, 12 bytes: │ stagedBytes f64 │ rowBytes u32 │
+ *   stagedBytes: of a staging record, which may be more than a memory has · rowBytes: of the leaves in a row, side by side; so a row can begin at any byte
  */
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
 
 /** From this size on, a leaf is a column of its own. */
 const WIDE_BYTES: u32 = 256;
-/** What a row is aligned to where its widest leaf is; else to 8. */
+/** What leaves are aligned to at most, from their row's beginning on. */
 const WIDEST: u32 = 16;
 
 @unmanaged
@@ -42,11 +42,10 @@ if (offsetof<Place>() != PLACE_BYTES) ERROR("PLACE is 24 bytes");
 
 @unmanaged
 export class Placed {
-  rowBytes: u32;
-  usedBytes: u32;
   stagedBytes: f64;
+  rowBytes: u32;
 }
-if (offsetof<Placed>() != 16) ERROR("PLACED is 16 bytes");
+if (offsetof<Placed>() != 12) ERROR("PLACED is 12 bytes");
 
 /** O(leaves): places n leaves, whose PLACEs stand so many bytes apart. */
 export function layout_place(places: usize, stride: u32, n: u32, placed: usize): void {
@@ -58,20 +57,17 @@ export function layout_place(places: usize, stride: u32, n: u32, placed: usize):
     leaf.offset = 0;
   }
   let row: u32 = 0;
-  let widest: u32 = 0;
   // Widest first, so that each leaf is aligned without gaps.
   for (let alignment = WIDEST; alignment != 0; alignment >>= 1) {
     for (let at = places; at < end; at += stride) {
       const leaf = changetype<Place>(at);
       if (leaf.kind == WIDE || leaf.alignment() != alignment) continue;
-      widest = max(widest, alignment);
       leaf.offset = row;
       leaf.staged = row;
       row += leaf.part();
     }
   }
-  p.usedBytes = row;
-  p.rowBytes = widest == WIDEST ? align16(row) : (row + 7) & ~7;
+  p.rowBytes = row;
   let staged = <u64>align16(p.rowBytes);
   for (let at = places; at < end; at += stride) {
     const leaf = changetype<Place>(at);

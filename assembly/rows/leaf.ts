@@ -8,6 +8,8 @@
  *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames · PACKED, ENTRY: the packs
  */
 
+import { halfNumber } from "../memory/half";
+
 /** Packed in the row. */
 export const NARROW: u32 = 0;
 /** 256 bytes or more: a column of its own in the block. */
@@ -31,8 +33,11 @@ const I64: u32 = 7;
 const U64: u32 = 8;
 export const F32: u32 = 9;
 export const F64: u32 = 10;
+/** Two bytes here, f32 for hosts (memory/half.ts). */
+export const F16: u32 = 11;
+export const BF16: u32 = 12;
 /** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). The number after the last one of numbers. */
-export const TEXT: u32 = 11;
+export const TEXT: u32 = 13;
 
 export const LEAF_BYTES: u32 = 32;
 
@@ -52,8 +57,19 @@ export class Leaf {
   valueBytes(): u32 {
     return this.bytes * this.frames;
   }
+
+  /** 1 if hosts have elements of twice the bytes. */
+  @inline
+  half(): u32 {
+    return isHalf(this.dtype);
+  }
 }
 if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
+
+/** 1 for half floats, which hosts have as f32. */
+export function isHalf(dtype: u32): u32 {
+  return u32(dtype - F16 <= BF16 - F16);
+}
 
 /** Bytes of one element; not of text, which has as many as its leaf says. */
 export function dtypeBytes(dtype: u32): u32 {
@@ -64,6 +80,8 @@ export function dtypeBytes(dtype: u32): u32 {
       return 1;
     case I16:
     case U16:
+    case F16:
+    case BF16:
       return 2;
     case I32:
     case U32:
@@ -103,6 +121,10 @@ export function dtypeName(dtype: u32): string {
       return "f32";
     case F64:
       return "f64";
+    case F16:
+      return "f16";
+    case BF16:
+      return "bf16";
     case TEXT:
       return "string";
     default:
@@ -133,6 +155,9 @@ export function readNumber(at: usize, dtype: u32): f64 {
       return <f64>load<f32>(at);
     case F64:
       return load<f64>(at);
+    case F16:
+    case BF16:
+      return halfNumber(at, dtype == BF16);
     default:
       return unreachable();
   }

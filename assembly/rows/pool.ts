@@ -1,7 +1,7 @@
 /**
  * The pool: rows of one spec, each counted and linked to its successor. The ring buffer, generalised: no dead rows, no wrap-around, nothing moves.
  *
- * POOL, 88 bytes, then LEAF × leaves:
+ * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
  *    8 │ rowBytes u32   │ blockBytes u32 │
  *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
@@ -10,22 +10,26 @@
  *   40 │ limit u32      │ slots u32     │  STORED_BYTES (tables/stored-bytes.ts), 0 = none
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
  *   56 │ changesAt u32  │ changed u32   │  where changes are tracked: where in a block the CHANGEs are · the row that changed last, 0 = none
- *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
+ *   64 │ reciprocal u64                 │  2^38 / rows, rounded up: a product instead of a division, exact below 2^25
+ *   72 │ FREE_ROWS (24)                 │  rows to use again, oldest first
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ CHANGE × rows │
+ *   │ HEAD × rows │ jump u32 │ its number in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ CHANGE × rows │
+ *   jump: a place + 1 whose link goes to another row than its neighbour; 0: there is none but at the last place, SEVERAL: there may be more
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
-import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
+import { align16, GRANULE, GRANULE_BITS } from "../memory/layout";
+import { rowsOfBlock } from "./block-size";
 import { BYTES, CHANGE_BYTES, Change, chain, keeping, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { ENTRY, LEAF_BYTES, Leaf, NARROW, PACKED, SHARED, WIDE } from "./leaf";
 import { Packs } from "./packs";
-import { HEAD_BYTES, Head, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
+import { HEAD_BYTES, Head, HOLDS, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
-const FREE_AT: usize = 64;
-const LEAVES_AT: usize = 88;
+const FREE_AT: usize = 72;
+const LEAVES_AT: usize = 96;
+const RECIPROCAL_BITS: u32 = 38;
 /** Freed rows that stay in the queue as long as there are rows never used. */
 const SPARE: u32 = 16;
 /** Traits: leaves that are not in the row; some of them in frames of other pools; changes that a journal must know; packed frames; their entries. One test asks for all, since each is felt. */
@@ -34,6 +38,10 @@ const SHARES: u32 = 2;
 const TRACKED: u32 = 4;
 const PACKS: u32 = 8;
 const ENTRIES: u32 = 16;
+const SEVERAL: u32 = u32.MAX_VALUE;
+/** Where they are, before a block's bytes. */
+const JUMP: usize = 8;
+const NUMBER: usize = 4;
 /** A directory begins with one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
@@ -55,6 +63,7 @@ export class Pool {
   blocks: u32;
   changesAt: u32;
   changed: u32;
+  reciprocal: u64;
 
   @inline
   free(): FreeRows {
@@ -126,6 +135,45 @@ export class Pool {
     return (Head.of(row).next & LINK_FINAL) != 0;
   }
 
+  /** Notes that the link of a row goes to another row than its neighbour. */
+  noteJump(row: u32): void {
+    const at = Head.block(row) + <usize>this.rowsAt;
+    const place = (row & PLACE) + 1;
+    if (place == this.rows) return;
+    const jump = load<u32>(at - JUMP);
+    if (jump != place) store<u32>(at - JUMP, jump == 0 ? place : SEVERAL);
+  }
+
+  /** The number of a row's block in the directory. */
+  @inline
+  blockNumber(row: u32): u32 {
+    return load<u32>(Head.block(row) + <usize>this.rowsAt - NUMBER);
+  }
+
+  /** The row whose number is n < 2^24 more than that of one; it must be there. */
+  @inline
+  rowBehind(row: u32, n: u32): u32 {
+    const place = (row & PLACE) + n;
+    if (place < this.rows) return row + n;
+    const blocks = <u32>((<u64>place * this.reciprocal) >> RECIPROCAL_BITS);
+    const block = load<u32>(<usize>this.directory + ((<usize>(this.blockNumber(row) + blocks)) << 2));
+    return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * this.rows);
+  }
+
+  /** Whether a row in the last place of its block is followed by the one with the next number. */
+  isNext(last: u32, row: u32): bool {
+    return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
+  }
+
+  /** How many of the rows behind one in its block are surely linked each to its neighbour, one after the other. */
+  @inline
+  neighbours(row: u32): u32 {
+    const place = row & PLACE;
+    const jump = load<u32>(Head.block(row) + <usize>this.rowsAt - JUMP);
+    if (jump == SEVERAL) return 0;
+    return (jump > place ? jump : this.rows) - 1 - place;
+  }
+
   @inline
   episode(row: u32): u32 {
     return Head.of(row).episode;
@@ -154,7 +202,7 @@ export class Pool {
   /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse, unless it waits for a journal. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
-    if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
+    if (!ASC_NO_ASSERT) assert((head.refs & HOLDS) >= times, "a row is let go of as often as it was held");
     const refs = head.refs - times;
     head.refs = refs;
     if (refs != 0) return;
@@ -241,7 +289,7 @@ export class Pool {
     return this.free().count >= limit + SPARE || this.fresh == 0;
   }
 }
-if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 88");
+if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 72, the leaves at byte 96");
 
 export function pool_bytes(leaves: u32): u32 {
   return <u32>LEAVES_AT + leaves * LEAF_BYTES;
@@ -283,9 +331,11 @@ export function pool_open(pool: usize): void {
     if (leaf.kind == ENTRY) p.traits |= ENTRIES;
   }
   if (tracking()) p.traits |= TRACKED;
-  p.rows = rowsOf(each);
-  p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
-  let at = p.rowsAt + p.rows * p.rowBytes;
+  p.rows = rowsOfBlock(each);
+  p.reciprocal = (((<u64>1) << RECIPROCAL_BITS) + <u64>p.rows - 1) / <u64>p.rows;
+  p.rowsAt = align16(p.rows * HEAD_BYTES + 8);
+  // Numbers of columns stand aligned, as far as those before them let them.
+  let at = (p.rowsAt + p.rows * p.rowBytes + 7) & ~7;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
     if (leaf.kind == WIDE) {
@@ -302,32 +352,6 @@ export function pool_open(pool: usize): void {
     p.changesAt = (at + 7) & ~7;
     p.blockBytes = p.changesAt + p.rows * CHANGE_BYTES;
   }
-}
-
-/** Bytes of the blocks that so many rows take, of which each has `each` bytes together with its HEAD. */
-export function pool_room(each: u32, rows: u32): f64 {
-  const block = rowsOf(each);
-  return Math.ceil(<f64>rows / <f64>block) * <f64>blockBytes(block, each);
-}
-
-/** Rows of a block: as many as fit, or one fewer where the block's place would take a granule of its own. */
-function rowsOf(each: u32): u32 {
-  const rows = min(max((BLOCK_BYTES - overhead()) / (each + changeBytes()), 1), PLACE + 1);
-  return blockBytes(rows - 1, each) * rows < blockBytes(rows, each) * (rows - 1) ? rows - 1 : rows;
-}
-
-/** Bytes of granules that a block of so many rows takes. */
-function blockBytes(rows: u32, each: u32): u32 {
-  return (rows * (each + changeBytes()) + overhead() + GRANULE - 1) & ~(GRANULE - 1);
-}
-
-/** What a block has beside its rows: its place, and what aligns their bytes and their CHANGEs. */
-function overhead(): u32 {
-  return tracking() ? 28 : 20;
-}
-
-function changeBytes(): u32 {
-  return tracking() ? CHANGE_BYTES : 0;
 }
 
 /** Rows that are held by something. */
@@ -374,7 +398,7 @@ export function growPool(p: Pool): bool {
   const block = arena_alloc(p.blockBytes);
   if (block == 0) return false;
   store<u32>(<usize>p.directory + ((<usize>p.blocks) << 2), block);
-  store<u32>(<usize>block + <usize>p.rowsAt - 4, p.blocks);
+  store<u32>(<usize>block + <usize>p.rowsAt - NUMBER, p.blocks);
   p.blocks += 1;
   p.capacity += p.rows;
   if (p.fresh == 0) p.fresh = rowOf(p, p.high + 1);
@@ -391,7 +415,7 @@ export function rowOf(p: Pool, number: u32): u32 {
 
 /** The number of a row; 0 for none. */
 export function numberOf(p: Pool, row: u32): u32 {
-  return row == 0 ? 0 : load<u32>(Head.block(row) + <usize>p.rowsAt - 4) * p.rows + (row & PLACE) + 1;
+  return row == 0 ? 0 : p.blockNumber(row) * p.rows + (row & PLACE) + 1;
 }
 
 /** Takes n rows that were never used, all of one block; the first. */

@@ -2,7 +2,7 @@
  * A row's name is where it is, granule × 1024 + place in the block: no directory stands between a name and its bytes. 0 means none.
  *
  * HEAD, 12 bytes, at the block's beginning, one a place: │ refs u32 │ next u32 │ episode u32 │
- *   refs: items, streams and rows (of another pool) that hold this row
+ *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
  *   next: the row that follows, 0 = none; two bits say how the episode ends with this one:
  *     0 it goes on · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
  */
@@ -17,6 +17,11 @@ export const LINK_END: u32 = 0x80000000;
 export const LINK_FINAL: u32 = 0x40000000;
 /** Both: there is nothing after it to be worth anything. */
 export const LINK_ENDS: u32 = 0xc0000000;
+/** In `refs` of a step, how often it is held; above that sliding windows are counted. */
+export const HOLD_BITS: u32 = 28;
+export const HOLDS: u32 = (1 << HOLD_BITS) - 1;
+export const WINDOW_BITS: u32 = 30;
+export const MOST_WINDOWS: u32 = 3;
 export const PLACE_BITS: u32 = 10;
 export const PLACE: u32 = (1 << PLACE_BITS) - 1;
 export const HEAD_BYTES: u32 = 12;
@@ -26,6 +31,18 @@ export class Head {
   refs: u32;
   next: u32;
   episode: u32;
+
+  /** Sliding windows that begin with a row of steps. */
+  @inline
+  get windows(): u32 {
+    return this.refs >>> WINDOW_BITS;
+  }
+
+  /** How many of them follow a window that begins with the row before. */
+  @inline
+  get follows(): u32 {
+    return (this.refs >>> HOLD_BITS) & MOST_WINDOWS;
+  }
 
   /** Of a freed row that begins a run: the run that follows. */
   @inline

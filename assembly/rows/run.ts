@@ -4,11 +4,17 @@ import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
 /**
  * What a run is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well; piecewise, each is but those after a block's last place, which
- * may be anywhere. Places in ITEM's word.
+ * may be anywhere; numbered, these have the next number. Places in ITEM's word.
  */
 export const PLAIN: u32 = 1 << 24;
 export const SINGLE: u32 = 1 << 25;
 export const PIECEWISE: u32 = 1 << 26;
+export const NUMBERED: u32 = 1 << 27;
+/** Of a run whose rows follow each other in one block, in one episode: all of them. */
+export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
+
+/** So many links, one after the other, are more than a search. */
+const MANY: u32 = 8;
 
 /** The rows of a run from its `from`-th on, n of them; they must be there. O(from + n) */
 export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
@@ -17,9 +23,15 @@ export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): 
 
 @unmanaged
 export class Run {
+  /** Whether `row` is where a run goes on after `last` that is plain, or piecewise. */
+  @inline
+  static goesStraight(p: Pool, last: u32, row: u32): bool {
+    return row == last + 1 || (last & PLACE) + 1 == p.rows;
+  }
+
   /** Writes the rows of a run from the `from`-th on; behind the end of an episode it stops, unless it may cross. Where it stopped. */
   static rows(p: Pool, row: u32, from: u32, at: usize, end: usize, cross: bool): usize {
-    for (; from > 0; from--) row = p.next(row);
+    row = Run.skip(p, row, from, 0);
     while (at < end) {
       store<u32>(at, row);
       at += 4;
@@ -32,16 +44,24 @@ export class Run {
     return at;
   }
 
-  /** The row n steps behind one of a run, which must be there. O(1) in a plain one, O(blocks) in a piecewise one, else O(n) */
+  /** The row n steps behind one of a run, which must be there. O(1) in a plain or numbered one; else O(blocks), and O(n) in blocks with SEVERAL jumps */
   static skip(p: Pool, row: u32, n: u32, kind: u32): u32 {
-    if ((kind & PLAIN) != 0) return row + n;
-    if ((kind & PIECEWISE) == 0) {
-      for (; n > 0; n--) row = p.next(row);
-      return row;
+    if ((kind & NUMBERED) != 0) return p.rowBehind(row, n);
+    for (let near = p.neighbours(row); n > near; near = p.neighbours(row)) {
+      n -= near + 1;
+      row = p.next(row + near);
     }
-    for (let left = p.rows - (row & PLACE); n >= left; left = p.rows - (row & PLACE)) {
-      n -= left;
-      row = p.next(row + left - 1);
+    return row + n;
+  }
+
+  /** The same, unless too many links would have to be read, one by one: then 0. */
+  static skipStraight(p: Pool, row: u32, n: u32): u32 {
+    let links: u32 = 0;
+    for (let near = p.neighbours(row); n > near; near = p.neighbours(row)) {
+      links += 1;
+      if (links > MANY) return 0;
+      n -= near + 1;
+      row = p.next(row + near);
     }
     return row + n;
   }
@@ -70,7 +90,7 @@ export class Run {
   /** Holds each row of a run once more; tells what it is. */
   @inline
   static retain(p: Pool, first: u32, length: u32): u32 {
-    let kind = PLAIN | SINGLE | PIECEWISE;
+    let kind = NEIGHBOURS;
     let row = first;
     for (let left = length; ; ) {
       const head = Head.of(row);
@@ -78,7 +98,7 @@ export class Run {
       left -= 1;
       if (left == 0) break;
       const link = head.next;
-      if (link != row + 1) kind &= (link & LINK_ENDS) != 0 ? 0 : (row & PLACE) + 1 == p.rows ? SINGLE | PIECEWISE : SINGLE;
+      if (link != row + 1) kind &= kindOver(p, row, link);
       row = link & LINK_ROW;
       assert(row != 0, "a run is linked to its end");
     }
@@ -109,6 +129,13 @@ export class Run {
     releaseRows(p, first + ramp, flat, limit, 0);
     releaseRows(p, first + ramp + flat, ramp, ramp, -1);
   }
+}
+
+/** What a run can be that goes over a link to another row than the neighbour, or over the end of an episode. */
+function kindOver(p: Pool, row: u32, link: u32): u32 {
+  if ((link & LINK_ENDS) != 0) return 0;
+  if ((row & PLACE) + 1 != p.rows) return SINGLE;
+  return p.isNext(row, link) ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
 }
 
 /** Lets go of rows that follow each other: the first `times` times, each of the others `more` times more often than the one before. */

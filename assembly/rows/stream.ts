@@ -1,12 +1,14 @@
 /**
  * A stream: the steps of one writer (or lane) in order, of which it holds the recent ones: items are made of them, buffers read them.
  *
- * STREAM, 48 bytes, then entries of the ring:
+ * STREAM, 64 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
  *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (held-stream.ts)
- *   24 │ before u32      │ … u32       │  steps of earlier episodes, of a stream whose recent steps live on over their ends
- *   32 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
+ *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, of a stream whose recent steps live on over their ends · `last` less the links up to it that are straight (run.ts)
+ *   32 │ window u32      │ windowLength u32 │  the row with which the newest sliding window began (sliding.ts), and its length
+ *   40 │ windowBefore u32 │ numberedAt u32 │  that of the window before it, 0 = of none that it could follow · `last` less the links up to it to the row with the next number
+ *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
@@ -15,17 +17,19 @@ import { frameEquals, takeFrame } from "./frame";
 import { Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
 import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
+import { Run } from "./run";
 
 /**
  * What the next step is: one more of the open episode; the first of another, before which the steps at hand may have to go; LINK_FINAL: the final one; LINK_ENDS: the value of
- * the final one, which was appended as zeros when its episode terminated.
+ * the final one, which was appended as zeros when its episode terminated; DROPPED: the final one of an episode that was given up, of which nothing is kept.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
 export const FIRST_ALONE: u32 = 2;
+export const DROPPED: u32 = 3;
 
-const RING_AT: usize = 32;
-const STREAM_BYTES: u32 = 48;
+const RING_AT: usize = 48;
+const STREAM_BYTES: u32 = 64;
 
 @unmanaged
 export class Stream {
@@ -36,7 +40,11 @@ export class Stream {
   awaits: u32;
   limit: u32;
   before: u32;
-  unused: u32;
+  straightAt: u32;
+  window: u32;
+  windowLength: u32;
+  windowBefore: u32;
+  numberedAt: u32;
 
   @inline
   rows(): Pool {
@@ -65,7 +73,28 @@ export class Stream {
     const last = this.last;
     this.last = row;
     if (last != 0) Head.of(last).next |= row;
+    // A neighbour adds one to both counts by itself.
+    if (row != last + 1) this.jump(p, last, row);
     this.keep(p, row);
+  }
+
+  /** Links up to the newest row that are straight. */
+  @inline
+  straight(): u32 {
+    return this.last - this.straightAt;
+  }
+
+  /** Links up to the newest row that go to the row with the next number. */
+  @inline
+  numbered(): u32 {
+    return this.last - this.numberedAt;
+  }
+
+  /** The row that is the newest one now is the first one (`last` is 0), or the one before it is linked to another one than its neighbour. */
+  private jump(p: Pool, last: u32, row: u32): void {
+    if (last != 0) p.noteJump(last);
+    this.straightAt = row - (last != 0 && Run.goesStraight(p, last, row) ? last - this.straightAt + 1 : 0);
+    this.numberedAt = row - (last != 0 && p.isNext(last, row) ? last - this.numberedAt + 1 : 0);
   }
 
   /** Before `push`: notes for a journal the row, and the link to it. */
@@ -132,7 +161,8 @@ export class Stream {
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     const before = this.last;
-    if (before != 0) Head.of(before).next = row;
+    if (before != 0) Head.of(before).next |= row;
+    if (row != before + 1) this.jump(p, before, row);
     const last = row + count - 1;
     const episode = this.episode;
     let head = Head.of(row);
@@ -155,6 +185,12 @@ export class Stream {
   @inline
   isOpen(): bool {
     return this.awaits == ONE_MORE || this.awaits == LINK_FINAL;
+  }
+
+  /** Whether the next step is the final one of an episode, or its value: it cannot end another one. */
+  @inline
+  awaitsFinal(): bool {
+    return this.awaits >= DROPPED;
   }
 
   /** The number of the next step in its episode. */
@@ -182,7 +218,7 @@ export class Stream {
     this.awaits = ONE_MORE;
   }
 }
-if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 32");
+if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 48");
 
 /** Bytes of a stream with room for so many recent steps beside it: a multiple of 8, as streams follow each other. */
 export function stream_bytes(room: u32): u32 {
@@ -255,7 +291,24 @@ export function stream_check(stream: usize): i32 {
   }
   if (s.isOpen() && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
   if (!s.isOpen() && s.episodeStep != 0) return 6;
+  const links = max(recent.count, 1) - 1;
+  if (min(s.straight(), links) != min(countLinks(s, false), links)) return 8;
+  if (min(s.numbered(), links) != min(countLinks(s, true), links)) return 9;
   return s.awaits == LINK_ENDS && (s.last == 0 || !p.isFinal(s.last)) ? 7 : 0;
+}
+
+/** `straight()`, or `numbered()`, as far as the recent steps tell it. O(steps) */
+export function countLinks(s: Stream, numbered: bool): u32 {
+  const p = s.rows();
+  const recent = s.recent();
+  let count: u32 = 0;
+  for (let i = recent.count; i > 1; i--) {
+    const last = recent.get(i - 2);
+    const row = recent.get(i - 1);
+    if (!(numbered ? row == last + 1 || p.isNext(last, row) : Run.goesStraight(p, last, row))) break;
+    count += 1;
+  }
+  return count;
 }
 
 /** Writes the value of leaf i of row n where it is not packed in the row; leaves are placed in order, before the row is pushed. */

@@ -2,12 +2,19 @@
  * The item of the least (minHeap) or greatest (maxHeap) priority; among equals the least recently inserted or updated.
  * A total order, so that the layout of the heap is derived and never seen.
  *
- * HEAP, 32 bytes:
- *    0 │ entries u32    │ positions u32 │  u32 × slots, 4-ary; u32 × (slots + 1)
+ * HEAP, 32 bytes, then the arrays:
+ *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
  *    8 │ items u32      │ stamps u32    │  ITEM, f64 × (slots + 1), the table's
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
+ *
+ * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, in a maxHeap inverted: the least is first. Of equal keys the items decide
+ * A comparison of items is a cache miss, one of keys nearly never: all children of a node are in one line.
  */
 import { Items } from "./items";
+
+/** Children of a node, as a power of two, and their bytes. */
+const BITS: u32 = 2;
+const FAMILY: u32 = 8 << BITS;
 
 @unmanaged
 export class Heap {
@@ -21,7 +28,7 @@ export class Heap {
 
   @inline
   entry(i: u32): usize {
-    return <usize>this.entries + ((<usize>i) << 2);
+    return <usize>this.entries + ((<usize>i) << 3);
   }
 
   @inline
@@ -29,9 +36,22 @@ export class Heap {
     return load<u32>(this.entry(i));
   }
 
+  /** Key and slot. */
+  @inline
+  private at(i: u32): u64 {
+    return load<u64>(this.entry(i));
+  }
+
   @inline
   position(slot: u32): usize {
     return <usize>this.positions + ((<usize>slot) << 2);
+  }
+
+  /** The entry of a slot, by its priority, which is not negative. */
+  @inline
+  entryOf(slot: u32): u64 {
+    const bits = reinterpret<u64>(Items.priority(<usize>this.items, slot));
+    return ((this.greatest != 0 ? ~bits : bits) & 0xffffffff00000000) | <u64>slot;
   }
 
   /** The one to pick; 0 = empty. */
@@ -44,25 +64,20 @@ export class Heap {
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
-    this.put(i, slot);
-    this.rise(i);
+    this.rise(i, this.entryOf(slot));
   }
 
   /** O(log n), after priority or stamp of the slot changed. */
   update(slot: u32): void {
-    const i = load<u32>(this.position(slot));
-    if (!this.rise(i)) this.sink(i);
+    this.settle(load<u32>(this.position(slot)), this.entryOf(slot));
   }
 
-  /** O(log n), while priority and stamp are those it has stood with. */
+  /** O(log n) */
   remove(slot: u32): void {
     const i = load<u32>(this.position(slot));
     const last = this.count - 1;
     this.count = last;
-    if (i == last) return;
-    const moved = this.slot(last);
-    this.put(i, moved);
-    this.update(moved);
+    if (i != last) this.settle(i, this.at(last));
   }
 
   /** 0, or the number of the broken invariant. */
@@ -72,13 +87,20 @@ export class Heap {
       const slot = this.slot(i);
       if (slot == 0 || slot > slots) return 2;
       if (load<u32>(this.position(slot)) != i) return 3;
-      if (i > 0 && !this.before(this.slot((i - 1) >> 2), slot)) return 4;
+      if (this.at(i) != this.entryOf(slot)) return 4;
+      if (i > 0 && !this.before(this.at((i - 1) >> BITS), this.at(i))) return 5;
     }
     return 0;
   }
 
-  /** Whether slot a is picked before slot b. */
-  private before(a: u32, b: u32): bool {
+  /** Whether the slot of entry a is picked before that of entry b. */
+  @inline
+  private before(a: u64, b: u64): bool {
+    return a >> 32 == b >> 32 ? this.decide(<u32>a, <u32>b) : a < b;
+  }
+
+  /** The same of slots with one key. */
+  private decide(a: u32, b: u32): bool {
     const p = Items.priority(<usize>this.items, a);
     const q = Items.priority(<usize>this.items, b);
     if (p != q) return this.greatest != 0 ? p > q : p < q;
@@ -86,54 +108,60 @@ export class Heap {
   }
 
   @inline
-  private put(i: u32, slot: u32): void {
-    store<u32>(this.entry(i), slot);
-    store<u32>(this.position(slot), i);
+  private put(i: u32, entry: u64): void {
+    store<u64>(this.entry(i), entry);
+    store<u32>(this.position(<u32>entry), i);
   }
 
-  /** Whether it moved. */
-  private rise(i: u32): bool {
-    const from = i;
-    const slot = this.slot(i);
+  /** An entry takes the place that is its own, from the i-th on, where anything may stand. */
+  private settle(i: u32, entry: u64): void {
+    if (i > 0 && this.before(entry, this.at((i - 1) >> BITS))) this.rise(i, entry);
+    else this.sink(i, entry);
+  }
+
+  private rise(i: u32, entry: u64): void {
     while (i > 0) {
-      const parent = (i - 1) >> 2;
-      const above = this.slot(parent);
-      if (!this.before(slot, above)) break;
+      const parent = (i - 1) >> BITS;
+      const above = this.at(parent);
+      if (!this.before(entry, above)) break;
       this.put(i, above);
       i = parent;
     }
-    if (i == from) return false;
-    this.put(i, slot);
-    return true;
+    this.put(i, entry);
   }
 
-  private sink(i: u32): void {
-    const slot = this.slot(i);
+  private sink(i: u32, entry: u64): void {
+    const count = this.count;
     for (;;) {
-      const first = (i << 2) + 1;
-      if (first >= this.count) break;
-      const end = min(first + 4, this.count);
+      const first = (i << BITS) + 1;
+      if (first >= count) break;
+      const end = min(first + (1 << BITS), count);
       let best = first;
+      let least = this.at(first);
       for (let child = first + 1; child < end; child++) {
-        if (this.before(this.slot(child), this.slot(best))) best = child;
+        const its = this.at(child);
+        if (this.before(its, least)) {
+          best = child;
+          least = its;
+        }
       }
-      const below = this.slot(best);
-      if (!this.before(below, slot)) break;
-      this.put(i, below);
+      if (!this.before(least, entry)) break;
+      this.put(i, least);
       i = best;
     }
-    this.put(i, slot);
+    this.put(i, entry);
   }
 }
 if (offsetof<Heap>() != 32) ERROR("HEAP is 32 bytes");
 
 export function heapBytes(slots: u32): u32 {
-  return 32 + (slots << 2) + ((slots + 1) << 2);
+  return 32 + ((slots + 1) << 2) + FAMILY + (slots << 3);
 }
 
 export function heapInit(h: Heap, slots: u32, items: u32, stamps: u32, greatest: bool): void {
-  h.entries = <u32>changetype<usize>(h) + 32;
-  h.positions = h.entries + (slots << 2);
+  h.positions = <u32>changetype<usize>(h) + 32;
+  // The first child of the first node begins a family.
+  h.entries = ((h.positions + ((slots + 1) << 2) + 8 + FAMILY - 1) & ~(FAMILY - 1)) - 8;
   h.items = items;
   h.stamps = stamps;
   h.greatest = greatest ? 1 : 0;

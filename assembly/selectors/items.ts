@@ -3,6 +3,7 @@
 export const ITEM_BYTES: u32 = 32;
 /** Where in an item the links are: prev u32, next u32. */
 export const LINKS: usize = 24;
+const INFINITY_BITS: u64 = 0x7ff0000000000000;
 
 @unmanaged
 export class Items {
@@ -14,6 +15,12 @@ export class Items {
   @inline
   static priority(items: usize, slot: u32): f64 {
     return load<f64>(Items.at(items, slot));
+  }
+
+  /** Whether this is the priority of an item that is live: neither free nor pending (assembly/tables/slots.ts). */
+  @inline
+  static isLive(priority: f64): bool {
+    return reinterpret<u64>(priority) < INFINITY_BITS;
   }
 
   @inline

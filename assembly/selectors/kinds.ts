@@ -9,8 +9,9 @@ export const UNIFORM: u32 = 3;
 export const PRIORITIZED: u32 = 4;
 export const MIN_HEAP: u32 = 5;
 export const MAX_HEAP: u32 = 6;
+export const RECENCY: u32 = 7;
 /** The number of the last one. */
-export const LAST_KIND: u32 = MAX_HEAP;
+export const LAST_KIND: u32 = RECENCY;
 
 /** Added to a kind that TAKES_MIN: keep the smallest weight too. */
 export const WITH_MIN: u32 = 16;
@@ -33,6 +34,8 @@ export const WEIGHS: u32 = 128;
 export const TAKES_EXPONENT: u32 = 256;
 /** It can keep the smallest weight (WITH_MIN). */
 export const TAKES_MIN: u32 = 512;
+/** It is a sampler only. */
+export const SAMPLES_ONLY: u32 = 1024;
 
 /** The traits of a kind. */
 export function traitsOf(kind: u32): u32 {
@@ -49,6 +52,8 @@ export function traitsOf(kind: u32): u32 {
       return DETERMINISTIC | COMPARES_STAMPS;
     case MAX_HEAP:
       return DETERMINISTIC | COMPARES_STAMPS;
+    case RECENCY:
+      return LINKED | TAKES_EXPONENT | SAMPLES_ONLY | 2;
     default:
       return unreachable();
   }
@@ -69,6 +74,8 @@ export function kindName(kind: u32): string {
       return "minHeap";
     case MAX_HEAP:
       return "maxHeap";
+    case RECENCY:
+      return "recency";
     default:
       return unreachable();
   }

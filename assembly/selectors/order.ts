@@ -15,24 +15,44 @@ export class Order {
   items: u32;
 
   @inline
-  at(slot: u32): usize {
+  linksOf(slot: u32): usize {
     return Items.links(<usize>this.items, slot);
   }
 
   @inline
   prev(slot: u32): u32 {
-    return load<u32>(this.at(slot));
+    return load<u32>(this.linksOf(slot));
   }
 
   @inline
   next(slot: u32): u32 {
-    return load<u32>(this.at(slot), 4);
+    return load<u32>(this.linksOf(slot), 4);
   }
 
   /** 0 = empty */
   @inline
   youngest(): u32 {
     return this.oldest == 0 ? 0 : this.prev(this.oldest);
+  }
+
+  /** The youngest, or the oldest. */
+  @inline
+  end(youngest: bool): u32 {
+    return youngest ? this.youngest() : this.oldest;
+  }
+
+  /** The one that follows on the way from that end. */
+  @inline
+  beside(slot: u32, youngest: bool): u32 {
+    return youngest ? this.prev(slot) : this.next(slot);
+  }
+
+  /** O(the lower of i and count - i): the one that comes after the i oldest of `count`. */
+  at(i: u32, count: u32): u32 {
+    const fromYoung = i > count >> 1;
+    let slot = this.end(fromYoung);
+    for (let steps = fromYoung ? count - 1 - i : i; steps > 0; steps--) slot = this.beside(slot, fromYoung);
+    return slot;
   }
 
   /** O(1): joins at the young end. */
@@ -78,8 +98,8 @@ export class Order {
 
   @inline
   private link(before: u32, after: u32): void {
-    store<u32>(this.at(before), after, 4);
-    store<u32>(this.at(after), before);
+    store<u32>(this.linksOf(before), after, 4);
+    store<u32>(this.linksOf(after), before);
   }
 }
 if (offsetof<Order>() != ORDER_BYTES) ERROR("ORDER is 8 bytes");

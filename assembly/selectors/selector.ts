@@ -3,16 +3,20 @@
  * The one switch over the kinds (kinds.ts): a verb without a case for a kind is a trap, never another kind's structure.
  */
 import { fillWith } from "../memory/bytes";
+import { slotsOfPlaces } from "./age-window";
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Items } from "./items";
-import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
+import { FIFO, isFifo, KIND, kindHas, LIFO, LINKED, MAX_HEAP, MIN_HEAP, PRIORITIZED, RECENCY, TOGETHER, UNIFORM, WITH_MIN } from "./kinds";
 import { ORDER_BYTES, Order } from "./order";
+import { Recency, recencyBytes, recencyInit } from "./recency";
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
+import { keepRun, restoreRun } from "./tree-part";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-/** Flags of a draw: without replacement; one draw from each n-th part. */
+/** Flags of a draw: without replacement; one draw from each n-th part; `among` is of the newest items. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
+export const NEWEST: u32 = 4;
 /** Words (u32) that say where an order begins and ends, at most. */
 export const END_WORDS: u32 = 3;
 
@@ -42,6 +46,11 @@ export class Selector {
     return changetype<Heap>(<usize>this.handle);
   }
 
+  @inline
+  recency(): Recency {
+    return changetype<Recency>(<usize>this.handle);
+  }
+
   /** Whether its kind has a trait (kinds.ts). */
   has(trait: u32): bool {
     return kindHas(this.kind, trait);
@@ -59,6 +68,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.heap().insert(slot);
+      case RECENCY:
+        return this.recency().insert(slot);
       default:
         return unreachable();
     }
@@ -76,6 +87,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.heap().remove(slot);
+      case RECENCY:
+        return this.recency().remove(slot);
       default:
         return unreachable();
     }
@@ -92,12 +105,19 @@ export class Selector {
     }
   }
 
+  /** The oldest item has left in an order that this one shares with the remover, and another has come in its slot: the order has turned already. */
+  @inline
+  turned(slot: u32): void {
+    if (this.kind == RECENCY) this.recency().turned(slot, 1);
+  }
+
   /** Whether `replaceMany` can begin at this slot; a kind without it need not be named here. */
   replacesMany(slot: u32): bool {
     switch (this.kind) {
       case FIFO:
       case LIFO:
       case PRIORITIZED:
+      case RECENCY:
         return true;
       case UNIFORM:
         return this.uniform().evictsNext(slot);
@@ -111,6 +131,7 @@ export class Selector {
   replaceMany(slot: u32, n: u32, items: usize): void {
     if (this.kind == UNIFORM) this.uniform().ring().rotate(n);
     if (this.kind == PRIORITIZED) this.tree().setMany(slot, n, items);
+    if (this.kind == RECENCY) this.recency().turned(slot, n);
   }
 
   /** After the priority of a slot changed: for kinds that must hear of each at once. */
@@ -126,6 +147,7 @@ export class Selector {
 
   setExponent(exponent: f64): void {
     if (this.kind == PRIORITIZED) this.tree().setExponent(exponent);
+    if (this.kind == RECENCY) this.recency().tree().setExponent(exponent);
   }
 
   /** The lowest priority above 0 that it takes. */
@@ -143,6 +165,19 @@ export class Selector {
     return isFifo(this.kind);
   }
 
+  /** Whether it picks by priority, in an order. */
+  @inline
+  isHeap(): bool {
+    return isHeap(this.kind);
+  }
+
+  /** Reads what the removal of a slot begins with, so that it is near then. The number has no meaning. A kind without it needs no case. */
+  @inline
+  near(slot: u32): u32 {
+    if (this.kind == UNIFORM) return this.uniform().near(slot);
+    return this.kind == PRIORITIZED ? load<u32>(this.tree().leaf(slot)) : 0;
+  }
+
   /** The sum of all weights; 0 where there is none, or no weights. */
   total(): f64 {
     return this.kind == PRIORITIZED ? this.tree().weight() : 0;
@@ -150,19 +185,27 @@ export class Selector {
 
   /** The smallest probability above 0 of `count` items, times `count`; 0 where it is not known. */
   minShare(count: u32): f64 {
+    if (this.kind == RECENCY) return count == 0 ? 0 : <f64>count * this.recency().least();
     if (this.kind != PRIORITIZED) return 0;
     const tree = this.tree();
     return (<f64>count * tree.minWeight()) / tree.total();
   }
 
-  /** Whether draws can be from the k oldest items only; the remover may know ages where this one does not. */
-  reaches(k: u32, remover: Selector): bool {
+  /**
+   * Whether draws can be from the k oldest, or newest, of `count` items only; the remover may know ages where this one does not. `removes`: whether a draw may remove
+   * its item before the next one.
+   */
+  reaches(k: u32, count: u32, newest: bool, remover: Selector, removes: bool): bool {
     switch (this.kind) {
       case FIFO:
+      case RECENCY:
         return true;
+      case LIFO:
+        return newest;
       case UNIFORM:
-        // The first k of the ring are the k oldest from its disorder on.
-        return k >= this.uniform().disorder;
+        // The first k of the ring are the k oldest from its disorder on, and what is behind it is in the order of age.
+        if (!newest) return k >= this.uniform().disorder;
+        return remover.has(LINKED) || k >= count || (!removes && count - k >= this.uniform().disorder);
       case PRIORITIZED:
         return remover.kind == FIFO || remover.kind == LIFO;
       default:
@@ -175,53 +218,79 @@ export class Selector {
     return this.kind != UNIFORM || remover.kind == FIFO;
   }
 
-  /** How many of the `oldest` oldest of `count` items a draw without replacement can give, up to `most`; slots are 1 … `slots`. */
-  drawable(remover: Selector, oldest: u32, count: u32, most: u32, slots: u32): u32 {
-    if (this.kind != PRIORITIZED) return min(oldest, most);
-    if (oldest == count) return this.tree().drawable(most, slots);
-    if (!this.reaches(oldest, remover)) return 0;
+  /** How many of the k oldest, or newest, of `count` items a draw without replacement can give, up to `most`; slots are 1 … `slots`. */
+  drawable(remover: Selector, k: u32, count: u32, newest: bool, most: u32, slots: u32): u32 {
+    if (this.kind != PRIORITIZED) return min(k, most);
+    if (k == count) return this.tree().drawable(most, slots);
+    if (!this.reaches(k, count, newest, remover, false)) return 0;
     const order = remover.order();
     let n: u32 = 0;
-    let slot = order.oldest;
-    for (let i: u32 = 0; i < oldest && n < most; i++) {
+    let slot = order.end(newest);
+    for (let i: u32 = 0; i < k && n < most; i++) {
       n += u32(this.tree().hasWeight(slot));
-      slot = order.next(slot);
+      slot = order.beside(slot, newest);
     }
-    return n == 0 ? min(oldest, most) : n;
+    return n == 0 ? min(k, most) : n;
   }
 
-  /** Before and after a draw from the older items only: the k youngest weigh nothing (`hidden`), or what they did. O(k log n): meant for the few that are too young. */
-  weighYoungest(remover: Selector, k: u32, items: usize, hidden: bool): void {
+  /** Before and after a draw from the k oldest, or newest, items only: the others weigh nothing (`hidden`), or what they did. O(log n) for each of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used. */
+  weighPart(remover: Selector, k: u32, count: u32, newest: bool, items: usize, high: u32, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
     const tree = this.tree();
     const order = remover.order();
-    let slot = order.oldest;
-    for (; k > 0; k--) {
-      slot = order.prev(slot);
+    if (k < count - k) {
+      if (hidden) keepRun(tree, order, k, newest);
+      else restoreRun(tree, order, k, newest, items, high);
+      return;
+    }
+    let slot = order.end(!newest);
+    for (let others = count - k; others > 0; others--) {
       tree.set(slot, hidden ? 0 : tree.weigh(Items.priority(items, slot)));
+      slot = order.beside(slot, !newest);
     }
   }
 
   /**
-   * n slots of the `count` oldest to `out` (u32 × n), their probabilities to `probabilities` (f64 × n); how many. Scratch: `rests`, `saved` for f64 × n, `nodes` for
-   * u32 × n. O(n log size) where priorities are weights, else O(n).
+   * n slots of the `count` items that come after the `first` oldest of `size` to `out` (u32 × n), their probabilities to `probabilities` (f64 × n); how many. Scratch:
+   * `rests`, `saved` for f64 × n, `nodes` for u32 × n. O(n log size) where items have weights, else O(n), or O(count + n log n) where a remover in an order has to help.
    */
-  drawMany(random: usize, count: u32, n: u32, flags: u32, out: usize, probabilities: usize, rests: usize, saved: usize, nodes: usize): u32 {
+  drawMany(
+    remover: Selector,
+    random: usize,
+    size: u32,
+    first: u32,
+    count: u32,
+    n: u32,
+    flags: u32,
+    out: usize,
+    probabilities: usize,
+    rests: usize,
+    saved: usize,
+    nodes: usize,
+  ): u32 {
     const distinct = (flags & DISTINCT) != 0;
     const stratified = (flags & STRATIFIED) != 0;
     switch (this.kind) {
       case PRIORITIZED:
         return this.tree().drawWeighed(random, n, distinct, stratified, out, probabilities, rests, saved, nodes);
-      case UNIFORM:
-        if (distinct) this.uniform().drawDistinct(random, count, n, out, nodes);
-        else this.uniform().drawMany(random, count, n, stratified, out);
+      case RECENCY:
+        return this.recency().drawMany(random, first, count, n, distinct, stratified, out, probabilities, rests, saved, nodes);
+      case UNIFORM: {
+        const uniform = this.uniform();
+        if (distinct) uniform.drawDistinct(random, first, count, n, out, nodes);
+        else uniform.drawMany(random, first, count, n, stratified, out);
+        if (first < uniform.disorder && first != 0) {
+          uniform.places(first, out, n);
+          slotsOfPlaces(remover.order(), count, n, out, rests);
+        }
         fillWith<f64>(probabilities, n, 1 / <f64>count);
         return n;
+      }
       case FIFO:
       case LIFO:
       case MIN_HEAP:
       case MAX_HEAP:
-        this.drawFirst(n, distinct, out);
+        this.drawFirst(first == 0 || this.kind != FIFO ? this.pick(0, n) : this.order().at(first, size), n, distinct, out);
         fillWith<f64>(probabilities, n, 1);
         return n;
       default:
@@ -229,9 +298,8 @@ export class Selector {
     }
   }
 
-  /** The first n in its own order, or n times the first one. */
-  private drawFirst(n: u32, distinct: bool, out: usize): void {
-    let slot = this.pick(0, n);
+  /** The first n in its own order, or n times the first one, which is `slot`. */
+  private drawFirst(slot: u32, n: u32, distinct: bool, out: usize): void {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) {
       store<u32>(at, slot);
       if (!distinct) continue;
@@ -254,10 +322,11 @@ export class Selector {
     switch (this.kind) {
       case FIFO:
       case LIFO:
+      case RECENCY:
         if (slot == 0) return i == 0 ? this.order().oldest : this.order().youngest();
         return i == 0 ? this.order().prev(slot) : this.order().next(slot);
       case UNIFORM:
-        return slot != 0 && i == 0 ? this.uniform().ring().get(0) : 0;
+        return slot != 0 && i == 0 ? this.uniform().at(0) : 0;
       default:
         return 0;
     }
@@ -268,9 +337,12 @@ export class Selector {
     switch (this.kind) {
       case FIFO:
       case LIFO:
-        return copyState<u64>(this.order().at(slot), at, loads);
+      case RECENCY:
+        return copyState<u64>(this.order().linksOf(slot), at, loads);
       case UNIFORM:
-        return copyState<u32>(this.uniform().position(slot), at, loads);
+        if (loads) this.uniform().setPosition(slot, load<u32>(at));
+        else store<u32>(at, this.uniform().position(slot));
+        return at + 4;
       case PRIORITIZED:
       case MIN_HEAP:
       case MAX_HEAP:
@@ -285,6 +357,7 @@ export class Selector {
     switch (this.kind) {
       case FIFO:
       case LIFO:
+      case RECENCY:
         copyState<u32>(<usize>this.handle + offsetof<Order>("oldest"), at, loads);
         break;
       case UNIFORM:
@@ -305,6 +378,7 @@ export class Selector {
     switch (this.kind) {
       case FIFO:
       case LIFO:
+      case RECENCY:
         return true;
       case UNIFORM:
         return this.uniform().restore(slot);
@@ -333,6 +407,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.heap().count == count;
+      case RECENCY:
+        return this.recency().rebuild(count, slots);
       default:
         return unreachable();
     }
@@ -352,6 +428,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.heap().top();
+      case RECENCY:
+        return this.recency().draw(random);
       default:
         return unreachable();
     }
@@ -373,6 +451,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.pick(0, count) == slot ? 1 : 0;
+      case RECENCY:
+        return this.recency().probability(slot);
       default:
         return unreachable();
     }
@@ -396,6 +476,8 @@ export class Selector {
       case MIN_HEAP:
       case MAX_HEAP:
         return this.heap().check(count, slots);
+      case RECENCY:
+        return this.recency().check(count, slots);
       default:
         return unreachable();
     }
@@ -445,6 +527,9 @@ export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u3
     case MAX_HEAP:
       if (at != 0) heapInit(s.heap(), slots, items, stamps, s.kind == MAX_HEAP);
       return heapBytes(slots);
+    case RECENCY:
+      if (at != 0) recencyInit(s.recency(), slots, max, items);
+      return recencyBytes(slots);
     default:
       return unreachable();
   }

@@ -6,7 +6,7 @@
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
- *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw
+ *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
  *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and what stands above them not renewed; stale 0: all is
  *
  * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed together,
@@ -24,6 +24,7 @@ import { Items } from "./items";
 
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
+const PARTIAL_AT: usize = 100;
 /** The levels that no cache holds. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
@@ -176,8 +177,8 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       const below = this.sums(level - 1);
       const here = this.sums(level);
-      // From where a level has fewer nodes than the batch, all of them are renewed.
-      if (this.families(level) <= n) {
+      // From where a level has fewer nodes than the batch, all of them are renewed; but not those that are cut off.
+      if (this.families(level) <= n && load<u32>(changetype<usize>(this) + PARTIAL_AT) == 0) {
         this.renewMany(level, 0, this.families(level) - 1);
         continue;
       }
@@ -206,9 +207,41 @@ export class SumTree {
     return this.floor(total) == 0 ? 0 : total;
   }
 
+  /** Scratch for one slot (u32). */
+  @inline
+  cursor(): usize {
+    return changetype<usize>(this) + CURSOR_AT;
+  }
+
+  /** Branches may be cut off until `end`. */
+  begin(): void {
+    if (this.stale != 0) this.recompute();
+    store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
+  }
+
+  /** All that was cut off is renewed. */
+  end(): void {
+    store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
+  }
+
+  @inline
+  nodeAt(level: u32, node: u32): usize {
+    return this.sums(level) + ((<usize>node) << 3);
+  }
+
+  @inline
+  renewSum(level: u32, node: u32): void {
+    store<f64>(this.nodeAt(level, node), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
+  }
+
+  /** Renews a node and its three neighbours in the family, as far as they have children. */
+  renewFamily(level: u32, node: u32): void {
+    this.renewMany(level, node & ~3, min(node | 3, this.families(level) - 1));
+  }
+
   /** O(log n): one slot. The total must not be 0. */
   draw(random: usize): u32 {
-    const cursor = changetype<usize>(this) + CURSOR_AT;
+    const cursor = this.cursor();
     this.drawMany(random, 1, false, cursor, cursor + 8);
     return load<u32>(cursor);
   }

@@ -3,8 +3,12 @@
  *
  * UNIFORM, 32 bytes, then the entries and the positions:
  *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): where in the ring's entries a slot stands
- *    8 │ strays u32    │ … u32        │  0: each slot stands in the place of its number, as they came; so a draw need not look, which spares a cache miss
+ *    8 │ strays u32    │ written u32  │  0: each slot stands at its own place · 0: entries and positions are zeros
  *   16 │ RING                         │  slots, oldest first as long as only the oldest left
+ *
+ * Slot s has its own place at index s - 1, where it comes to stand as long as only the oldest leave. An entry or a position is
+ * stored as its difference (XOR) from that. So the memory of a ring in which no slot strays is never touched, and the
+ * system need not provide it; and a draw need not look there, which spares a cache miss.
  *
  * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
  * stand: the first k entries are the k oldest items whenever k >= disorder.
@@ -20,30 +24,48 @@ export class Uniform {
   positions: u32;
   disorder: u32;
   strays: u32;
-  unused: u32;
+  written: u32;
 
   @inline
   ring(): Ring {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
+  /** The index at which a slot stands. */
   @inline
-  position(slot: u32): usize {
-    return <usize>this.positions + ((<usize>slot) << 2);
+  position(slot: u32): u32 {
+    return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
+  }
+
+  /** Reads the memory of a slot's position, if it is in use. */
+  @inline
+  near(slot: u32): u32 {
+    return this.written == 0 ? 0 : load<u32>(this.positionAt(slot));
+  }
+
+  @inline
+  setPosition(slot: u32, index: u32): void {
+    this.write(this.positionAt(slot), index ^ (slot - 1));
   }
 
   /** O(1) */
   @inline
   insert(slot: u32): void {
-    if (this.ring().count == 0) this.strays = 0;
-    this.place(slot, this.ring().push(slot));
+    const ring = this.ring();
+    if (ring.count == 0) this.strays = 0;
+    const index = ring.index(ring.count);
+    ring.count += 1;
+    this.place(slot, index);
   }
 
   /** O(1) */
   @inline
   remove(slot: u32): void {
-    const hole = load<u32>(this.position(slot));
-    const oldest = this.ring().shift();
+    const ring = this.ring();
+    const hole = this.position(slot);
+    const oldest = this.entry(ring.head);
+    ring.rotate(1);
+    ring.count -= 1;
     if (this.disorder != 0) this.disorder -= 1;
     if (oldest != slot) this.fill(hole, oldest);
   }
@@ -52,7 +74,7 @@ export class Uniform {
   @inline
   evictsNext(slot: u32): bool {
     const ring = this.ring();
-    return ring.count == ring.capacity && this.disorder == 0 && ring.get(0) == slot;
+    return ring.count == ring.capacity && this.disorder == 0 && this.at(0) == slot;
   }
 
   /** O(1): one of the `among` oldest; 0 < among <= count. */
@@ -61,25 +83,35 @@ export class Uniform {
     return this.at(random_below(random, among));
   }
 
-  /** O(n): n of the `among` oldest, with replacement; one out of each n-th of them if `stratified`. */
-  drawMany(random: usize, among: u32, n: u32, stratified: bool, out: usize): void {
+  /** O(n): n of the `among` items that come after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. */
+  drawMany(random: usize, first: u32, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
     const end = out + ((<usize>n) << 2);
+    if (first != 0) for (let at = out; at < end; at += 4) store<u32>(at, load<u32>(at) + first);
     if (this.strays == 0) this.ring().indices(out, end, 1);
     // A loop of its own: its cache misses overlap.
-    else for (let at = out; at < end; at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
+    else for (let at = out; at < end; at += 4) store<u32>(at, this.entry(this.ring().index(load<u32>(at))));
   }
 
-  /** O(n): n distinct ones of the `among` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
-  drawDistinct(random: usize, among: u32, n: u32, out: usize, swaps: usize): void {
+  /** O(n): n distinct ones of the `among` items after the `first` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
+  drawDistinct(random: usize, first: u32, among: u32, n: u32, out: usize, swaps: usize): void {
     for (let i: u32 = 0; i < n; i++) {
       const j = i + random_below(random, among - i);
       store<u32>(swaps + ((<usize>i) << 2), j);
-      this.swap(i, j);
-      store<u32>(out + ((<usize>i) << 2), this.ring().get(i));
+      this.swap(first + i, first + j);
+      store<u32>(out + ((<usize>i) << 2), this.entry(this.ring().index(first + i)));
     }
-    for (let i: u32 = n; i > 0; i--) this.swap(i - 1, load<u32>(swaps + ((<usize>(i - 1)) << 2)));
+    for (let i: u32 = n; i > 0; i--) this.swap(first + i - 1, first + load<u32>(swaps + ((<usize>(i - 1)) << 2)));
+  }
+
+  /** O(n): slots (u32 × n) at `out` become their places in the ring, counted from behind the `first` oldest. */
+  places(first: u32, out: usize, n: u32): void {
+    const ring = this.ring();
+    for (const end = out + ((<usize>n) << 2); out < end; out += 4) {
+      const index = this.position(load<u32>(out));
+      store<u32>(out, (index >= ring.head ? index - ring.head : index + ring.capacity - ring.head) - first);
+    }
   }
 
   /** Where the i-th word is that says where the ring begins and ends: disorder, head, count. */
@@ -90,10 +122,10 @@ export class Uniform {
 
   /** The entry of a slot, by the position that was loaded; false where there is none such. */
   restore(slot: u32): bool {
-    const position = load<u32>(this.position(slot));
+    const position = this.position(slot);
     if (position >= this.ring().capacity) return false;
-    store<u32>(<usize>this.ring().entries + ((<usize>position) << 2), slot);
-    this.strays |= u32(position + 1 != slot);
+    this.setEntry(position, slot);
+    this.strays |= position ^ (slot - 1);
     return true;
   }
 
@@ -103,9 +135,9 @@ export class Uniform {
     if (ring.count != count || count > ring.capacity || ring.head >= ring.capacity) return 1;
     if (this.disorder > count) return 2;
     for (let i: u32 = 0; i < count; i++) {
-      const slot = ring.get(i);
+      const slot = this.entry(ring.index(i));
       if (slot == 0 || slot > slots) return 3;
-      if (load<u32>(this.position(slot)) != ring.index(i)) return 4;
+      if (this.position(slot) != ring.index(i)) return 4;
       if (this.strays == 0 && slot != ring.index(i) + 1) return 5;
     }
     return 0;
@@ -113,21 +145,48 @@ export class Uniform {
 
   /** The i-th slot of the ring. */
   @inline
-  private at(i: u32): u32 {
-    return this.strays == 0 ? this.ring().index(i) + 1 : this.ring().get(i);
+  at(i: u32): u32 {
+    const index = this.ring().index(i);
+    return this.strays == 0 ? index + 1 : this.entry(index);
   }
 
-  /** Notes where in the entries a slot stands. */
+  /** The slot at an index. */
+  @inline
+  private entry(index: u32): u32 {
+    return this.written == 0 ? index + 1 : load<u32>(this.entryAt(index)) ^ (index + 1);
+  }
+
+  @inline
+  private setEntry(index: u32, slot: u32): void {
+    this.write(this.entryAt(index), slot ^ (index + 1));
+  }
+
   @inline
   private place(slot: u32, index: u32): void {
-    store<u32>(this.position(slot), index);
-    this.strays |= u32(index + 1 != slot);
+    this.setEntry(index, slot);
+    this.setPosition(slot, index);
+    this.strays |= index ^ (slot - 1);
+  }
+
+  @inline
+  private write(at: usize, difference: u32): void {
+    this.written |= difference;
+    if (this.written != 0) store<u32>(at, difference);
+  }
+
+  @inline
+  private entryAt(index: u32): usize {
+    return <usize>this.ring().entries + ((<usize>index) << 2);
+  }
+
+  @inline
+  private positionAt(slot: u32): usize {
+    return <usize>this.positions + ((<usize>slot) << 2);
   }
 
   /** Puts the entry that was the oldest into a hole at index `hole`. */
   private fill(hole: u32, slot: u32): void {
     const ring = this.ring();
-    store<u32>(<usize>ring.entries + ((<usize>hole) << 2), slot);
     this.place(slot, hole);
     const offset = hole >= ring.head ? hole - ring.head : hole + ring.capacity - ring.head;
     this.disorder = max(this.disorder, offset + 1);
@@ -135,11 +194,11 @@ export class Uniform {
 
   private swap(i: u32, j: u32): void {
     const ring = this.ring();
-    const a = <usize>ring.entries + ((<usize>ring.index(i)) << 2);
-    const b = <usize>ring.entries + ((<usize>ring.index(j)) << 2);
-    const slot = load<u32>(a);
-    store<u32>(a, load<u32>(b));
-    store<u32>(b, slot);
+    const a = ring.index(i);
+    const b = ring.index(j);
+    const slot = this.entry(a);
+    this.setEntry(a, this.entry(b));
+    this.setEntry(b, slot);
   }
 }
 if (offsetof<Uniform>() != RING_AT || RING_AT + offsetof<Ring>() != UNIFORM_BYTES) ERROR("UNIFORM: RING at byte 16, the entries at byte 32");

@@ -86,6 +86,21 @@ export class Episodes {
     store<u32>(at, load<u32>(at, 4) - n, 4);
   }
 
+  /** Of a map that has another number than a count for each episode, not 0: sets it; there must be room. */
+  put(episode: u32, number: u32): void {
+    const at = this.seek(episode);
+    this.count += u32(load<u32>(at, 4) == 0);
+    store<u32>(at, episode);
+    store<u32>(at, number, 4);
+  }
+
+  /** Takes an episode out that such a map has. */
+  take(episode: u32): void {
+    const at = this.seek(episode);
+    store<u32>(at, 0, 4);
+    this.leave(at);
+  }
+
   @inline
   items(episode: u32): u32 {
     return this.capacity == 0 ? 0 : load<u32>(this.seek(episode), 4);

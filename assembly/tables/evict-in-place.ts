@@ -3,10 +3,11 @@
  * evict, but the slot stays, the order only moves its head, a full ring only rotates, and a tree is climbed once.
  */
 import { tracking } from "../rows/changes";
-import { PLAIN, Run } from "../rows/run";
+import { PIECEWISE, PLAIN, Run } from "../rows/run";
+import { SLIDES, Sliding } from "../rows/sliding";
 import { ITEM_BYTES } from "../selectors/items";
 import { Item, MAX_LENGTH, Slots } from "./slots";
-import { countEpisodes, leaveEpisode, Table } from "./table";
+import { countEpisodes, joinSteps, leaveEpisode, leaveSteps, Table } from "./table";
 
 @unmanaged
 export class EvictInPlace {
@@ -29,6 +30,8 @@ export class EvictInPlace {
     const item = t.slots().item(slot);
     const oldFirst = item.first;
     const oldLength = item.length();
+    const oldKind = item.kind();
+    const slid = (item.word & SLIDES) != 0;
     t.newest = slot;
     t.limiter().inserts += 1;
     if (length != oldLength) t.steps += <f64>length - <f64>oldLength;
@@ -42,29 +45,33 @@ export class EvictInPlace {
     }
     item.begin(first, length, run);
     t.sees(layout, length, length);
-    item.generation += 1;
+    item.generation = t.slots().nextGeneration(item);
     item.priority = Math.abs(priority);
     t.seesPriority(priority);
-    if (t.slots().extras != 0) setExtras(t, slot, layout);
+    if (t.slots().extras != 0) setExtras(t, slot, layout, oldFirst, oldLength);
     t.remover().order().renew();
     if (t.hasSeparateRemover()) t.sampler().replace(slot, priority);
-    Run.release(t.rows(), oldFirst, oldLength);
+    else t.sampler().turned(slot);
+    if (slid) Sliding.release(t.rows(), oldFirst, oldLength, oldKind);
+    else Run.release(t.rows(), oldFirst, oldLength);
   }
 
   /**
    * How many single runs of this episode, up to `limit`, can take the places of the oldest items as one: items in neighbouring slots,
-   * alike, plain, of one episode that keeps some, each beginning a row after the one before.
+   * alike, plain or sliding in pieces, of one episode that keeps some, each beginning a row after the one before.
    */
   static fitting(t: Table, episode: u32, limit: u32): u32 {
     const slots = t.slots();
     const slot = t.remover().order().oldest;
-    if (!EvictInPlace.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
+    // Which steps items hold is noted item by item.
+    if (slots.heldSteps != 0 || !EvictInPlace.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;
     let item = slots.item(slot);
     const word = item.form();
     const left = t.rows().episode(first);
-    if ((word & PLAIN) == 0) return 0;
+    // In a piecewise one each row but those at the ends of blocks is followed by its neighbour, too.
+    if ((word & PLAIN) == 0 && ((word & SLIDES) == 0 || (word & PIECEWISE) == 0)) return 0;
     limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
     // Runs of two rows or more overlap, and none of them spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
@@ -85,8 +92,11 @@ export class EvictInPlace {
     const slot = order.oldest;
     const oldFirst = slots.item(slot).first;
     const oldLength = slots.item(slot).length();
+    const oldKind = slots.item(slot).kind();
+    const slid = (slots.item(slot).word & SLIDES) != 0;
     const newest = slot + n - 1;
     let item = slots.item(slot);
+    const since = slots.since;
     for (let row = first; row < first + n; row++) {
       if (priorities != 0) {
         priority = load<f64>(priorities + ((<usize>(row - first)) << 3));
@@ -95,7 +105,7 @@ export class EvictInPlace {
       item.priority = Math.abs(priority);
       item.first = row;
       item.word = word;
-      item.generation += 1;
+      item.generation = max(item.generation + 1, since);
       item.timesSampled = 0;
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
@@ -107,15 +117,18 @@ export class EvictInPlace {
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);
     t.sampler().replaceMany(slot, n, <usize>slots.items);
-    Run.releaseMany(t.rows(), oldFirst, n, oldLength);
+    if (slid) Sliding.releaseMany(t.rows(), oldFirst, n, oldLength, oldKind);
+    else Run.releaseMany(t.rows(), oldFirst, n, oldLength);
     // Last: what a call in the middle keeps is felt.
     if (slots.extras != 0) setManyExtras(slots, slot, n, layout);
   }
 }
 
 /** What a renewed slot has beside ITEM and priority. A function of its own, since most tables have none of it. */
-function setExtras(t: Table, slot: u32, layout: u32): void {
+function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u32): void {
   const slots = t.slots();
+  joinSteps(t, slots.item(slot));
+  leaveSteps(t, oldFirst, oldLength);
   slots.setLayout(slot, layout);
   t.setStamp(slot);
   if (!tracking()) return;

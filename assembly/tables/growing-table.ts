@@ -38,6 +38,7 @@ export function table_move(from: usize, to: usize): i32 {
   slots.freeFirst = old.freeFirst;
   slots.freeLast = old.freeLast;
   slots.retired = old.retired;
+  slots.since = old.since;
   memory.copy(changetype<usize>(b.episodes()), changetype<usize>(a.episodes()), 32);
   b.episodes().forget();
   const order = a.remover().order();

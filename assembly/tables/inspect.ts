@@ -1,6 +1,6 @@
 /** What can be asked of a table: its counters, an item. */
-import { DISTINCT } from "../selectors/selector";
-import { admitPending, removeItem, Table } from "./table";
+import { DISTINCT, NEWEST } from "../selectors/selector";
+import { admitPending, MIXED, removeItem, Table } from "./table";
 
 /** The counters, numbered as in src/base/abi.ts. */
 const SIZE: u32 = 0;
@@ -18,6 +18,7 @@ const LAYOUT: u32 = 10;
 /** Of the same items the lengths of the longest and the shortest. */
 const LONGEST: u32 = 11;
 const SHORTEST: u32 = 12;
+const MAX_PRIORITY: u32 = 13;
 
 /** A counter by number. */
 export function table_counter(table: usize, which: u32): f64 {
@@ -44,11 +45,13 @@ export function table_counter(table: usize, which: u32): f64 {
     case RETIRED_SLOTS:
       return t.slots().retired;
     case LAYOUT:
-      return t.mixed != 0 ? -1 : <f64>t.layout;
+      return (t.mixed & MIXED) != 0 ? -1 : <f64>t.layout;
     case LONGEST:
       return t.longest;
     case SHORTEST:
       return t.shortest;
+    case MAX_PRIORITY:
+      return t.maxPriority;
     default:
       return NaN;
   }
@@ -76,7 +79,7 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 }
 
 /**
- * Of n draws how many pass now, whichever items they give. `flags`: 1 without replacement; `among`: from the k oldest, 0 for all. `counts`: scratch for u32 × (1 + the
+ * Of n draws how many pass now, whichever items they give. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0 for all. `counts`: scratch for u32 × (1 + the
  * lower of n and maxTimesSampled), where there is one. O(1), or O(n + slots) where items that leave may end the draws early. What waits and comes in by `maxSteps` in the place of several
  * others is not foreseen.
  */
@@ -85,7 +88,7 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   const distinct = (flags & DISTINCT) != 0;
   let sure = t.limiter().samplesAllowed(n, t.count);
   if (sure == 0) return 0;
-  if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, sure, t.slots().high);
+  if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, (flags & NEWEST) != 0, sure, t.slots().high);
   if (t.maxTimesSampled == 0) return sure;
   // With so many items less the rest is too small.
   const spare = t.count - <u32>Math.ceil(t.limiter().options().minSize) + 1;

@@ -2,7 +2,7 @@
  * Reverb's rate limiter: one state machine with four numbers. MinSize, SampleToInsertRatio, Queue and Stack are choices of those numbers.
  *
  * LIMITER, 48 bytes:
- *    0 │ inserts u64 │ samples u64 │
+ *    0 │ samples u64 │ inserts u64 │
  *   16 │ LIMITER_OPTIONS (32)      │
  *
  * LIMITER_OPTIONS, 32 bytes, as `table_limits` takes them and LIMITER_OPTIONS in src/schema/rate-limiter.ts names them:
@@ -26,8 +26,8 @@ export const LIMITER_BYTES: usize = OPTIONS_AT + offsetof<LimiterOptions>();
 
 @unmanaged
 export class RateLimiter {
-  inserts: u64;
   samples: u64;
+  inserts: u64;
 
   @inline
   options(): LimiterOptions {

@@ -2,9 +2,10 @@
  * The slots of a table: what an item is, its key, and which slots are free.
  *
  * ITEM, 32 bytes, one cache line for a draw:
- *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
+ *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: in each of its blocks
+ *   slides: its run is a sliding window (rows/sliding.ts), which is derived as well: of a Replay that is restored no item is one
  *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
  *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
@@ -12,28 +13,57 @@
  *
  * SLOTS, 64 bytes:
  *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 where no heap asks
- *    8 │ capacity u32 │ … u32        │  slots are 1 … capacity
+ *    8 │ capacity u32 │ since u32    │  slots are 1 … capacity · canonical: the least generation of items to come
  *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base another one for each table of a Replay
- *   32 │ bits u32     │ lastGeneration u32 │  log2 of the scale
- *   40 │ layouts u32  │ extras u32     │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one · not 0: there are layouts, stamps or CHANGEs
+ *   32 │ bits u16     │ drawn u16 │ lastGeneration u32 │  log2 of the scale · 1: some slots are marked in DRAWN
+ *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), an area of its own; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
+ *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. One test asks for all of them, since each is felt
  *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
- * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last.
+ * A column layout has its form in the upper 16 bits, and which steps it shows below (src/memory/column-layouts.ts). Form 0 is whole steps: below is 0, or, of an item that a
+ * rule of sequences made, 1 + 2 × steps of burn-in + (1 where it begins with the first step of an episode).
+ *
+ * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last. Then DRAWN, u64 × (capacity / 64 + 1):
+ * a bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
  */
 import { arena_alloc } from "../memory/arena";
+import { GRANULE } from "../memory/layout";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { Head, LINK_ENDS } from "../rows/row";
-import { PIECEWISE, PLAIN, SINGLE } from "../rows/run";
+import { NUMBERED, PIECEWISE, PLAIN, SINGLE } from "../rows/run";
+import { SLIDES } from "../rows/sliding";
 import { ITEM_BYTES, Items, LINKS } from "../selectors/items";
 
 /** The longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
 const SETTLED: u32 = 1 << 29;
 
+/** Of a column layout: its form is above, which steps below. */
+export const FORM_BITS: u32 = 16;
+
+/** The column layout of a sequence: whole steps. */
+export function sequenceLayout(burnIn: u32, isFirst: bool): u32 {
+  return 1 + (burnIn << 1) + u32(isFirst);
+}
+
+/** What of a column layout says which columns items have: 0 for whole steps, sequences or not. */
+export function columnsOf(layout: u32): u32 {
+  return layout >> FORM_BITS == 0 ? 0 : layout;
+}
+
+/** Steps of burn-in of an item with this column layout. */
+export function burnInOf(layout: u32): u32 {
+  return layout == 0 || layout >> FORM_BITS != 0 ? 0 : (layout - 1) >> 1;
+}
+
+/** Whether an item with this column layout is known to begin with the first step of an episode. */
+export function beginsEpisode(layout: u32): bool {
+  return layout != 0 && layout >> FORM_BITS == 0 && ((layout - 1) & 1) != 0;
+}
+
 /** Priority of a free slot. */
 export const FREE: f64 = Infinity;
-const INFINITY_BITS: u64 = 0x7ff0000000000000;
 const SIGN_BIT: u64 = 0x8000000000000000;
 /** Keys are exact in a double. */
 const KEY_BITS: u32 = 53;
@@ -75,10 +105,10 @@ export class Item {
     return this.word & MAX_LENGTH;
   }
 
-  /** PLAIN, SINGLE and PIECEWISE, as they are. */
+  /** PLAIN, SINGLE, PIECEWISE and NUMBERED, as they are. */
   @inline
   kind(): u32 {
-    return this.word & (PLAIN | SINGLE | PIECEWISE);
+    return this.word & (PLAIN | SINGLE | PIECEWISE | NUMBERED);
   }
 
   @inline
@@ -111,10 +141,10 @@ export class Item {
     return link & LINK_ENDS;
   }
 
-  /** Length and kind. */
+  /** Length, kind, and how its rows are held. */
   @inline
   form(): u32 {
-    return this.word & (MAX_LENGTH | PLAIN | SINGLE);
+    return this.word & (MAX_LENGTH | PLAIN | SINGLE | PIECEWISE | NUMBERED | SLIDES);
   }
 
   /** Episodes that it may touch at most. */
@@ -147,10 +177,11 @@ export class Slots {
   items: u32;
   stamps: u32;
   capacity: u32;
-  unused: u32;
+  since: u32;
   scale: f64;
   base: f64;
-  bits: u32;
+  bits: u16;
+  drawn: u16;
   lastGeneration: u32;
   layouts: u32;
   extras: u32;
@@ -179,6 +210,12 @@ export class Slots {
     return this.layouts == 0 ? 0 : load<u32>(<usize>this.layouts + ((<usize>slot) << 2));
   }
 
+  /** What says which columns it has: 0 for whole steps. */
+  @inline
+  columns(slot: u32): u32 {
+    return columnsOf(this.layout(slot));
+  }
+
   /** Of one that is not 0 there must be room. */
   @inline
   setLayout(slot: u32, layout: u32): void {
@@ -189,13 +226,23 @@ export class Slots {
   reserveLayouts(): bool {
     if (this.layouts == 0) this.layouts = arena_alloc((this.capacity + 1) << 2);
     if (this.layouts == 0) return false;
-    this.extras = 1;
+    this.extras |= 1;
     return true;
+  }
+
+  /** The steps that live items hold, if there are draws that ask for them; 0 = not noted. */
+  @inline
+  get heldSteps(): u32 {
+    return this.extras & ~(GRANULE - 1);
+  }
+
+  set heldSteps(held: u32) {
+    this.extras = (this.extras & (GRANULE - 1)) | held;
   }
 
   @inline
   isLive(slot: u32): bool {
-    return reinterpret<u64>(this.priority(slot)) < INFINITY_BITS;
+    return Items.isLive(this.priority(slot));
   }
 
   /** Live or pending. */
@@ -220,6 +267,32 @@ export class Slots {
     for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
   }
 
+  /** Where the mark of a slot is in DRAWN: its bit is `slot & 63`. */
+  @inline
+  drawnAt(slot: u32): usize {
+    return changetype<usize>(this.changeOf(this.capacity + 1)) + ((<usize>(slot >> 6)) << 3);
+  }
+
+  /** Notes for a journal that a slot was drawn. Where changes are tracked. */
+  @inline
+  trackDraw(slot: u32): void {
+    const word = this.drawnAt(slot);
+    store<u64>(word, load<u64>(word) | ((<u64>1) << (slot & 63)));
+    this.drawn = 1;
+  }
+
+  /** The same of many: u32 each, from `at` to `end`. */
+  trackDraws(at: usize, end: usize): void {
+    for (; at < end; at += 4) this.trackDraw(load<u32>(at));
+  }
+
+  /** Takes the mark of a slot away: a record has its count. */
+  @inline
+  forgetDraws(slot: u32): void {
+    const word = this.drawnAt(slot);
+    store<u64>(word, load<u64>(word) & ~((<u64>1) << (slot & 63)));
+  }
+
   /** A slot of a new generation, oldest freed first; 0 where there is none. */
   @inline
   take(): u32 {
@@ -231,7 +304,7 @@ export class Slots {
       slot = this.high + 1;
       this.high = slot;
     }
-    this.item(slot).generation += 1;
+    this.item(slot).generation = this.nextGeneration(this.item(slot));
     if (tracking()) this.track(slot);
     return slot;
   }
@@ -254,6 +327,23 @@ export class Slots {
     this.freeLast = slot;
   }
 
+  /** That of the next item in the slot of this one. */
+  @inline
+  nextGeneration(item: Item): u32 {
+    return max(item.generation + 1, this.since);
+  }
+
+  /** From now on items have a generation that none has yet, and all older ones have lower ones: that one; 0 where a generation would be beyond the last. O(slots) */
+  begin(): u32 {
+    let last: u32 = 0;
+    for (let slot: u32 = 1; slot <= this.high; slot++) last = max(last, this.item(slot).generation);
+    // Nothing came since the last time.
+    if (last < this.since) return this.since;
+    if (last >= this.lastGeneration) return 0;
+    this.since = last + 1;
+    return this.since;
+  }
+
   /** Whether the slot of a live item has a generation left. */
   @inline
   renews(slot: u32): bool {
@@ -271,10 +361,10 @@ export class Slots {
     const k = <u64>key;
     if (<f64>k != key) return 0;
     // Of another table, or 0: below 1 or above `high`, once both are without a sign.
-    const low = (k & (((<u64>1) << this.bits) - 1)) - <u64>this.base;
+    const low = (k & (((<u64>1) << (<u64>this.bits)) - 1)) - <u64>this.base;
     if (low - 1 >= <u64>this.high) return 0;
     const slot = <u32>low;
-    if (<u64>this.item(slot).generation != k >> this.bits) return 0;
+    if (<u64>this.item(slot).generation != k >> <u64>this.bits) return 0;
     return this.priority(slot) == FREE ? 0 : slot;
   }
 }
@@ -293,11 +383,13 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
 export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void {
   const bits = 32 - clz(capacity);
   s.base = <f64>((<u64>number) << bits);
-  s.bits = bits + 32 - clz(tables - 1);
-  s.scale = <f64>((<u64>1) << s.bits);
-  s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
+  const all: u32 = bits + 32 - clz(tables - 1);
+  s.bits = <u16>all;
+  s.scale = <f64>((<u64>1) << (<u64>all));
+  s.lastGeneration = all <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - all)) - 1;
 }
 
 export function slotsBytes(capacity: u32, withStamps: bool): u64 {
-  return <u64>(capacity + 1) * (ITEM_BYTES + (withStamps ? 8 : 0) + (tracking() ? CHANGE_BYTES : 0));
+  const bytes = <u64>(capacity + 1) * (ITEM_BYTES + (withStamps ? 8 : 0));
+  return tracking() ? bytes + <u64>(capacity + 1) * CHANGE_BYTES + ((<u64>(capacity >> 6) + 1) << 3) : bytes;
 }

@@ -9,29 +9,34 @@
  *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
  *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
  *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
- *   72 │ unique f64          │ deletedEpisodes f64 │
- *   88 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
- *   96 │ count u32           │ pending u32    │
- *  104 │ pendingFirst u32    │ pendingLast u32 │
- *  112 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
- *  120 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
+ *   72 │ deletedEpisodes f64                  │
+ *   80 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
+ *   88 │ count u32           │ pending u32    │
+ *   96 │ pendingFirst u32    │ pendingLast u32 │
+ *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed: MIXED, they had several; UNORDERED
+ *  112 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
+ *  120 │ unique f64                           │  items that were drawn. From here to the limiter's samples, byte 168, is what every draw changes
  *  128 │ RANDOM (32)                          │
  *  160 │ LIMITER (48)                         │  its two counts are canonical: up to byte 176
  *  208 │ SLOTS (64)                           │
  *  272 │ sampler (8)         │ remover (8)    │  one address where both are alike
  *  288 │ EPISODES (32)                        │
  */
-import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
+import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED, fail } from "../memory/error";
 import { align16 } from "../memory/layout";
+import { Prefetch } from "../memory/prefetch";
 import { random_init } from "../memory/random";
 import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
+import { Head } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
+import { SLIDES, Sliding } from "../rows/sliding";
 import { COMPARES_STAMPS, isFifo, kindHas, LINKED, TOGETHER } from "../selectors/kinds";
 import { laySelector, Selector, selectorBytes } from "../selectors/selector";
 import { Episodes } from "./episodes";
+import { HeldSteps, newHeldSteps } from "./held-steps";
 import { LIMITER_BYTES, LimiterOptions, RateLimiter } from "./rate-limiter";
-import { FREE, Item, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
+import { columnsOf, FREE, Item, layKeys, MAX_LENGTH, Slots, slotsBytes, slotsInit } from "./slots";
 
 const RANDOM_AT: usize = 128;
 const LIMITER_AT: usize = 160;
@@ -40,8 +45,16 @@ const SAMPLER_AT: usize = 272;
 const REMOVER_AT: usize = 280;
 const EPISODES_AT: usize = 288;
 const TABLE_BYTES: u32 = 320;
+export const MIXED: u32 = 1;
+/** An item came after another one of its episode that ends later: where steps between them are gone, nothing tells which of the others come first. */
+export const UNORDERED: u32 = 2;
+/** The first entry of a heap, and those that may follow it. */
+const SOON: u32 = 5;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 176;
+/** What every draw changes: RANDOM, with a count before and one behind it. */
+export const DRAWN_AT: u32 = 120;
+export const DRAWN_BYTES: u32 = 48;
 
 @unmanaged
 export class Table {
@@ -58,7 +71,6 @@ export class Table {
   newest: u32;
   steps: f64;
   stamp: f64;
-  unique: f64;
   deletedEpisodes: f64;
   maxPriority: f64;
   count: u32;
@@ -69,6 +81,7 @@ export class Table {
   mixed: u32;
   longest: u32;
   shortest: u32;
+  unique: f64;
 
   @inline
   rows(): Pool {
@@ -128,12 +141,15 @@ export class Table {
   /** Notes what an item that is created looks like. @param shown its rows as a transition */
   @inline
   sees(layout: u32, length: u32, shown: u32): void {
-    if (layout != this.layout) {
-      if (this.longest == 0) this.layout = layout;
-      else this.mixed = 1;
-    }
+    if (layout != this.layout) this.seesLayout(layout);
     if (shown < this.shortest || this.longest == 0) this.shortest = shown;
     if (length > this.longest) this.longest = length;
+  }
+
+  private seesLayout(layout: u32): void {
+    const columns = columnsOf(layout);
+    if (this.longest == 0) this.layout = columns;
+    else if (columns != this.layout) this.mixed |= MIXED;
   }
 
   /** Notes a priority that a live item is given. */
@@ -179,6 +195,8 @@ export class Table {
   }
 }
 if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 128");
+if (DRAWN_AT != <u32>offsetof<Table>("unique") || DRAWN_AT + DRAWN_BYTES != <u32>(LIMITER_AT + offsetof<RateLimiter>("inserts")))
+  ERROR("TABLE: `unique`, RANDOM and `samples` follow each other");
 if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>())) ERROR("TABLE: canonical up to byte 176");
 if (LIMITER_AT + LIMITER_BYTES != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
 if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
@@ -279,7 +297,7 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: 
     if (slot == 0) code = E_KEYS_EXHAUSTED;
   }
   if (code != 0) {
-    releaseRun(t, first, length);
+    releaseRun(t, first, length | run);
     return fail(code, 0, <f64>t.pending);
   }
   t.newest = slot;
@@ -328,6 +346,7 @@ export function removeItem(t: Table, slot: u32): void {
     item.nextInChain = t.doomed;
     t.doomed = slot;
   } else {
+    leaveSteps(t, item.first, item.length());
     discard(t, slot);
   }
 }
@@ -351,7 +370,7 @@ export function cancelItem(t: Table, slot: u32): void {
 /** Releases the rows of an item that left, and its slot. */
 export function discard(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
-  releaseRun(t, item.first, item.length());
+  releaseRun(t, item.first, item.word);
   t.slots().setLayout(slot, 0);
   t.slots().free(slot);
 }
@@ -361,8 +380,10 @@ export function retainRun(t: Table, first: u32, length: u32): u32 {
   return Run.retain(t.rows(), first, length);
 }
 
-function releaseRun(t: Table, first: u32, length: u32): void {
-  Run.release(t.rows(), first, length);
+/** `word`: as in ITEM. */
+function releaseRun(t: Table, first: u32, word: u32): void {
+  if ((word & SLIDES) != 0) Sliding.release(t.rows(), first, word & MAX_LENGTH, word);
+  else Run.release(t.rows(), first, word & MAX_LENGTH);
 }
 
 function admit(t: Table, slot: u32, priority: f64): void {
@@ -370,6 +391,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
   // episode that the new item holds did not end with the old one.
   countEpisodes(t, item.first, item.episodes(), true);
+  joinSteps(t, item);
   if (t.remover().isFifo() && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
   t.limiter().inserts += 1;
   t.count += 1;
@@ -382,7 +404,23 @@ function admit(t: Table, slot: u32, priority: f64): void {
   }
   t.sampler().insert(slot, priority);
   if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
-  while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
+  if (t.count <= t.maxSize && t.steps <= t.maxSteps) return;
+  do removeItem(t, t.remover().pick(t.random(), t.count));
+  while (t.count > t.maxSize || t.steps > t.maxSteps);
+  if (t.remover().isHeap()) bringNear(t);
+}
+
+/** Reads what the next removals begin with. The first entries of a heap leave soon, and what they name is anywhere: misses that overlap with what comes in between. */
+function bringNear(t: Table): void {
+  const heap = t.remover().heap();
+  if (heap.count == 0) return;
+  let sum = Head.of(t.slots().item(heap.slot(0)).first).refs;
+  const soon = min(heap.count, SOON);
+  for (let i: u32 = 1; i < soon; i++) {
+    const slot = heap.slot(i);
+    sum ^= t.slots().item(slot).first ^ t.sampler().near(slot);
+  }
+  Prefetch.keep(sum);
 }
 
 function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
@@ -416,4 +454,59 @@ export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): voi
 
 export function leaveEpisode(t: Table, episode: u32): void {
   if (t.episodes().remove(episode)) t.deletedEpisodes += 1;
+}
+
+/** An item comes in and holds its rows, where that is noted. */
+export function joinSteps(t: Table, item: Item): void {
+  if (t.slots().heldSteps != 0) noteJoin(t, item);
+}
+
+/** An item lets go of the rows of a run, which are still held, where that is noted. */
+export function leaveSteps(t: Table, first: u32, length: u32): void {
+  if (t.slots().heldSteps != 0) changetype<HeldSteps>(<usize>t.slots().heldSteps).leave(t.rows(), first, length);
+}
+
+function noteJoin(t: Table, item: Item): void {
+  const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);
+  if (held.reserve(t.rows(), item.episodes())) held.join(t.rows(), item.first, item.length());
+  else forgetSteps(t);
+}
+
+/** What is noted of held steps is derived: without room it goes, and the next draw that asks makes it anew. */
+function forgetSteps(t: Table): void {
+  changetype<HeldSteps>(<usize>t.slots().heldSteps).close();
+  t.slots().heldSteps = 0;
+}
+
+/**
+ * Notes from now on which steps live items hold, and in which order; of a table with an order of insertion. 0, or UNSUPPORTED where items are UNORDERED, OUT_OF_MEMORY, and then nothing is noted. O(1) if that is done
+ * already, else O(steps of all items × log steps)
+ */
+export function table_hold_steps(table: usize): i32 {
+  const t = changetype<Table>(table);
+  if ((t.mixed & UNORDERED) != 0) {
+    if (t.slots().heldSteps != 0) forgetSteps(t);
+    return fail(E_UNSUPPORTED, 0, 0);
+  }
+  const slots = t.slots();
+  if (slots.heldSteps != 0) {
+    // What comes in while a draw is open must find room.
+    if (changetype<HeldSteps>(<usize>slots.heldSteps).reserve(t.rows(), t.episodes().promised)) return 0;
+    forgetSteps(t);
+    return E_OUT_OF_MEMORY;
+  }
+  const order = t.remover().has(LINKED) ? t.remover().order() : t.sampler().order();
+  slots.heldSteps = newHeldSteps();
+  if (slots.heldSteps == 0) return E_OUT_OF_MEMORY;
+  const held = changetype<HeldSteps>(<usize>slots.heldSteps);
+  if (!held.reserve(t.rows(), t.episodes().count + t.episodes().promised)) {
+    forgetSteps(t);
+    return E_OUT_OF_MEMORY;
+  }
+  let slot = order.oldest;
+  for (let left = t.count; left > 0; left--) {
+    held.join(t.rows(), slots.item(slot).first, slots.item(slot).length());
+    slot = order.next(slot);
+  }
+  return 0;
 }

@@ -1,18 +1,20 @@
 /** Blocks: many steps at once, given as columns. */
 import { Bytes, copyBytes } from "../memory/bytes";
-import { E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_REWARD, fail } from "../memory/error";
-import { NARROW, readNumber, SHARED } from "../rows/leaf";
+import { E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
+import { NARROW, SHARED } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
-import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
-import { PLAIN, SINGLE } from "../rows/run";
-import { ONE_MORE, placeLeaf, Stream } from "../rows/stream";
+import { Head, LINK_ENDS, LINK_FINAL, PLACE } from "../rows/row";
+import { NEIGHBOURS, NUMBERED, PIECEWISE, Run, SINGLE } from "../rows/run";
+import { SLIDES, Sliding } from "../rows/sliding";
+import { DROPPED, FIRST, ONE_MORE, placeLeaf, Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { canStore, keepStored } from "../tables/stored-bytes";
-import { Dues } from "./dues";
+import { Dues, OWN } from "./dues";
 import { ENDS, endLane, endOf, finishLane, GOES_ON, makeLast, TERMINATES, TRUNCATES } from "./ends";
 import { canTake, makeItem } from "./item";
 import { itemsOf } from "./lane-walk";
 import { Rule } from "./rule";
+import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
 /** A shorter run is not worth its preparation. */
@@ -37,6 +39,11 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
     const first = w.stream(r % w.lanes);
     if (first.awaits == LINK_ENDS) {
       first.fill(0, columns, r, w.across);
+      r += 1;
+      continue;
+    }
+    if (first.awaits == DROPPED) {
+      first.awaits = FIRST;
       r += 1;
       continue;
     }
@@ -77,9 +84,11 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   return end - r;
 }
 
-/** Whether row r is the value of a final step that is there. @param known whether its lane's stream tells, and not the row before */
+/** Whether row r is the value of a final step that is there, or of one that is dropped. @param known whether its lane's stream tells, and not the row before */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
-  return known ? w.stream(r % w.lanes).awaits == LINK_ENDS : endOf(ends, r - w.lanes) == TERMINATES;
+  if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
+  const awaits = w.stream(r % w.lanes).awaits;
+  return awaits == LINK_ENDS || awaits == DROPPED;
 }
 
 /** From row r on, how many belong to one lane and one episode. */
@@ -104,12 +113,17 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const priorities = prioritiesOf(pool, columns, k);
-    let priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
+    let priority = priorities == 0 ? OWN : load<f64>(priorities + ((<usize>r) << 3));
     if (how == LINK_FINAL) waiting += makeLast(w, s, rule, priority);
     else {
       if (rule.tails()) priority = duePriority(w, s, rule, priorities == 0 ? 0 : priorities + ((<usize>r) << 3));
-      if (w.spans(rule) ? rule.reaches(s, 0) : rule.makes(s.episodeStep))
-        waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+      if (!(w.spans(rule) ? rule.reaches(s, 0) : rule.makes(s.episodeStep))) continue;
+      if (rule.isSequence()) {
+        waiting += Sequences.make(w, s, rule, rule.length, priority);
+        continue;
+      }
+      if (priority < 0) priority = rule.gives(s, rule.length);
+      waiting += u32(makeItem(s, s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
     }
   }
   if (how == LINK_FINAL) {
@@ -179,10 +193,20 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
+  // Items of one rule may be sliding windows. Those of the others must be plain.
+  const sliding = slidingRule(w, s, row, count);
+  for (let k: u32 = 0; k < w.rules; k++) if (k != sliding && !inBlock(s, row, w.rule(k))) return 0;
+  const begins = sliding < w.rules ? firstOf(s, row, w.rule(sliding)) : 0;
+  if (begins != 0) refs += 1 - w.rule(sliding).length;
   s.pushMany(pool, row, count, refs);
-  for (let k: u32 = 0; k < w.rules; k++) holdEnds(row, count, w.rule(k).length);
+  if (begins != 0) Sliding.retainMany(s, pool, begins, w.rule(sliding).length, count);
+  for (let k: u32 = 0; k < w.rules; k++) if (k != sliding) holdEnds(row, count, w.rule(k).length);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
+    const first = k == sliding ? begins : row + 1 - rule.length;
+    // Over the end of a block, all links are read: those of the first item, and those of the rows.
+    const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
+    const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
     if (priorities != 0 && rule.tails()) {
@@ -190,9 +214,26 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
         Dues.put(w, s, rule, s.episodeStep + 1 + i - count, load<f64>(priorities + ((<usize>i) << 3)));
       priorities -= (<usize>(rule.length - 1)) << 3;
     }
-    EvictInPlace.many(rule.to(), row + 1 - rule.length, rule.length | PLAIN | SINGLE, rule.layout, count, rule.gives(), priorities);
+    EvictInPlace.many(rule.to(), first, word, rule.layout, count, rule.gives(s, 0), priorities);
   }
   return count;
+}
+
+/** Whether the run of a rule that ends with `row`, which comes next, is side by side in its block: names alone could agree by chance over several blocks. */
+function inBlock(s: Stream, row: u32, rule: Rule): bool {
+  return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
+}
+
+/** The row with which the item of a rule begins that ends with `row`, the next one. */
+function firstOf(s: Stream, row: u32, rule: Rule): u32 {
+  return rule.length == 1 ? row : s.firstOf(rule.length - 1);
+}
+
+/** The first rule whose items, which end with `row`, the next one, …, may be sliding windows; else how many rules there are. */
+function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
+  let k: u32 = 0;
+  while (k < w.rules && !Sliding.takesMany(s, firstOf(s, row, w.rule(k)), w.rule(k).length, count)) k++;
+  return k;
 }
 
 /** Of runs of a length, one of which ends with each of `count` rows: holds the rows before the first, and lets go of the last ones, which are in fewer than `length`. */
@@ -205,12 +246,17 @@ function holdEnds(row: u32, count: u32, length: u32): void {
 
 /** How many items that end with `row`, the next one, … can take the places of old ones at once. */
 function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
-  const recent = s.recent();
+  const pool = s.rows();
   const rule = w.rule(k);
-  // Items that span episodes are none of these. Where two rules make items for one table, these come in turns.
-  if (rule.stride != 1 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
-  for (let i: u32 = 1; i < rule.length; i++) {
-    if (recent.get(recent.count - i) != row - i) return 0;
+  // Items that span episodes are none of these, nor sequences, which are not alike, nor those whose priorities stand in their first steps. Where two rules make items for one
+  // table, these come in turns.
+  if (rule.stride != 1 || rule.isSequence() || rule.leaf() != 0 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
+  const before = rule.length - 1;
+  if (before != 0) {
+    if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
+    // Items over the end of a block begin before it, each a row after the one before.
+    const first = s.firstOf(before);
+    if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
@@ -225,33 +271,49 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     episodes += u32(how != GOES_ON);
     if (how <= ENDS) continue;
     // The row that comes behind a done ends its episode already.
-    const before = r < w.lanes ? w.stream(r).awaits : u32(endOf(ends, r - w.lanes) > ENDS) * LINK_FINAL;
-    if (w.awaits != 0 && before >= LINK_FINAL) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
+    const before = r < w.lanes ? w.stream(r).awaitsFinal() : endOf(ends, r - w.lanes) > ENDS;
+    if (w.awaits != 0 && before) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
     finals += 1;
   }
   if (w.reward != 0) {
     const leaf = pool.leaf(w.reward - 1);
     let value = <usize>load<u32>(columns + ((<usize>(w.reward - 1)) << 2));
     for (let r: u32 = 0; r < rows; r++, value += <usize>leaf.bytes) {
-      if (!w.takesReward(value, pool)) return fail(E_REWARD, r, readNumber(value, leaf.dtype));
+      const code = w.checkReward(pool, value, r);
+      if (code != 0) return code;
     }
   }
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const priorities = prioritiesOf(pool, columns, k);
+    const code = checkPriorities(w, k, pool, columns, rows);
+    if (code != 0) return code;
     for (let r: u32 = 0; priorities != 0 && r < rows; r++) {
       const priority = load<f64>(priorities + ((<usize>r) << 3));
       if (!rule.to().takes(priority)) return fail(E_PRIORITY, r, priority);
     }
     const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
-    const code = canTake(rule.to(), items, episodes);
-    if (code != 0) return code;
+    const refused = canTake(rule.to(), items, episodes);
+    if (refused != 0) return refused;
   }
   const stored = canStore(pool);
   if (stored != 0) return stored;
   if (!reserveRows(pool, rows + finals)) return E_OUT_OF_MEMORY;
   for (let k: u32 = 0; k < w.rules; k++) {
     if (w.rule(k).tails() && prioritiesOf(pool, columns, k) != 0 && !Dues.open(w, w.rule(k))) return E_OUT_OF_MEMORY;
+  }
+  return 0;
+}
+
+/** Whether a rule that takes the values of a leaf as priorities can take those of a block: 0, or PRIORITY_LEAF. */
+function checkPriorities(w: Writer, k: u32, pool: Pool, columns: usize, rows: u32): i32 {
+  const number = w.rule(k).leaf();
+  if (number == 0) return 0;
+  const bytes = <usize>pool.leaf(number - 1).bytes;
+  let value = <usize>load<u32>(columns + ((<usize>(number - 1)) << 2));
+  for (let r: u32 = 0; r < rows; r++, value += bytes) {
+    const code = w.checkPriority(k, pool, value);
+    if (code != 0) return code;
   }
   return 0;
 }

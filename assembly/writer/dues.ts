@@ -11,7 +11,8 @@ import { Stream } from "../rows/stream";
 import { Rule } from "./rule";
 import { Writer } from "./writer";
 
-const OWN: f64 = -1;
+/** In the place of a priority: the rule's own. */
+export const OWN: f64 = -1;
 
 export class Dues {
   /** Makes room for those of a rule; false: there is no memory. */
@@ -32,13 +33,14 @@ export class Dues {
     }
   }
 
-  /** The priority of the transition that begins with step number `step` of the open episode; it is due no more. */
+  /** The priority of the transition that begins with step number `step` of the open episode and ends with its newest; it is due no more. */
   static take(w: Writer, s: Stream, rule: Rule, step: u32): f64 {
-    if (rule.dues == 0) return rule.gives();
+    const length = s.episodeStep + 1 - step;
+    if (rule.dues == 0) return rule.gives(s, length);
     const at = dueAt(w, s, rule, step);
     const priority = load<f64>(at);
     store<f64>(at, OWN);
-    return priority < 0 ? rule.gives() : priority;
+    return priority < 0 ? rule.gives(s, length) : priority;
   }
 
   /** Notes the priority that came with step number `step` of the open episode. */
@@ -77,7 +79,7 @@ export function writer_numbers(writer: usize): u32 {
   let some = false;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    some = some || (w.across != 0 && !rule.tails() && rule.stride > 1);
+    some = some || (w.across != 0 && !rule.tails() && (rule.stride > 1 || rule.isSequence()));
     for (let i: u32 = 0; rule.dues != 0 && !some && i < countOf(w, rule); i++) some = load<f64>(placeOf(rule, i)) >= 0;
     numbers += countOf(w, rule);
   }

@@ -4,9 +4,10 @@ import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
 import { ONE_MORE, Stream, stream_end } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";
-import { Dues } from "./dues";
+import { Dues, OWN } from "./dues";
 import { canTake, makeItem } from "./item";
 import { Rule } from "./rule";
+import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
 /** How an episode ends with a row of a block: not, without a final step, truncated, terminated. */
@@ -27,7 +28,7 @@ export function endOf(ends: usize, r: u32): u8 {
 export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(lane);
-  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, <f64>(s.awaits >= LINK_FINAL));
+  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, <f64>s.awaitsFinal());
 }
 
 export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
@@ -50,17 +51,17 @@ export function writer_end(writer: usize, lane: u32): void {
 }
 
 /**
- * Lets the steps at hand go. An open episode ends. With rules of transitions its newest step is taken for the final one, truncated, and makes the items that end there, if the
- * limiters let all of them in.
+ * Lets the steps at hand go. An open episode ends. With rules of transitions or sequences its newest step is taken for the final one, truncated, and makes the items that end
+ * there, if the limiters let all of them in.
  */
 export function writer_close(writer: usize): void {
   const w = changetype<Writer>(writer);
   for (let lane: u32 = 0; lane < w.lanes; lane++) {
     const s = w.stream(lane);
-    if (s.isOpen() && s.last != 0 && w.tails()) {
-      const whole = closes(w, s.episodeStep);
-      for (let k: u32 = 0; whole && k < w.rules; k++) if (w.rule(k).tails()) makeTails(w, s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep));
-      s.finish(LINK_FINAL, 0);
+    if (s.last != 0 && w.covers()) {
+      const whole = closes(w, s);
+      for (let k: u32 = 0; whole && k < w.rules; k++) makeClosing(w, s, w.rule(k));
+      if (s.isOpen()) s.finish(LINK_FINAL, 0);
     }
     stream_end(changetype<usize>(s), 0);
   }
@@ -68,17 +69,30 @@ export function writer_close(writer: usize): void {
   Dues.close(w);
 }
 
-/** Whether all items that closing makes of an episode of so many steps may come in, or wait. */
-function closes(w: Writer, steps: u32): bool {
+/** Whether all items that closing makes of a lane may come in, or wait. */
+function closes(w: Writer, s: Stream): bool {
   for (let k: u32 = 0; k < w.rules; k++) {
     let items: u32 = 0;
+    let episodes: u32 = 1;
     for (let j: u32 = 0; j <= k; j++) {
       const rule = w.rule(j);
-      if (rule.table == w.rule(k).table && rule.tails()) items += min(rule.length - 1, steps) - 1;
+      if (rule.table != w.rule(k).table) continue;
+      if (rule.tails() && s.isOpen()) items += min(rule.length - 1, s.episodeStep) - 1;
+      if (!rule.isSequence()) continue;
+      const length = Sequences.closing(w, s, rule);
+      items += u32(length != 0);
+      if (w.spans(rule)) episodes += length;
     }
-    if (items != 0 && canTake(w.rule(k).to(), items, 1) != 0) return false;
+    if (items != 0 && canTake(w.rule(k).to(), items, episodes) != 0) return false;
   }
   return true;
+}
+
+/** The items of a rule that closing makes of a lane. */
+function makeClosing(w: Writer, s: Stream, rule: Rule): void {
+  if (rule.tails() && s.isOpen()) makeTails(w, s, rule, min(rule.length - 1, s.episodeStep));
+  const length = rule.isSequence() ? Sequences.closing(w, s, rule) : 0;
+  if (length != 0) Sequences.make(w, s, rule, length, OWN);
 }
 
 export function endLane(w: Writer, s: Stream): void {
@@ -90,19 +104,27 @@ export function endLane(w: Writer, s: Stream): void {
 /** The newest step is the final one of its episode: the items that end with it. Items that wait. */
 export function finishLane(w: Writer, s: Stream, how: u32): u32 {
   let waiting: u32 = 0;
-  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(w, s, w.rule(k), w.rule(k).gives());
+  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(w, s, w.rule(k), OWN);
   w.noteEnd(s, true);
   s.finish(how, w.across);
   Dues.clear(w, s);
   return waiting;
 }
 
-/** The items of a rule that end with the final step of an episode, the newest; `priority` of one that is no transition. Items that wait. */
+/** The items of a rule that end with the final step of an episode, the newest; `priority` of one that is no transition, or OWN. Items that wait. */
 export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   const step = s.episodeStep;
   if (rule.tails()) return makeTails(w, s, rule, min(rule.length, step));
+  if (rule.isSequence()) return makeLastSequence(w, s, rule, priority);
   if (w.spans(rule) ? rule.length == 1 || !rule.reaches(s, 0) : rule.makesLast(step) == 0) return 0;
-  return u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+  if (priority < 0) priority = rule.gives(s, rule.length);
+  return u32(makeItem(s, s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+}
+
+/** The sequence that ends with the final step of an episode; of a writer that is across, where the lane has come to the end of one. Items that wait. */
+function makeLastSequence(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
+  if (w.spans(rule)) return rule.reaches(s, 0) ? Sequences.make(w, s, rule, rule.length, priority) : 0;
+  return s.episodeStep < 2 ? 0 : Sequences.make(w, s, rule, rule.lastLength(s.episodeStep), priority);
 }
 
 /** Transitions of the last `length` steps, and of fewer, down to 2. Items that wait. */
@@ -110,7 +132,7 @@ function makeTails(w: Writer, s: Stream, rule: Rule, length: u32): u32 {
   let waiting: u32 = 0;
   for (; length > 1; length--) {
     const priority = Dues.take(w, s, rule, s.episodeStep + 1 - length);
-    waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
+    waiting += u32(makeItem(s, s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
   }
   return waiting;
 }

@@ -2,17 +2,18 @@
 import { E_FINAL, E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Head } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
+import { SHORTEST, Sliding } from "../rows/sliding";
 import { Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
-import { insertItem, Table } from "../tables/table";
+import { insertItem, Table, UNORDERED } from "../tables/table";
 
 /** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
-  return table_insert_earlier(table, stream, length, 0, layout, priority);
+  return table_insert_earlier(table, stream, length, 0, layout, priority, 0);
 }
 
-/** The same of the `length` steps that end so many before the newest. */
-export function table_insert_earlier(table: usize, stream: usize, length: u32, behind: u32, layout: u32, priority: f64): i32 {
+/** The same of the `length` steps that end so many before the newest; `isEarlier`: an item of the table, or one that there was, ends later in the episode. */
+export function table_insert_earlier(table: usize, stream: usize, length: u32, behind: u32, layout: u32, priority: f64, isEarlier: u32): i32 {
   const s = changetype<Stream>(stream);
   const first = length == 0 ? 0 : s.firstOf(length + behind);
   if (first == 0) return fail(E_LENGTH, 3, <f64>length);
@@ -20,12 +21,14 @@ export function table_insert_earlier(table: usize, stream: usize, length: u32, b
   const t = changetype<Table>(table);
   if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
   if (layout != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
-  return makeItem(Head.of(first).episode, t, first, length, layout, priority);
+  const made = makeItem(s, Head.of(first).episode, t, first, length, layout, priority, behind == 0);
+  if (isEarlier != 0 && made >= 0) t.mixed |= UNORDERED;
+  return made;
 }
 
-/** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. */
-export function makeItem(episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
-  const run = Run.retain(t.rows(), first, length);
+/** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. `last`: it ends with the stream's newest step. */
+export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64, last: bool = true): i32 {
+  const run = last && length >= SHORTEST ? Sliding.retain(s, t.rows(), first, length) : Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {
     if (EvictInPlace.fits(t, episode)) {
       EvictInPlace.one(t, episode, first, length, run, layout, priority);

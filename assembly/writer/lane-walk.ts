@@ -1,13 +1,13 @@
 /** The steps that a block brings to one lane, one by one, before any of them is there: how many items the rules will make of them. */
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
-import { Stream } from "../rows/stream";
+import { DROPPED, Stream } from "../rows/stream";
 import { ENDS, endOf, TERMINATES } from "./ends";
 import { Rule } from "./rule";
 import { Writer } from "./writer";
 
 /**
  * WALK, 24 bytes: │ at u32 │ adds u32 │ fills u32 │ last u32 │ ended u32 │ … u32 │
- *   at: the row that comes next · adds: a final step comes before it · fills: it is the value of a final step that is there · last: it is the final step
+ *   at: the row that comes next · adds: a final step comes before it · fills: it is no row, but the value of a final step that is there, or dropped · last: it is the final step
  *   ended: whether the step that came ends its episode
  */
 @unmanaged
@@ -23,7 +23,7 @@ class Walk {
     const walk = changetype<Walk>(at);
     walk.at = lane;
     walk.adds = 0;
-    walk.fills = u32(s.awaits == LINK_ENDS);
+    walk.fills = u32(s.awaits == LINK_ENDS || s.awaits == DROPPED);
     walk.last = u32(s.awaits == LINK_FINAL);
     return walk;
   }
@@ -92,6 +92,8 @@ function spanning(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32
     let begins = false;
     if (made >= rule.length) begins = starts.next(w, rows, ends) == 0;
     else if (recent.count + made >= rule.length) begins = !s.rows().isFinal(recent.get(recent.count + made - rule.length));
+    // A sequence that would begin with a final step begins with the next one.
+    if (!begins && recent.count + made >= rule.length) begins = rule.isSequence() && rule.length > 2;
     items += u32(begins && (rule.stride == 1 || (seen + made - rule.length) % rule.stride == 0));
   }
   return items;

@@ -1,16 +1,24 @@
 /**
  * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the lane has.
  *    0 │ table u32     │ length u32      │
- *    8 │ stride u32    │ layout u32      │
+ *    8 │ stride u32    │ layout u32      │  of a rule of sequences its steps of burn-in
  *   16 │ priority f64                    │
  *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
+ *                                       SEQUENCE: with the final step one more item, shorter unless it is whole there, of the steps that are still to come (sequence.ts)
+ *   flags, from bit 8 on: 0, or the number + 1 of the leaf whose value in an item's first step is the item's priority
  */
+import { readNumber } from "../rows/leaf";
 import { Stream } from "../rows/stream";
 import { Table } from "../tables/table";
 
 export const RULE_BYTES: u32 = 32;
 export const TAILS: u32 = 1;
 export const LARGEST: u32 = 2;
+export const SEQUENCE: u32 = 4;
+export const PRIORITY_LEAF_BITS: u32 = 8;
+
+/** Flags without the leaf. */
+const MASK: u32 = (1 << PRIORITY_LEAF_BITS) - 1;
 
 @unmanaged
 export class Rule {
@@ -37,30 +45,58 @@ export class Rule {
   /** Items that end with the final step of an episode, its `step`-th; none begins there. */
   makesLast(step: u32): u32 {
     if (this.tails()) return min(this.length, step) - 1;
+    if (this.isSequence()) return u32(step > 1);
     return u32(this.length > 1 && this.makes(step));
   }
 
+  /** Of sequences: steps of the one that ends an episode, or a lane, of so many: it begins a stride after the last whole one. */
+  lastLength(steps: u32): u32 {
+    if (steps < this.length) return steps;
+    const more = (steps - this.length) % this.stride;
+    return more == 0 ? this.length : this.length - this.stride + more;
+  }
+
   /**
-   * Of a writer that is across: whether an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final step. The steps
-   * at hand are never let go there but where there are more than the longest rule needs.
+   * Of a writer that is across: whether an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final step: a
+   * sequence begins a step later then, if that leaves it two. The steps at hand are never let go there but where there are more than the longest rule needs.
    */
   reaches(s: Stream, ahead: u32): bool {
     const have = s.recent().count;
     const length = this.length;
     if (have + ahead < length) return false;
     if (this.stride != 1 && (s.before + s.episodeStep + ahead - length) % this.stride != 0) return false;
-    return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length));
+    return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length)) || (this.isSequence() && length > 2);
   }
 
-  /** The priority that an item is given now. */
+  /** The priority that an item of a lane's last `length` steps is given now. */
   @inline
-  gives(): f64 {
+  gives(s: Stream, length: u32): f64 {
+    if (this.flags > MASK) return this.valueOf(s, length);
     return (this.flags & LARGEST) != 0 ? this.to().maxPriority : this.priority;
+  }
+
+  /** The number + 1 of the leaf that tells the priority; 0 = none does. */
+  @inline
+  leaf(): u32 {
+    return this.flags >> PRIORITY_LEAF_BITS;
+  }
+
+  private valueOf(s: Stream, length: u32): f64 {
+    const p = s.rows();
+    const leaf = p.leaf(this.leaf() - 1);
+    const value = readNumber(p.value(s.firstOf(length), leaf), leaf.dtype);
+    // It was one when it was appended. What was written there since (draw/scatter.ts) may be none, and counts as 0. A zero may have a sign.
+    return this.to().takes(value) ? Math.abs(value) : 0;
   }
 
   @inline
   tails(): bool {
     return (this.flags & TAILS) != 0;
+  }
+
+  @inline
+  isSequence(): bool {
+    return (this.flags & SEQUENCE) != 0;
   }
 }
 if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 32 bytes");

@@ -1,59 +1,100 @@
 /** Single steps: one at a time, from a staging record. */
-import { E_OUT_OF_MEMORY, E_REWARD, fail } from "../memory/error";
-import { readNumber } from "../rows/leaf";
+import { E_OUT_OF_MEMORY } from "../memory/error";
 import { reserveFrames } from "../rows/pool";
 import { LINK_FINAL } from "../rows/row";
-import { ONE_MORE, Stream } from "../rows/stream";
+import { DROPPED, FIRST, Stream } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";
-import { Dues } from "./dues";
+import { Dues, OWN } from "./dues";
 import { finishWith } from "./ends";
 import { canTake, makeItem } from "./item";
+import { Rule } from "./rule";
+import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
 /** O(row + items): appends the step of a staging record, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
-  const rules = w.rules;
-  const step = s.nextStep();
-  const across = w.across != 0;
-  const isFirst = s.awaits != ONE_MORE;
-  // Nested, since V8 keeps the value of each && as a number.
-  if (isFirst) {
-    if (s.awaits >= LINK_FINAL) return appendLast(w, s, staged);
+  // One more step of an episode is a function of its own: with all of the rest in it, V8 would keep its numbers in memory.
+  if ((s.awaits | w.across | s.rows().limit) != 0) return appendOther(w, s, staged);
+  if (w.checks != 0) {
+    const code = checkValues(w, s, staged);
+    if (code != 0) return code;
   }
-  if (w.reward != 0) {
-    const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
-    if (!w.takesReward(value, s.rows())) return fail(E_REWARD, 0, readNumber(value, s.rows().leaf(w.reward - 1).dtype));
-  }
-  const asks = isFirst || across;
-  for (let k: u32 = 0; k < rules; k++) {
+  const step = s.episodeStep + 1;
+  for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (asks || rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
-      const code = w.makes(rule, s) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
+    if (rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
+      const code = rule.makes(step) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
     }
+  }
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  let waiting: u32 = 0;
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    if (rule.makes(step)) waiting += makeItemOf(w, s, rule, step);
+  }
+  return waiting;
+}
+
+/** The same of a step that begins an episode or ends it, of a writer that is across, or where storage is limited. */
+function appendOther(w: Writer, s: Stream, staged: usize): i32 {
+  if (s.awaitsFinal()) return appendLast(w, s, staged);
+  const refused = w.checks == 0 ? 0 : checkValues(w, s, staged);
+  if (refused != 0) return refused;
+  const step = s.nextStep();
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    const code = w.makes(rule, s) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
+    if (code != 0) return code;
   }
   const limited = s.rows().limit != 0;
   if (limited) {
     const stored = canStore(s.rows());
     if (stored != 0) return stored;
   }
-  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  if (appendRow(s, staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
-  for (let k: u32 = 0; k < rules; k++) {
+  for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    if (across && w.spans(rule) ? !rule.reaches(s, 0) : !rule.makes(step)) continue;
-    const priority = rule.dues == 0 ? rule.gives() : Dues.take(w, s, rule, step + 1 - rule.length);
-    if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
+    if (w.spans(rule) ? rule.reaches(s, 0) : rule.makes(step)) waiting += makeItemOf(w, s, rule, step);
   }
   if (limited) keepStored(s.rows());
   return waiting;
 }
 
-/** The final step of an episode; where that terminated the step is there, and this is its value. */
+/** Whether rules can take the values of a step: 0, or what is refused. */
+function checkValues(w: Writer, s: Stream, staged: usize): i32 {
+  const p = s.rows();
+  const code = w.reward == 0 ? 0 : w.checkReward(p, staged + <usize>p.leaf(w.reward - 1).staged, 0);
+  for (let k: u32 = 0; code == 0 && k < w.rules; k++) {
+    const number = w.rule(k).leaf();
+    const refused = number == 0 ? 0 : w.checkPriority(k, p, staged + <usize>p.leaf(number - 1).staged);
+    if (refused != 0) return refused;
+  }
+  return code;
+}
+
+/** `append` once, and not at each call. */
+function appendRow(s: Stream, staged: usize): u32 {
+  return s.append(staged);
+}
+
+/** The item of a rule that ends with the newest step, the `step`-th of its episode. How many wait. */
+function makeItemOf(w: Writer, s: Stream, rule: Rule, step: u32): u32 {
+  if (rule.isSequence()) return Sequences.make(w, s, rule, rule.length, OWN);
+  const priority = rule.dues == 0 ? rule.gives(s, rule.length) : Dues.take(w, s, rule, step + 1 - rule.length);
+  return u32(makeItem(s, s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+}
+
+/** The final step of an episode; where that terminated the step is there, and this is its value; of one that was given up nothing is kept. */
 function appendLast(w: Writer, s: Stream, staged: usize): i32 {
+  if (s.awaits == DROPPED) {
+    s.awaits = FIRST;
+    return 0;
+  }
   if (s.awaits == LINK_FINAL) return finishWith(w, s, staged, LINK_FINAL);
   if (!reserveFrames(s.rows(), 1)) return E_OUT_OF_MEMORY;
   s.fill(staged, 0, 0, w.across);

@@ -1,20 +1,21 @@
 /**
  * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
  *
- * WRITER, 32 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
+ * WRITER, 40 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
  *   16 │ across u32    │ awaits u32      │  1: steps at hand live on over the ends of episodes · 1: the final step of an episode comes as the next one of its lane
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
+ *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: the reward's, or those that are priorities
  */
-import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
-import { readNumber } from "../rows/leaf";
+import { E_OUT_OF_MEMORY, E_PRIORITY, E_PRIORITY_LEAF, E_REWARD, fail } from "../memory/error";
+import { dtypeBytes, readNumber } from "../rows/leaf";
 import { countLanes } from "../rows/packed-frame";
 import { Pool } from "../rows/pool";
 import { Stream, stream_bytes, stream_init } from "../rows/stream";
 import { RULE_BYTES, Rule } from "./rule";
 
-const RULES_AT: usize = 32;
+const RULES_AT: usize = 40;
 
 @unmanaged
 export class Writer {
@@ -26,6 +27,8 @@ export class Writer {
   awaits: u32;
   reward: u32;
   barren: u32;
+  checks: u32;
+  unused: u32;
 
   @inline
   stream(lane: u32): Stream {
@@ -72,6 +75,12 @@ export class Writer {
     return false;
   }
 
+  /** Whether some rule makes items of the last steps of an episode, whatever their number. */
+  covers(): bool {
+    for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails() || this.rule(k).isSequence()) return true;
+    return false;
+  }
+
   /** Before an episode ends, with a final step or without: notes one of which the rules have made nothing. */
   noteEnd(s: Stream, last: bool): void {
     // Steps of a writer that is across stay for items to come.
@@ -81,13 +90,25 @@ export class Writer {
     this.barren += 1;
   }
 
-  /** Whether the reward of a step, whose leaves stand at `staged`, is one that rules can sum. */
-  @inline
-  takesReward(value: usize, pool: Pool): bool {
-    return Number.isFinite(readNumber(value, pool.leaf(this.reward - 1).dtype));
+  /** 0, or REWARD for one that rules cannot sum, in a row of a block; `value` is where it stands. */
+  checkReward(pool: Pool, value: usize, row: u32): i32 {
+    const leaf = pool.leaf(this.reward - 1);
+    const each = dtypeBytes(leaf.dtype);
+    for (const end = value + <usize>leaf.bytes; value < end; value += <usize>each) {
+      const number = readNumber(value, leaf.dtype);
+      if (!Number.isFinite(number)) return fail(E_REWARD, row, number);
+    }
+    return 0;
+  }
+
+  /** 0, or PRIORITY_LEAF for a value that rule k, whose items have their priorities from a leaf, cannot take. */
+  checkPriority(k: u32, pool: Pool, value: usize): i32 {
+    const rule = this.rule(k);
+    const number = readNumber(value, pool.leaf(rule.leaf() - 1).dtype);
+    return rule.to().takes(number) ? 0 : fail(E_PRIORITY_LEAF, k, number);
   }
 }
-if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 32");
+if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 40");
 
 /** `keep`: steps that each lane holds. May be more than there is memory. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
@@ -105,6 +126,7 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   w.awaits = awaits;
   w.reward = reward;
   w.barren = 0;
+  w.checks = reward;
   countLanes(changetype<Pool>(<usize>pool), lanes);
   for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }
@@ -114,7 +136,7 @@ export function writer_stream(writer: usize, lane: u32): u32 {
   return <u32>changetype<usize>(changetype<Writer>(writer).stream(lane));
 }
 
-/** `flags`: as in RULE. 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
+/** `flags`, `layout`: as in RULE. 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
 export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64, flags: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
   rule.table = table;
@@ -123,8 +145,9 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   rule.layout = layout;
   rule.priority = priority;
   rule.flags = flags;
+  if (rule.leaf() != 0) changetype<Writer>(writer).checks = 1;
   if (!rule.to().takes(priority)) return fail(E_PRIORITY, 6, priority);
-  return layout == 0 || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
+  return (layout == 0 && !rule.isSequence()) || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** Episodes that ended before a rule made an item of them. */

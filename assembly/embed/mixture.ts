@@ -1,0 +1,192 @@
+/**
+ * Mixtures of views of transitions: what the text says, and what a host sees and sets of their state.
+ *
+ * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as the text says it
+ *
+ * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) lies twice side by side: as it is, and as the batch that is being drawn will leave it. Before it is how many
+ * sources there are: a host sees STATE, without the rows.
+ *
+ * STATE: │ sources u32 │ … u32 × 3 │ RANDOM (32) │ share f64 … │ carry f64 … │
+ */
+import { Mixture, mixture_seed } from "../draw/mixture";
+import { arena_alloc } from "../memory/arena";
+import { U8 } from "../rows/leaf";
+import { wholeOf } from "./decimal";
+import { CLOSED, INVALID, NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
+import { opened, outside, Root } from "./root";
+import { TextReader } from "./text-reader";
+import { isText } from "./utf8";
+import { FALLBACK, MIXTURE, RANDOM, TRANSITIONS, VIEW_BYTES, View, viewOf } from "./view";
+import { addColumn, FIRST, MIXED, SOURCE, ViewColumn } from "./view-columns";
+
+const HEAD_BYTES: usize = 16;
+const RANDOM_BYTES: usize = 32;
+/** More is never kept from a source by rounding. */
+const MAX_CARRY: f64 = 4294967296;
+/** Their numbers are bytes. */
+const MAX_SOURCES: u32 = 256;
+
+@unmanaged
+export class Source {
+  view: u32;
+  width: u32;
+  share: f64;
+
+  /** The i-th source of a mixture. */
+  static of(mixture: View, i: u32): Source {
+    return changetype<Source>(
+      Root.the()
+        .sources()
+        .get(mixture.nexts + i),
+    );
+  }
+}
+const SOURCE_BYTES: u32 = 16;
+if (offsetof<Source>() != SOURCE_BYTES) ERROR("SOURCE is 16 bytes");
+
+/** mixture source VIEW SHARE … random, fallback, seed N */
+export function readMixture(words: TextReader): i32 {
+  const number = Root.the().views().count;
+  const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
+  if (at == 0) return Refusal.last();
+  const mixture = changetype<View>(at);
+  mixture.kind = MIXTURE;
+  mixture.nexts = Root.the().sources().count;
+  while (words.next()) {
+    const code = readOption(words, mixture, number);
+    if (code != 0) return code;
+  }
+  if (mixture.nextCount == 0) return words.here(INVALID).put("a mixture must have sources: source VIEW SHARE").code;
+  if (mixture.nextCount > MAX_SOURCES) return words.here(INVALID).put("a mixture must have at most ").number(MAX_SOURCES).put(" sources").code;
+  let sum: f64 = 0;
+  for (let i: u32 = 0; i < mixture.nextCount; i++) sum += Source.of(mixture, i).share;
+  return sum > 0 && sum < Infinity ? 0 : words.here(INVALID).put("the sum of the shares must be more than 0, and finite").code;
+}
+
+function readOption(words: TextReader, mixture: View, number: u32): i32 {
+  if (words.is("random")) mixture.flags |= RANDOM;
+  else if (words.is("fallback")) mixture.flags |= FALLBACK;
+  else if (words.is("seed")) {
+    if (words.want("the seed of a mixture") != 0) return INVALID;
+    if (!wholeOf(words.word, words.bytes, changetype<usize>(mixture) + offsetof<View>("gamma")))
+      return words.refused("the seed of a mixture", "a whole number below 2^64");
+  } else if (words.is("source")) {
+    const at = words.entry(Root.the().sources(), SOURCE_BYTES, "sources");
+    if (at == 0) return Refusal.last();
+    const source = changetype<Source>(at);
+    mixture.nextCount += 1;
+    let code = words.integer("the view of a source", 0, <f64>number - 1);
+    source.view = <u32>words.value;
+    if (code == 0) code = words.number("the share of a source", 0, f64.MAX_VALUE);
+    source.share = words.value;
+    return code;
+  } else return words.unknown("source, random, fallback or seed");
+  return 0;
+}
+
+/** Once it is known what each view shows: what mixtures show, and their states. 0, or what is refused. */
+export function settleMixtures(): i32 {
+  const views = Root.the().views();
+  for (let i: u32 = 0; i < views.count; i++) {
+    const code = View.of(i).kind == MIXTURE ? settle(View.of(i)) : 0;
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+function settle(mixture: View): i32 {
+  const k = mixture.nextCount;
+  const first = View.of(Source.of(mixture, 0).view);
+  for (let i: u32 = 0; i < k; i++) {
+    const code = checkSource(first, Source.of(mixture, i).view);
+    if (code != 0) return code;
+  }
+  const bytes = Mixture.bytes(k);
+  const head = arena_alloc(<u32>HEAD_BYTES + 2 * bytes);
+  if (head == 0) return noRoom();
+  memory.fill(head, 0, HEAD_BYTES + 2 * bytes);
+  store<u32>(head, k);
+  const at = head + <u32>HEAD_BYTES;
+  const m = changetype<Mixture>(<usize>at);
+  const seed = reinterpret<u64>(mixture.gamma);
+  mixture_seed(at, <u32>seed, <u32>(seed >> 32));
+  for (let i: u32 = 0; i < k; i++) store<f64>(m.share(i), Source.of(mixture, i).share);
+  mixture.mixture = at;
+  mixture.weighs = first.weighs;
+  mixture.double = first.double;
+  return settleColumns(mixture, first);
+}
+
+/** Those of the first source, and the number of the source before the keys. */
+function settleColumns(mixture: View, first: View): i32 {
+  mixture.columns = Root.the().columns().count;
+  for (let k: u32 = 0; k < first.count; k++) {
+    if (k == first.count - 1 && !addColumn(SOURCE, 0, 0, MIXED, 0, U8)) return noRoom();
+    const c = ViewColumn.of(first, k);
+    const which = c.which;
+    if (c.source == FIRST && c.bytes == 6 && isText(c.rest, 6, "source"))
+      return Refusal.of(SPEC_MISMATCH).put("the leaf source has the name of a column of mixtures: rename it").code;
+    if (!addColumn(c.head, c.rest, c.bytes, c.source, which, c.dtype)) return noRoom();
+  }
+  mixture.count = Root.the().columns().count - mixture.columns;
+  return 0;
+}
+
+/** The sources show the same columns. 0, or SPEC_MISMATCH. */
+function checkSource(first: View, number: u32): i32 {
+  const view = View.of(number);
+  if (view.kind != TRANSITIONS)
+    return Refusal.of(SPEC_MISMATCH).put("the sources of a mixture must be views of transitions, and view ").number(number).put(" is not").code;
+  let same = view.count == first.count && view.weighs == first.weighs;
+  for (let k: u32 = 0; same && k < view.count; k++) {
+    const a = ViewColumn.of(first, k);
+    const b = ViewColumn.of(view, k);
+    same = a.head == b.head && a.source == b.source && a.which == b.which && a.dtype == b.dtype;
+  }
+  if (same) return 0;
+  return Refusal.of(SPEC_MISMATCH)
+    .put("the sources of a mixture must show the same columns with the same weights, and view ")
+    .number(number)
+    .put(" differs from the first one").code;
+}
+
+/** The mixture of a number that a call names; null, with a refusal, if there is none. */
+export function mixtureOf(view: u32): View | null {
+  const v = viewOf(view);
+  if (v === null) return null;
+  if (v.kind == MIXTURE) return v;
+  Refusal.of(NOT_FOUND).put("view must be the number of a line of the text that begins with mixture, got ").number(view);
+  return null;
+}
+
+/** STATE of a mixture: its random state (u32 × 8), the share of each source, and what rounding has kept from it. Good until the next draw. 0: refused. */
+export function replay_mixture(handle: u32, view: u32): u32 {
+  if (opened(handle) === null) return 0;
+  const mixture = mixtureOf(view);
+  return mixture === null ? 0 : mixture.mixture - <u32>HEAD_BYTES;
+}
+
+/** Sets STATE, which lies in the input buffer: to change shares, or to continue from an earlier one. 0, or what is refused; then nothing has changed. */
+export function replay_set_mixture(handle: u32, view: u32, state: usize): i32 {
+  const root = opened(handle);
+  if (root === null) return CLOSED;
+  const mixture = mixtureOf(view);
+  if (mixture === null) return NOT_FOUND;
+  const k = mixture.nextCount;
+  const bytes = RANDOM_BYTES + ((<usize>k) << 4);
+  if (!root.holds(state, <f64>(HEAD_BYTES + bytes))) return outside("the state of the mixture", state, <f64>(HEAD_BYTES + bytes));
+  const sources = load<u32>(state);
+  if (sources != k) return Refusal.of(SPEC_MISMATCH).put("the state must be of a mixture of ").number(k).put(" sources, got one of ").number(sources).code;
+  state += HEAD_BYTES;
+  let sum: f64 = 0;
+  for (let i: u32 = 0; i < k; i++) {
+    const share = load<f64>(state + RANDOM_BYTES + ((<usize>i) << 3));
+    const carry = load<f64>(state + RANDOM_BYTES + ((<usize>(k + i)) << 3));
+    if (!(share >= 0 && share < Infinity)) return Refusal.of(INVALID).put("a share must be a finite number from 0, got ").number(share).code;
+    if (!(Math.abs(carry) <= MAX_CARRY)) return Refusal.of(INVALID).put("a carry must be a number from -2^32 up to 2^32, got ").number(carry).code;
+    sum += share;
+  }
+  if (!(sum > 0 && sum < Infinity)) return Refusal.of(INVALID).put("the sum of the shares must be more than 0, and finite, got ").number(sum).code;
+  memory.copy(<usize>mixture.mixture, state, bytes);
+  return 0;
+}

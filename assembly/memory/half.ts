@@ -1,0 +1,175 @@
+/**
+ * Half floats: two bytes in rows, f32 in whatever a host reads or writes.
+ *
+ *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
+ *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
+ *
+ * `brain`: BF16. To nearest, ties to even. The bits of NaN are cut off; a NaN that would lose its last bit keeps one, so that it does not become infinite. All 65,536
+ * halves come back as they were. Both builds compute the same bits.
+ */
+
+const SIGN: u32 = 0x8000;
+const MAGNITUDE: u32 = 0x7fffffff;
+/** Bits of f32: of infinity, of what rounds to infinity as F16 and as BF16, of the least normal number of F16, of what separates the exponents of both. */
+const INFINITY: u32 = 0x7f800000;
+const F16_OVERFLOW: u32 = 0x477ff000;
+const BF16_OVERFLOW: u32 = 0x7f7f8000;
+const F16_NORMAL: u32 = 0x38800000;
+const F16_REBIAS: u32 = 0x38000000;
+/** Adding 0.5 rounds a subnormal number of F16 to its last place: the steps of f32 are as large there. */
+const HALF: f32 = 0.5;
+const HALF_BITS: u32 = 0x3f000000;
+/** What lies between the exponents of both: 2^112. */
+const F16_SCALE: f32 = 5.192296858534828e33;
+/** The least number above 0 of F16: 2^-24. */
+const F16_LEAST: f32 = 5.9604644775390625e-8;
+
+@unmanaged
+class Half {
+  @inline
+  static ofF16(half: u32): u32 {
+    const sign = (half & SIGN) << 16;
+    const rest = half & 0x7fff;
+    if (rest < 0x400) return sign | reinterpret<u32>(<f32>rest * F16_LEAST);
+    return sign | ((rest << 13) + F16_REBIAS + (rest < 0x7c00 ? 0 : F16_REBIAS));
+  }
+
+  @inline
+  static toF16(bits: u32): u32 {
+    const sign = (bits >> 16) & SIGN;
+    const rest = bits & MAGNITUDE;
+    if (rest > INFINITY) return sign | 0x7c00 | max((rest >> 13) & 0x3ff, 1);
+    if (rest >= F16_OVERFLOW) return sign | 0x7c00;
+    if (rest < F16_NORMAL) return sign | (reinterpret<u32>(reinterpret<f32>(rest) + HALF) - HALF_BITS);
+    return sign | ((rest - F16_REBIAS + 0xfff + ((rest >> 13) & 1)) >> 13);
+  }
+
+  @inline
+  static toBf16(bits: u32): u32 {
+    if ((bits & MAGNITUDE) > INFINITY) return (bits >> 16) | u32(((bits >> 16) & 0x7f) == 0);
+    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  }
+
+  /** Four of f32 without their signs, none of which becomes infinite, as halves in the lower bits of their lanes. */
+  @inline
+  static toF16x4(rest: v128, one: v128, round: v128, half: v128, halfBits: v128, normal: v128): v128 {
+    const rounded = v128.shr<u32>(v128.add<i32>(v128.add<i32>(rest, round), v128.and(v128.shr<u32>(rest, 13), one)), 13);
+    const small = v128.sub<i32>(v128.add<f32>(rest, half), halfBits);
+    return v128.bitselect(small, rounded, v128.lt<i32>(rest, normal));
+  }
+
+  @inline
+  static toBf16x4(bits: v128, one: v128, round: v128): v128 {
+    return v128.shr<u32>(v128.add<i32>(v128.add<i32>(bits, round), v128.and(v128.shr<u32>(bits, 16), one)), 16);
+  }
+
+  /** The sign of a lane says whether one of eight halves is subnormal, infinite or no number. */
+  @inline
+  static others(halves: v128, magnitude: v128, normal: v128, one: v128): v128 {
+    const rest = v128.and(halves, magnitude);
+    return v128.or(v128.add<i16>(rest, normal), v128.andnot(v128.sub<i16>(rest, normal), v128.sub<i16>(rest, one)));
+  }
+
+  /** Eight halves, none of which is one of these: their exponents are put right by a product. */
+  @inline
+  static storeNormal(to: usize, halves: v128, bits: v128, scale: v128): void {
+    v128.store(to, v128.mul<f32>(v128.and(v128.shl<i32>(i32x4.extend_low_i16x8_s(halves), 13), bits), scale));
+    v128.store(to, v128.mul<f32>(v128.and(v128.shl<i32>(i32x4.extend_high_i16x8_s(halves), 13), bits), scale), 16);
+  }
+}
+
+/** The number that a half is. */
+export function halfNumber(at: usize, brain: bool): f64 {
+  const half = <u32>load<u16>(at);
+  return <f64>reinterpret<f32>(brain ? half << 16 : Half.ofF16(half));
+}
+
+/**
+ * O(n): n numbers of f32 as halves, which may take their place: `to` is at most `from`. How many there were before the first one that is finite and would not be; from there
+ * on nothing is written.
+ */
+export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 {
+  if (!ASC_FEATURE_SIMD) return narrowSome(to, from, n, brain);
+  let i: u32 = 0;
+  const one = v128.splat<i32>(1);
+  const magnitude = v128.splat<i32>(MAGNITUDE);
+  const top = v128.splat<i32>((brain ? BF16_OVERFLOW : F16_OVERFLOW) - 1);
+  const round = v128.splat<i32>(brain ? 0x7fff : 0xfff - F16_REBIAS);
+  const half = v128.splat<f32>(HALF);
+  const halfBits = v128.splat<i32>(HALF_BITS);
+  const normal = v128.splat<i32>(F16_NORMAL);
+  const sign = v128.splat<i32>(SIGN);
+  for (; n - i >= 8; i += 8, to += 16, from += 32) {
+    const a = v128.load(from);
+    const b = v128.load(from, 16);
+    const restA = v128.and(a, magnitude);
+    const restB = v128.and(b, magnitude);
+    // Infinite, no number, or too large.
+    if (v128.any_true(v128.gt<i32>(v128.max<i32>(restA, restB), top))) {
+      const done = narrowSome(to, from, 8, brain);
+      if (done < 8) return i + done;
+    } else if (brain) v128.store(to, i16x8.narrow_i32x4_u(Half.toBf16x4(a, one, round), Half.toBf16x4(b, one, round)));
+    else {
+      const low = v128.or(Half.toF16x4(restA, one, round, half, halfBits, normal), v128.and(v128.shr<u32>(a, 16), sign));
+      const high = v128.or(Half.toF16x4(restB, one, round, half, halfBits, normal), v128.and(v128.shr<u32>(b, 16), sign));
+      v128.store(to, i16x8.narrow_i32x4_u(low, high));
+    }
+  }
+  return i + narrowSome(to, from, n - i, brain);
+}
+
+/** The same, one by one. */
+function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
+  const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
+  for (let i: u32 = 0; i < n; i++, to += 2, from += 4) {
+    const bits = load<u32>(from);
+    if ((bits & MAGNITUDE) - limit < INFINITY - limit) return i;
+    store<u16>(to, <u16>(brain ? Half.toBf16(bits) : Half.toF16(bits)));
+  }
+  return n;
+}
+
+/** O(n): how many of n numbers of f32 there are before the first one that is finite and would not be as a half. */
+export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
+  const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
+  for (let i: u32 = 0; i < n; i++, from += 4) if ((load<u32>(from) & MAGNITUDE) - limit < INFINITY - limit) return i;
+  return n;
+}
+
+/** O(n): n halves as f32. They may stand where the upper half of these goes: `from` is at least `to`, and at least 2 × n bytes behind it if they overlap. */
+export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
+  if (!ASC_FEATURE_SIMD) widenSome(to, from, n, brain);
+  else if (brain) {
+    for (; n >= 8; n -= 8, to += 32, from += 16) {
+      const halves = v128.load(from);
+      v128.store(to, v128.shl<i32>(i32x4.extend_low_i16x8_u(halves), 16));
+      v128.store(to, v128.shl<i32>(i32x4.extend_high_i16x8_u(halves), 16), 16);
+    }
+    widenSome(to, from, n, brain);
+  } else {
+    const magnitude = v128.splat<i16>(0x7fff);
+    const normal = v128.splat<i16>(0x400);
+    const one = v128.splat<i16>(1);
+    const bits = v128.splat<i32>(<i32>0x8fffe000);
+    const scale = v128.splat<f32>(F16_SCALE);
+    for (; n >= 16; n -= 16, to += 64, from += 32) {
+      const a = v128.load(from);
+      const b = v128.load(from, 16);
+      // A product of f32's subnormal numbers would be right, and slow.
+      if (i16x8.bitmask(v128.or(Half.others(a, magnitude, normal, one), Half.others(b, magnitude, normal, one))) != 0) widenSome(to, from, 16, brain);
+      else {
+        Half.storeNormal(to, a, bits, scale);
+        Half.storeNormal(to + 32, b, bits, scale);
+      }
+    }
+    widenSome(to, from, n, brain);
+  }
+}
+
+/** The same, one by one. */
+function widenSome(to: usize, from: usize, n: u32, brain: bool): void {
+  for (; n != 0; n--, to += 4, from += 2) {
+    const half = <u32>load<u16>(from);
+    store<u32>(to, brain ? half << 16 : Half.ofF16(half));
+  }
+}

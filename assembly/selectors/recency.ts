@@ -1,0 +1,153 @@
+/**
+ * The newer, the likelier: an item with probability age^-exponent, where age is its rank by insertion, and the newest has age 1.
+ *
+ * RECENCY, 64 bytes, then what RANKS has, and the SUM_TREE:
+ *    0 │ ORDER (8)              │  the order of insertion, which is state; a fifo or lifo remover shares it
+ *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
+ *   16 │ RANKS (48)             │  derived from the order, as the tree is from the number of items
+ *
+ * An item has no weight of its own, so none changes when others come. A draw is one of ages, then the item of that age is looked up.
+ */
+import { Items } from "./items";
+import { Order } from "./order";
+import { Ranks, ranksBytes, ranksInit } from "./ranks";
+import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
+import { keepAges, restoreAges, weightOfAge } from "./tree-part";
+
+const RANKS_AT: usize = 16;
+const RECENCY_BYTES: u32 = 16;
+
+@unmanaged
+export class Recency {
+  oldest: u32;
+  items: u32;
+  treeAt: u32;
+  unused: u32;
+
+  @inline
+  order(): Order {
+    return changetype<Order>(changetype<usize>(this));
+  }
+
+  @inline
+  ranks(): Ranks {
+    return changetype<Ranks>(changetype<usize>(this) + RANKS_AT);
+  }
+
+  @inline
+  tree(): SumTree {
+    return changetype<SumTree>(<usize>this.treeAt);
+  }
+
+  /** O(1), O(log n) after others left in the middle. */
+  insert(slot: u32): void {
+    this.order().insert(slot);
+    this.ranks().insert(slot);
+    const count = this.ranks().live;
+    this.tree().set(count, weightOfAge(this.tree(), count));
+  }
+
+  /** O(log n) */
+  remove(slot: u32): void {
+    const order = this.order();
+    const ranks = this.ranks();
+    this.tree().set(ranks.live, 0);
+    order.remove(slot);
+    ranks.remove(slot, order.oldest, order.youngest());
+  }
+
+  /** The oldest n, in neighbouring slots from this one on, have become the youngest in the order. */
+  turned(slot: u32, n: u32): void {
+    for (const end = slot + n; slot < end; slot++) this.ranks().turn(slot, this.order().next(slot));
+  }
+
+  /** O(log n) */
+  probability(slot: u32): f64 {
+    return this.tree().probability(this.ranks().live - this.ranks().rank(slot), this.tree().total());
+  }
+
+  /** The smallest probability: that of the oldest. */
+  least(): f64 {
+    return weightOfAge(this.tree(), this.ranks().live) / this.tree().total();
+  }
+
+  /** O(log n) */
+  draw(random: usize): u32 {
+    const age = this.tree().draw(random);
+    const cursor = this.tree().cursor();
+    store<u32>(cursor, this.ranks().live - age);
+    this.ranks().find(cursor, 1);
+    return load<u32>(cursor);
+  }
+
+  /** O(n log size): as `SumTree.drawWeighed`, of the `count` items behind the `first` oldest. */
+  drawMany(
+    random: usize,
+    first: u32,
+    count: u32,
+    n: u32,
+    distinct: bool,
+    stratified: bool,
+    out: usize,
+    probabilities: usize,
+    rests: usize,
+    saved: usize,
+    drawn: usize,
+  ): u32 {
+    const tree = this.tree();
+    const live = this.ranks().live;
+    const most = live - first;
+    const part = count < live;
+    if (part) keepAges(tree, most - count + 1, most);
+    n = tree.drawWeighed(random, n, distinct, stratified, out, probabilities, rests, saved, drawn);
+    if (part) restoreAges(tree, most - count + 1, most, live);
+    for (const end = out + ((<usize>n) << 2); out < end; out += 4) store<u32>(out, live - load<u32>(out));
+    this.ranks().find(out - ((<usize>n) << 2), n);
+    return n;
+  }
+
+  /** O(n): what is derived from the order of `count` items. false where that is none. */
+  rebuild(count: u32, slots: u32): bool {
+    const order = this.order();
+    const ranks = this.ranks();
+    ranks.clear();
+    if (order.check(count, slots) != 0) return false;
+    let slot = order.oldest;
+    for (let i: u32 = 1; i <= count; i++) {
+      ranks.insert(slot);
+      store<f64>(this.tree().leaf(i), weightOfAge(this.tree(), i));
+      slot = order.next(slot);
+    }
+    this.tree().rebuild();
+    return true;
+  }
+
+  /** 0, or the number of the broken invariant. */
+  check(count: u32, slots: u32): i32 {
+    const broken = this.order().check(count, slots);
+    if (broken != 0) return broken;
+    const wrong = this.ranks().check(count, this.oldest, Items.links(<usize>this.items, 0));
+    if (wrong != 0) return wrong;
+    const tree = this.tree();
+    for (let age: u32 = 1; age <= slots; age++) if (load<f64>(tree.leaf(age)) != (age <= count ? weightOfAge(this.tree(), age) : 0)) return 9;
+    return tree.check(slots) == 0 ? 0 : 9;
+  }
+}
+if (offsetof<Recency>() != RANKS_AT || RECENCY_BYTES != <u32>RANKS_AT) ERROR("RECENCY: RANKS at byte 16");
+
+/** Where the tree begins. */
+function treeFrom(slots: u32, items: u32): u32 {
+  return (RECENCY_BYTES + ranksBytes(slots, items) + 15) & ~15;
+}
+
+export function recencyBytes(slots: u32): u32 {
+  return treeFrom(slots, slots) + sumTreeBytes(slots, false);
+}
+
+/** On zeroed memory. `items`: how many there are at most; `at`: the items of the table. */
+export function recencyInit(r: Recency, slots: u32, items: u32, at: u32): void {
+  r.items = at;
+  r.treeAt = <u32>changetype<usize>(r) + treeFrom(slots, slots);
+  ranksInit(r.ranks(), slots, items);
+  sumTreeInit(r.tree(), slots, false);
+}
