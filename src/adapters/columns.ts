@@ -41,8 +41,9 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
     if (dtypeOf(value) !== undefined) {
       const data = value as AnyArray;
       if (keys.at(-1) === "keys") return undefined;
-      // Of the arrays that are no columns the mask alone has several numbers an item.
-      return array(data, path === "mask" && ArrayBuffer.isView(lengths) ? [items(lengths), data.length / items(lengths)] : [data.length], path);
+      // Of the arrays that are no columns, the mask and returns of several numbers have more than one number per item.
+      const isMatrix = ArrayBuffer.isView(lengths) && (path === "mask" || (path === "nStep.returns" && data.length !== items(lengths)));
+      return array(data, isMatrix ? [items(lengths), data.length / items(lengths)] : [data.length], path);
     }
     if (typeof value !== "object" || value === null) return undefined;
     if (Array.isArray(value)) return value.map((element, i) => part(element, [...keys, `${i}`]));

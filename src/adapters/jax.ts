@@ -14,7 +14,7 @@ export type Arrays<B, T> = MappedBatch<B, T>;
 
 /**
  * Copies a batch into arrays of jax-js: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
- * The result has the same names. `f32` and `f64` become float32 (as JAX has it by default), `u32` uint32, other integers and `bool` int32. `keys`, text and counts
+ * The result has the same names. Floats become float32 (as JAX has it by default), `u32` uint32, other integers and `bool` int32. `keys`, text and counts
  * are not in it: they stay in the batch. A batch that is shorter than asked for gives arrays of `count` rows.
  *
  * The arrays are yours, each with one reference: the function that takes one consumes it, `tree.dispose` frees what none has taken. They keep their values

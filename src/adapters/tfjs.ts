@@ -14,7 +14,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
  * Copies a batch into tensors: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
- * The result has the same names. `f32` and `f64` become float32, integers and `bool` become int32. `keys`, text and counts are not in it: they stay in the
+ * The result has the same names. Floats become float32, integers and `bool` become int32. `keys`, text and counts are not in it: they stay in the
  * batch. A batch that is shorter than asked for gives tensors of `count` rows.
  *
  * The tensors are yours: free them with `using`, `tf.dispose`, or by a call inside of `tf.tidy`. They keep their values when the batch is refilled (`into`).

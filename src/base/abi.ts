@@ -40,6 +40,9 @@ export interface Exports {
   entry_init: Fn<[work: A], void>;
   entry_work_bytes: Fn<[frame: A]>;
 
+  // halves: floats of two bytes
+  halves_narrow: Fn<[to: A, from: A, n: A, brain: A]>;
+
   // stored bytes: a limit on what rows take
   stored_bytes_bytes: Fn<[pools: A]>;
   stored_bytes_init: Fn<[limit: A, max: A, step: A, table: A, pools: A, n: A], void>;
@@ -74,6 +77,7 @@ export interface Exports {
   writer_barren: Fn<[writer: A]>;
   writer_bytes: Fn<[lanes: A, rules: A, keep: A]>;
   writer_close: Fn<[writer: A], void>;
+  writer_discard: Fn<[writer: A, lane: A], void>;
   writer_end: Fn<[writer: A, lane: A], void>;
   writer_finish: Fn<[writer: A, lane: A, staged: A, how: A]>;
   writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A, awaits: A, reward: A], void>;
@@ -106,13 +110,19 @@ export interface Exports {
   table_count_draw: Fn<[table: A, keys: A, n: A, times: A], void>;
   table_counter: Fn<[table: A, which: A]>;
   table_delete: Fn<[table: A, keys: A, n: A]>;
+  table_discard: Fn<[table: A, stream: A]>;
+  table_epoch: Fn<[table: A, draw: A, n: A, flags: A, seed: A, epoch: A, since: A, high: A, position: A]>;
+  table_epoch_begin: Fn<[table: A]>;
+  table_epoch_resume: Fn<[table: A, since: A, high: A, position: A, flags: A]>;
   table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
   table_find: Fn<[table: A, key: A]>;
   table_free_slots: Fn<[table: A, out: A]>;
+  table_get: Fn<[table: A, draw: A, n: A, flags: A]>;
   table_high: Fn<[table: A]>;
+  table_hold_steps: Fn<[table: A]>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
   table_insert: Fn<[table: A, stream: A, length: A, layout: A, priority: A]>;
-  table_insert_earlier: Fn<[table: A, stream: A, length: A, behind: A, layout: A, priority: A]>;
+  table_insert_earlier: Fn<[table: A, stream: A, length: A, behind: A, layout: A, priority: A, isEarlier: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
   table_layouts: Fn<[table: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, limiter: A], void>;
@@ -144,14 +154,23 @@ export interface Exports {
   draw_bytes: Fn<[items: A]>;
   draw_column: Fn<[draw: A, which: A]>;
   draw_given: Fn<[draw: A, table: A, n: A, ratio: A], void>;
+  draw_goal_bytes: Fn<[]>;
+  draw_goal_returns: Fn<[draw: A, pool: A, components: A, discount: A, gamma: A, rewards: A, terminals: A, narrow: A, returns: A]>;
+  draw_goal_values: Fn<[draw: A, pool: A, leaf: A, which: A, room: A, to: A]>;
+  draw_goals: Fn<[draw: A, table: A, ask: A, strategy: A], void>;
   draw_init: Fn<[draw: A, items: A, rows: A], void>;
   draw_mixed: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
   draw_n_step: Fn<[draw: A, pool: A, table: A, reward: A, discount: A, terminated: A, n: A, gamma: A, flags: A]>;
+  draw_vector_returns: Fn<[draw: A, pool: A, reward: A, components: A, discount: A, terminated: A, gamma: A, narrow: A, out: A], void>;
   draw_narrow: Fn<[draw: A, column: A], void>;
   draw_result: Fn<[draw: A, which: A]>;
   draw_picks: Fn<[draw: A]>;
   draw_picked_rows: Fn<[draw: A, table: A, n: A, width: A, from: A, picks: A]>;
+  draw_put_goals: Fn<[draw: A, goals: A, bytes: A, to: A], void>;
   draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
+  draw_sequences: Fn<
+    [draw: A, table: A, reward: A, components: A, discount: A, terminated: A, n: A, gamma: A, flags: A, items: A, out: A, work: A, rewards: A]
+  >;
   draw_single: Fn<[draw: A, table: A, stream: A, n: A], void>;
   draw_starts: Fn<[draw: A, table: A, width: A], void>;
   draw_weights: Fn<[draw: A, table: A, beta: A, normalize: A], void>;
@@ -160,17 +179,27 @@ export interface Exports {
   // gather
   gather: Fn<[draw: A, pool: A, outputs: A, n: A], void>;
   gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, first: A, out: A, frames: A, room: A]>;
+  scatter: Fn<[draw: A, pool: A, outputs: A, n: A]>;
+
+  // mixture: how many rows of a batch each of several sources gives
+  mixture_seed: Fn<[mixture: A, seedLow: A, seedHigh: A], void>;
+  mixture_split: Fn<[mixture: A, sources: A, n: A, exact: A], void>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
+  record_changed_counts: Fn<[table: A, segment: A, live: A, due: A, slot: A, max: A, out: A]>;
   record_changed_entries: Fn<[entries: A, segment: A, live: A, room: A, out: A]>;
   record_changed_rows: Fn<[pool: A, segment: A, live: A, max: A, out: A, links: A]>;
   record_changed_slots: Fn<[table: A, segment: A, live: A, max: A, out: A]>;
   record_collect_entries: Fn<[entries: A, segment: A, number: A, max: A]>;
   record_collect_rows: Fn<[pool: A, segment: A, number: A, max: A]>;
   record_collect_slots: Fn<[table: A, segment: A, slot: A, max: A]>;
+  record_drawn: Fn<[table: A, out: A], void>;
+  record_drawn_bytes: Fn<[]>;
   record_entries: Fn<[entries: A, number: A, room: A, out: A]>;
   record_free_rows: Fn<[pool: A, cursor: A, max: A, out: A]>;
+  record_load_counts: Fn<[table: A, count: A, from: A, segment: A, live: A]>;
+  record_load_drawn: Fn<[table: A, from: A]>;
   record_load_entries: Fn<[entries: A, bytes: A, from: A, segment: A, live: A]>;
   record_load_free: Fn<[pool: A, count: A, from: A]>;
   record_load_links: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
@@ -198,7 +227,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 18;
+export const ABI_VERSION = 29;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -206,15 +235,19 @@ export const E_RATE_LIMITED = -2;
 export const E_PRIORITY = -3;
 export const E_LENGTH = -4;
 export const E_KEYS_EXHAUSTED = -5;
+export const E_UNSUPPORTED = -7;
 export const E_FINAL = -8;
 export const E_NO_EPISODE = -9;
 export const E_REWARD = -10;
 export const E_UNLIKE = -11;
 export const E_STORED = -12;
+export const E_PRIORITY_LEAF = -13;
 
 /** Flags of writer_rule (assembly/writer/writer.ts). */
 export const TAILS = 1;
 export const LARGEST = 2;
+export const SEQUENCE = 4;
+export const PRIORITY_LEAF_BITS = 8;
 
 /** How an episode ends with a row of a block (assembly/writer/block.ts), and with a final step (assembly/rows/row.ts). */
 export const ENDS = 1;
@@ -232,6 +265,8 @@ export const ERROR_VALUE = 16 / 8;
 export const CHANGES = 40 / 4;
 export const TRACKING = 36 / 4;
 export const KEEPING = 2;
+/** Of a table (SLOTS in assembly/tables/slots.ts), a byte: not 0 where counts of draws are newer than their records. */
+export const COUNTS_WAIT = 208 + 34;
 
 /** Columns of a draw (assembly/draw/draw.ts). */
 export const KEY = 0;
@@ -248,6 +283,8 @@ export const STEPS = 9;
 export const START = 9;
 export const TERMINATED = 10;
 export const TRUNCATED = 11;
+/** Of goals: whether an entry has another one. */
+export const RELABELLED = 12;
 /** An item's slot, or the number of a stream in its set. */
 export const SLOT = 14;
 /** A draw's own numbers, in front of its columns, in bytes. */
@@ -268,6 +305,7 @@ export const ROWS = 16;
 export const OF_ITEMS = 0;
 export const OF_STREAMS = 1;
 export const OF_ROWS = 2;
+export const FROM_ANY = 2;
 export const FROM_START = 3;
 export const CROSS = 4;
 
@@ -278,18 +316,36 @@ export const NEED = 2;
 export const DRAW_LONGEST = 3;
 export const DRAW_LAYOUT = 4;
 export const DRAW_SHORTEST = 5;
+export const DRAW_POSITION = 6;
 
 /** Flags of table_sample (assembly/selectors/selector.ts, assembly/draw/sample.ts). */
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
+/** `among` is of the newest items. */
+export const NEWEST = 4;
 export const SAME_COLUMNS = 8;
 export const SIZED = 16;
 export const AHEAD = 32;
+/** Flags of table_epoch (assembly/draw/epoch.ts). */
+export const SHUFFLED = 128;
+export const LOOKS = 256;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
 export const OWN_NEXT = 1;
 export const ENDS_BEHIND = 2;
 export const NO_LEAF = 0xffff;
+
+/** What draw_goal_values gathers, and which steps goals come from (assembly/draw/goals.ts). */
+export const GOALS = 0;
+export const ACHIEVED = 1;
+export const GOALS_ONCE = 2;
+export const FUTURE = 0;
+export const FINAL = 1;
+export const EPISODE = 2;
+/** A flag of draw_sequences, and the bytes of its work: of SEQUENCE_WORK, and per row of a window (assembly/draw/sequence.ts). */
+export const WIDE_FLOATS = 1;
+export const SEQUENCE_WORK = 64;
+export const SEQUENCE_ROW_WORK = 25;
 
 /** Flags of priority_of_errors: which bounds there are (assembly/draw/weights.ts). */
 export const LOWER = 1;
@@ -303,13 +359,17 @@ export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
-/** Places of two of them. */
+/** Places of some of them. */
 export const PENDING = 2;
 export const INSERTS = 3;
+export const SAMPLES = 4;
+export const DELETES = 5;
 /** Three more, of all items since the table was empty: their column layout (-1 where they had several), the lengths of the longest and the shortest. */
 export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
+/** The larger of 1 and every priority given to a live item since the table was made or cleared. */
+export const MAX_PRIORITY = 13;
 
 /** What `packs_number` tells (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;

@@ -120,7 +120,7 @@ const KEY_SETS = new Map<string, Set<string>>();
 
 /** What takes its options under its own name. */
 const CALLS = new Set(
-  "Replay Replay.open Replay.restore Replay.plan writer transitions sample batch endEpisode append appendColumns acceptWriter remoteWriter text packed".split(
+  "Replay Replay.open Replay.restore Replay.plan writer transitions sample get batch endEpisode append appendColumns acceptWriter remoteWriter text packed recency".split(
     " ",
   ),
 );

@@ -25,7 +25,7 @@ export const LINKS = 36;
 export const FREE = 37;
 /** id: table │ count u32, then SLOT records. */
 export const SLOTS = 38;
-/** id: table │ its numbers: counts, random state, limiter, ends of queues and orders. */
+/** id: table │ its numbers: counts, inserts, ends of queues and orders. */
 export const TABLE = 39;
 /** id: the first of these streams, among those of all writers in order │ a record of each. */
 export const STREAMS = 40;
@@ -37,6 +37,12 @@ export const END = 42;
 export const LAYOUTS = 43;
 /** id: pool │ bytes u32, then ENTRY records: of frames that are packed. */
 export const ENTRIES = 44;
+/** id: table │ what every draw changes: items that were drawn, random state, samples. */
+export const DRAWN = 45;
+/** id: table │ count u32, then COUNT records. In journals: a snapshot has all in SLOTS. */
+export const COUNTS = 46;
+/** id: places >>> 4 │ sessions of remote writers (storage/format/sessions.ts). In journals. */
+export const SESSIONS = 47;
 
 /** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;

@@ -19,17 +19,13 @@ interface Waiter {
 }
 
 export class Waiters {
-  /** Those who wait. */
-  readonly count: ReadonlySet<unknown>;
+  /** Whether somebody waits: a field, since each step asks it, and the size of a set is five loads away. */
+  hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
   /** The calls that wait for draws of one table, in the order of the calls: only the first one tries. */
   readonly #queues = new Map<object, Set<Waiter>>();
   #isWaking = false;
   #needsRetry = false;
-
-  constructor() {
-    this.count = this.#waiters;
-  }
 
   /** Retries all waiting calls in their order, and again if one of them may have helped another. */
   wake(): void {
@@ -77,6 +73,7 @@ export class Waiters {
         reject,
       };
       this.#waiters.add(waiter);
+      this.hasWaiters = true;
       if (queue !== undefined) this.#queues.set(queue, (this.#queues.get(queue) ?? new Set()).add(waiter));
       return () => this.#remove(waiter, queue);
     });
@@ -84,6 +81,7 @@ export class Waiters {
 
   #remove(waiter: Waiter, queue: object | undefined): void {
     this.#waiters.delete(waiter);
+    this.hasWaiters = this.#waiters.size > 0;
     if (queue === undefined) return;
     const wasFirst = this.#firstOf(queue) === waiter;
     const remaining = this.#queues.get(queue) as Set<Waiter>;

@@ -1,6 +1,6 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
 
-import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
+import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { Column, type ColumnLike, copyColumns, isColumn, type NestedArray } from "../schema/column.ts";
 import { columnNamed, type HasSelections, type Selection, stepIndices } from "../schema/columns.ts";
@@ -71,7 +71,7 @@ export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
 
 /** n-step returns, if `nStep` was given (Sutton and Barto, 2018, section 7.1). */
 export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** r_0 + γ d_0 r_1 + … */
+  /** r_0 + γ d_0 r_1 + …; of a reward of several numbers that many per item, one item after the other. */
   readonly returns: Float64Array<Memory>;
   /** γ^k times the discounts on the way: the factor of the value after step k; 0 after a terminal step. */
   readonly discounts: Float64Array<Memory>;
@@ -273,15 +273,25 @@ export class DrawnTransitions extends LeasedBatch {
   }
 
   static {
-    customInspect<DrawnTransitions>(this, "TransitionBatch", (batch) => {
-      const { keys, parts } = partsOf(batch);
-      const briefly = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
-      return { count: batch.count, ...briefly, keys: brief({ data: keys, shape: [keys.length] }) };
-    });
+    customInspect<DrawnTransitions>(this, "TransitionBatch", briefly);
   }
 }
 
-/** The columns of a batch of transitions, without the bare array of keys. */
+/** A batch of sequences. */
+export class DrawnSequences extends DrawnTransitions {
+  static {
+    customInspect<DrawnSequences>(this, "SequenceBatch", briefly);
+  }
+}
+
+/** The columns of a batch of a view, in a word each. */
+function briefly(batch: DrawnTransitions): object {
+  const { keys, parts } = partsOf(batch);
+  const columns = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
+  return { count: batch.count, ...columns, keys: brief({ data: keys, shape: [keys.length] }) };
+}
+
+/** The columns of a batch of a view, without the bare array of keys. */
 function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readonly parts: object } {
   const { keys, ...parts } = columnsOf(batch);
   return { keys: keys as Float64Array, parts };
@@ -310,6 +320,13 @@ export function transitionsClass(names: readonly string[]): typeof DrawnTransiti
   const { TransitionBatch } = { TransitionBatch: class extends DrawnTransitions {} };
   defineColumns(TransitionBatch, names);
   return TransitionBatch;
+}
+
+/** A class of batches of sequences with columns of these names. */
+export function sequencesClass(names: readonly string[]): typeof DrawnSequences {
+  const { SequenceBatch } = { SequenceBatch: class extends DrawnSequences {} };
+  defineColumns(SequenceBatch, names);
+  return SequenceBatch;
 }
 
 /** For buffers: an item of a batch that Reprise made. */
@@ -353,7 +370,7 @@ export const INFO = {
   tableSizes: TABLE_SIZE,
 };
 const U32S: ReadonlySet<number> = new Set([TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS]);
-export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
+export const N_STEP = { discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
 /** The array class of a draw's column. */
 export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {

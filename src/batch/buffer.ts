@@ -1,6 +1,6 @@
 /** The memory of one batch as it is filled: its own, that of a batch to refill, or arrays of the caller. What of it is in scratch is copied from there. */
 
-import { OUTPUT_BYTES } from "../base/abi.ts";
+import { OUTPUT_BYTES, START } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { kindOf, prefixView, typedLength } from "../base/typed-arrays.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -9,7 +9,7 @@ import { alignUp } from "../schema/layout.ts";
 import { valueAt } from "../schema/nest.ts";
 import { leaseOf } from "./batch.ts";
 import { Draw } from "./draw.ts";
-import { type BatchLayout, type Field, type Lease, NO_TEXTS, type Output, type Texts } from "./layout.ts";
+import { type BatchLayout, type Field, type Lease, NO_TEXTS, noWindows, type Output, SOURCE, type Texts, type Windows } from "./layout.ts";
 
 /** A batch, as draws write to it. */
 export interface Filled {
@@ -54,8 +54,9 @@ export class BatchBuffer {
   lease: Lease | undefined;
   /** Whether its batch was made elsewhere, so that its arrays may be longer. */
   readonly isRefilled: boolean;
-  /** The batch that is filled. */
+  /** The batch that is filled, and how its windows are read. */
   batch!: Filled;
+  windows!: Windows;
   /** Whether nobody has seen its batch since it was made or came back: there is nothing to check. */
   isFresh = false;
   /** The memory of new arrays; without it arrays of the caller are filled. */
@@ -77,7 +78,7 @@ export class BatchBuffer {
     this.draw = new Draw(engine);
     this.isRefilled = into !== undefined;
     if (into === undefined) this.renew();
-    else this.#refill(into);
+    else this.refill(into);
   }
 
   /** Continues with a new batch. @throws ReplayError OUT_OF_MEMORY */
@@ -88,7 +89,8 @@ export class BatchBuffer {
     const memory = bytes.buffer;
     this.#memory = bytes;
     this.texts = texts;
-    this.lease = { layout, memory, texts, columns: [], itemLayouts: undefined, owner: undefined, isReleased: false };
+    this.windows = noWindows();
+    this.lease = { layout, memory, texts, columns: [], windows: this.windows, itemLayouts: undefined, owner: undefined, isReleased: false };
     this.batch = new layout.batch(this.lease) as Filled;
     return this;
   }
@@ -99,7 +101,8 @@ export class BatchBuffer {
     let lease = this.lease as Lease;
     if (lease.isReleased) {
       const { layout, memory, texts, columns } = lease;
-      lease = { layout, memory, texts, columns, itemLayouts: undefined, owner: undefined, isReleased: false };
+      this.windows = noWindows();
+      lease = { layout, memory, texts, columns, windows: this.windows, itemLayouts: undefined, owner: undefined, isReleased: false };
       this.lease = lease;
       this.batch = new this.layout.batch(lease) as Filled;
     }
@@ -136,6 +139,11 @@ export class BatchBuffer {
     return isThere && !this.texts.some((text) => text !== undefined && Object.isFrozen(text));
   }
 
+  /** The row of the batch that its first item goes to. */
+  get first(): number {
+    return 0;
+  }
+
   /** The array of a field. */
   array(field: number): AnyArray | string[] {
     const { type, each, keys, shape } = this.layout.fields[field] as Field;
@@ -161,7 +169,7 @@ export class BatchBuffer {
     else this.check();
     if (core.owner !== draw) this.isPlanned = false;
     this.base = draw.prepare(layout.scratch, layout.n, layout.rows);
-    if (this.#generation !== core.generation) this.#see(true);
+    if (this.#generation !== core.generation) this.look(true);
     this.#generation = core.generation;
     return draw;
   }
@@ -170,7 +178,7 @@ export class BatchBuffer {
   takeOver(other: BatchBuffer): void {
     this.base = other.base;
     this.draw.handle = other.draw.handle;
-    this.#see(false);
+    this.look(false);
     other.isPlanned = false;
     // The next draw is its own again.
     this.#generation = -1;
@@ -204,6 +212,15 @@ export class BatchBuffer {
     }
   }
 
+  /** Notes where in their items the windows of a draw begin. */
+  keepStarts(count: number): void {
+    const { windows, layout } = this;
+    if (windows.starts?.length !== layout.n) windows.starts = new Uint32Array(layout.n);
+    const { u32 } = this.engine.core;
+    const first = this.draw.address(START) / 4;
+    for (let i = 0; i < count; i++) windows.starts[i] = u32[first + i] as number;
+  }
+
   /** Copies what is in scratch, of so many items. */
   copyOut(count: number): void {
     const memory = this.#memory;
@@ -224,6 +241,11 @@ export class BatchBuffer {
     return this.base + this.layout.head;
   }
 
+  /** Where in scratch the values of a field are, or what the core computes of it. */
+  valueAt(field: number): number {
+    return this.#valuesAt + (this.layout.fields[field] as Field).at;
+  }
+
   textAt({ steps }: Output): number {
     return this.listsAt + alignUp(4 * steps.length * this.layout.n, 16);
   }
@@ -237,16 +259,27 @@ export class BatchBuffer {
     return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
   }
 
-  get #valuesAt(): number {
+  /** Where the layout has room for something else. */
+  get extraAt(): number {
     return this.listsAt + this.layout.temporary + this.layout.stops + this.layout.window;
   }
 
-  #refill(into: object): void {
+  get #valuesAt(): number {
+    return this.extraAt + this.layout.extra;
+  }
+
+  /** Where in scratch the values of a field are. */
+  addressOf(field: number): number {
+    return this.sourceOf(this.layout.fields[field] as Field);
+  }
+
+  protected refill(into: object): void {
     mustBeWritable(into, this.layout.isBlockable);
     const lease = leaseOf(into);
     if (lease?.isReleased) throw released();
     this.batch = into as Filled;
     this.lease = lease;
+    this.windows = lease?.windows ?? noWindows();
     if (lease === undefined || !this.layout.isAlike(lease.layout)) {
       this.#borrow(into);
       return;
@@ -270,31 +303,32 @@ export class BatchBuffer {
       }
       if (kindOf(array) !== type.name || typedLength(array as AnyArray) < n * each)
         throw mustBe("SPEC_MISMATCH", path, `a ${type.name} of at least ${n * each} elements`, array);
-      if (source === "direct") this.#direct[i] = prefixView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
+      // The parts of a mixture's batch go to their rows.
+      if (source === "direct" || this.layout.holds & SOURCE) this.#direct[i] = prefixView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
       else this.#copies.push({ field, target: prefixView(array as AnyArray, type, n * each), from: NOTHING });
     }
     this.texts = texts;
   }
 
   /** Makes the views on scratch anew, and the plan. @param isOwn whether the draw was made for this buffer: its columns are as in memory */
-  #see(isOwn: boolean): void {
+  protected look(isOwn: boolean): void {
     const { u8 } = this.engine.core;
     const { n, fields, starts, copied, values } = this.layout;
     const from = this.#valuesAt;
-    for (const copy of this.#copies) copy.from = new (copy.field.type as ArrayClass)(u8.buffer, this.#sourceOf(copy.field), n * copy.field.each);
+    for (const copy of this.#copies) copy.from = new (copy.field.type as ArrayClass)(u8.buffer, this.sourceOf(copy.field), n * copy.field.each);
     const pieces = [{ from: u8.subarray(from, from + (isOwn ? copied : values)), to: 0 }];
     for (const [i, field] of fields.entries()) {
       if (isOwn || field.source !== "draw") continue;
-      const at = this.#sourceOf(field);
+      const at = this.sourceOf(field);
       pieces.push({ from: u8.subarray(at, at + n * (field.type as ArrayClass).BYTES_PER_ELEMENT), to: starts[i] as number });
     }
     this.#pieces = pieces;
-    this.plan = this.#planned();
+    this.plan = this.planned();
     this.isPlanned = false;
   }
 
   /** OUTPUT for each, and the lists of steps. */
-  #planned(): Uint32Array {
+  protected planned(): Uint32Array {
     const { outputs, straight, texts, head, runs, fields, picks } = this.layout;
     const all = [...outputs, ...straight, ...texts];
     const plan = new Uint32Array((head - runs) / 4);
@@ -311,7 +345,7 @@ export class BatchBuffer {
   }
 
   /** Where in scratch an array is copied from. */
-  #sourceOf({ source, at }: Field): number {
+  protected sourceOf({ source, at }: Field): number {
     return source === "draw" ? this.draw.address(at) : this.#valuesAt + at;
   }
 
@@ -321,7 +355,7 @@ export class BatchBuffer {
     const { fields, starts } = this.layout;
     for (const [i, field] of fields.entries()) {
       if (field.type === undefined || field.source === "direct") continue;
-      const from = this.#sourceOf(field);
+      const from = this.sourceOf(field);
       memory.set(u8.subarray(from, from + count * field.each * field.type.BYTES_PER_ELEMENT), starts[i] as number);
     }
   }

@@ -1,10 +1,12 @@
 /** Batches of a table as an iterable. */
 
-import { codeOf, flag, integer, mustBe } from "../base/error.ts";
+import { codeOf, flag, integer, mustBe, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
+import type { EpochState } from "./epoch-state.ts";
+import { type EpochDataset, type EpochOptions, epochsOf } from "./epochs.ts";
 import { type Dataset, type ElementSource, elementsOf } from "./iterate.ts";
 import type { SampleOptions } from "./options.ts";
-import type { AwaitedBatch, Draws } from "./waiting.ts";
+import { type DrawSource, Draws, type PendingBatch } from "./waiting.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
   readonly batchSize: number;
@@ -19,18 +21,41 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
    * random state has changed. Ignored with `into`; nothing is drawn ahead from a table with `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
    */
   readonly prefetch?: number;
+  /**
+   * Number of epochs: in each, every item that is in the table at its start comes once, in random order. The last batch of an epoch may be short. Not with `beta`,
+   * `among` or `stratified`, nor for a table with `maxTimesSampled`. Default: each batch is drawn anew, without end.
+   */
+  readonly epochs?: number;
+  /** With `epochs`: whether the order of an epoch is random; otherwise it is that of the slots: of insertion, as long as no item has left. Default: true. */
+  readonly shuffle?: boolean;
+  /** With `epochs`: the seed of the orders. Default: 0. */
+  readonly seed?: number;
+  /** With `epochs`: what `state()` of such a dataset gave, to go on from there. */
+  readonly state?: EpochState;
 }
 
-export function datasetOf<B extends { readonly count: number; release?(): void }>(draws: Draws<B>, options: DatasetOptions): Dataset<B> {
+/** The dataset of some options. */
+export type DatasetOf<B, O> = [O] extends [{ readonly epochs: number }] ? EpochDataset<B> : Dataset<B>;
+const OF_EPOCHS = ["shuffle", "seed", "state"] as const;
+
+export function datasetOf<B extends { readonly count: number; release?(): void }>(draws: DrawSource<B>, options: DatasetOptions): Dataset<B> {
   if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
-  const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...sample } = options;
+  if (options.epochs !== undefined) {
+    if (!(draws instanceof Draws))
+      throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, since its sources have items of their own: loop over a dataset of each");
+    return epochsOf(draws, options as DatasetOptions & EpochOptions);
+  }
+  const lone = OF_EPOCHS.find((option) => options[option] !== undefined);
+  if (lone !== undefined) throw mustBe(TypeError, lone, "left out without epochs", options[lone]);
+  const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...others } = options;
+  const { epochs: _, shuffle: __, seed: ___, state: ____, ...sample } = others;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
   // A batch that the caller gives may be lent by somebody else.
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
-    let awaited: AwaitedBatch<B> | undefined;
+    let awaited: PendingBatch<B> | undefined;
     /** Whether the last batch was a short one. */
     let ended = false;
     /** Batches that the loop has not got yet. */
@@ -44,23 +69,23 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
         return batch;
       },
       passed(batch) {
-        if (aheads.delete(batch)) draws.sampler.passed(batch);
+        if (aheads.delete(batch)) draws.passed(batch);
       },
       done: (batch) => {
         if (lends) batch.release?.();
       },
-      async later({ signal: stop }) {
+      later({ signal: stop }) {
         if (ended) {
           ended = false;
           return undefined;
         }
         const under = awaited ?? draws.awaited(n, sample);
         awaited = under;
-        try {
-          const batch = await under.until({ ...(stop && { signal: stop }), ...(timeoutMs !== undefined && { timeoutMs }) });
+        const whole = (batch: B) => {
           awaited = undefined;
           return batch;
-        } catch (error) {
+        };
+        const failed = (error: unknown) => {
           const late = codeOf(error) === "TIMEOUT";
           // What is left out here is the beginning of the batch that a later call gives.
           if (late && drops) return undefined;
@@ -69,6 +94,12 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
           const rest = under.rest();
           ended = rest !== undefined;
           return rest;
+        };
+        try {
+          const batch = under.until({ signal: stop, timeoutMs });
+          return batch instanceof Promise ? batch.then(whole, failed) : whole(batch);
+        } catch (error) {
+          return failed(error);
         }
       },
     };

@@ -48,6 +48,20 @@ export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boole
   }
 }
 
+/** Notes how the windows of a batch were read that came in parts. */
+export function joinWindows(whole: BatchBuffer, parts: readonly Part[]): void {
+  const { windows } = (parts[0] as Part).buffer;
+  Object.assign(whole.windows, windows, { width: Math.max(...parts.map(({ buffer }) => buffer.windows.width)) });
+  if (windows.starts === undefined) return;
+  const starts = new Uint32Array(whole.layout.n);
+  let at = 0;
+  for (const { buffer, count } of parts) {
+    starts.set((buffer.windows.starts as Uint32Array).subarray(0, count), at);
+    at += count;
+  }
+  whole.windows.starts = starts;
+}
+
 interface Rows {
   readonly data: AnyArray | readonly string[];
   /** Elements per item. */

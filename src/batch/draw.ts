@@ -1,12 +1,13 @@
 /** A draw: which items, streams or rows a call picked, and what there is to tell of them. It lives in scratch memory, until the next call that takes some. */
 
-import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "../base/abi.ts";
+import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, KEY, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SHUFFLED, SLOT, START } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreStream } from "../memory/stream.ts";
 import type { StreamSet } from "../memory/streams.ts";
 import type { Blocked } from "./batch.ts";
-import type { NStep } from "./options.ts";
+import type { EpochPlace } from "./epoch-state.ts";
+import type { NStep } from "./layout.ts";
 
 export class Draw {
   /** DRAW in linear memory. */
@@ -87,14 +88,27 @@ export class Draw {
     return count;
   }
 
-  /** Up to n items of a table; how many, or a code. `close` closes it. */
+  /** Up to n items of a table; how many, or a code. Opens the draw: `table_close_draw` closes it. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
+  }
+
+  /** The items of keys that are still there, in their order, without counting or asking anything; how many, or a code. */
+  get(table: number, keys: Float64Array, flags: number): number {
+    const { f64, x } = this.#engine.core;
+    f64.set(keys, this.address(KEY) / 8);
+    return x.table_get(table, this.handle, keys.length, flags);
   }
 
   /** Looks at what `sample` would give, and changes nothing: how many, or a code; of DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
   peek(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
+  }
+
+  /** The next items of an epoch, up to n; how many, or a code. Unless it LOOKS, `close` closes it. */
+  epoch(table: number, n: number, flags: number, place: EpochPlace): number {
+    const { seed, epoch, since, slots, position, shuffle } = place;
+    return this.#engine.core.x.table_epoch(table, this.handle, n, flags + (shuffle ? SHUFFLED : 0), seed, epoch, since, slots, position);
   }
 
   /** Closes what `sample` opened. */
@@ -172,6 +186,36 @@ export class Draw {
     return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
   }
 
+  /**
+   * What learners of sequences need to know of each step of n items (assembly/draw/sequence.ts), in arrays that follow each other; how many rewards no return counts.
+   * @param items as many as there is room for @param out where the arrays begin @param work room for the computation
+   * @param rewards where they were gathered to, as f32; 0: they are read from their rows
+   */
+  sequences(how: NStep, table: number, items: number, out: number, work: number, rewards: number): number {
+    const { x } = this.#engine.core;
+    return x.draw_sequences(
+      this.handle,
+      table,
+      how.reward,
+      how.components,
+      how.discount,
+      how.terminated,
+      how.n,
+      how.gamma,
+      how.flags,
+      items,
+      out,
+      work,
+      rewards,
+    );
+  }
+
+  /** After `nStep`: the return of each component of a reward of several, entry by entry. @param out where in scratch */
+  vectorReturns(how: NStep, isWide: boolean, out: number): void {
+    const { core, pool } = this.#engine;
+    core.x.draw_vector_returns(this.handle, pool, how.reward, how.components, how.discount, how.terminated, how.gamma, isWide ? 0 : 1, out);
+  }
+
   /** Makes a column of f64 one of f32, in its place. */
   narrow(column: number): void {
     this.#engine.core.x.draw_narrow(this.handle, column);
@@ -189,10 +233,13 @@ export function differentColumns(): ReplayError {
 }
 
 const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";
-const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
+const NO_OLDEST =
+  "among needs a fifo or recency sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
+const NO_NEWEST =
+  "among: { newest } needs a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover (recency({ exponent: 0 }) draws as uniform does, with any remover)";
 
 /** Why the core refused a draw. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
-  return new ReplayError("UNSUPPORTED", core.errorArgument === 3 ? NO_STRATA : NO_AMONG);
+  return new ReplayError("UNSUPPORTED", core.errorArgument === 3 ? NO_STRATA : core.errorArgument === 4 ? NO_OLDEST : NO_NEWEST);
 }

@@ -7,8 +7,8 @@ import { readTexts } from "../schema/text.ts";
 import type { BatchBuffer } from "./buffer.ts";
 import { mayStop, type Output } from "./layout.ts";
 
-/** Gathers the leaves of so many items, and copies them out with the numbers of the draw. O(bytes) */
-export function gather(buffer: BatchBuffer, count: number): void {
+/** Gathers the leaves of so many items, and copies them out with the numbers of the draw. @param replacement puts other values in the place of some, or computes more O(bytes) */
+export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(buffer: BatchBuffer, count: number): void }): void {
   const { engine, lists, base } = buffer;
   const { core, pool } = engine;
   const { outputs, straight, texts, stops } = buffer.layout;
@@ -24,8 +24,10 @@ export function gather(buffer: BatchBuffer, count: number): void {
     const output = texts[i] as Output;
     const { leaf, steps, field } = output;
     core.x.gather(draw, pool, outputAt(buffer, outputs.length + straight.length + i, output), 1);
-    readTexts(core.u8, buffer.textAt(output), (leaf.leaf as BoundedText).maxBytes, buffer.texts[field] as string[], count * steps.length * leaf.size);
+    const each = steps.length * leaf.size;
+    readTexts(core.u8, buffer.textAt(output), (leaf.leaf as BoundedText).maxBytes, buffer.texts[field] as string[], count * each, buffer.first * each);
   }
+  replacement?.put?.(buffer, count);
   buffer.copyOut(count);
   buffer.batch.count = count;
 }
@@ -54,7 +56,7 @@ function copyStraight(buffer: BatchBuffer, first: number, many: number, count: n
   for (let item = 0; ; ) {
     const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, item, runsAt, window, room);
     // If few are neighbours, a copy of each by the host would cost more than the stop.
-    if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.bytes) {
+    if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.arrayBytes) {
       copyStopping(buffer, address, one, count);
       return;
     }
@@ -82,5 +84,5 @@ function copyStopping(buffer: BatchBuffer, address: number, output: Output, coun
   const { core, pool } = buffer.engine;
   core.x.gather(buffer.draw.handle, pool, address, 1);
   const from = buffer.stopAt(output);
-  buffer.bytesOf(output.field).set(core.u8.subarray(from, from + count * output.steps.length * output.leaf.bytes), buffer.startOf(output.field));
+  buffer.bytesOf(output.field).set(core.u8.subarray(from, from + count * output.steps.length * output.leaf.arrayBytes), buffer.startOf(output.field));
 }

@@ -25,7 +25,7 @@ import type { AnyArray } from "../schema/dtype.ts";
 import { isDirect, type PlacedLeaf } from "../schema/layout.ts";
 import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
-import { type ItemBuffer, itemBuffer } from "./item-view.ts";
+import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
 /** Items that are looked at together: what is told of them has room in scratch. */
 export const MOST = 256;

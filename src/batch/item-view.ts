@@ -1,9 +1,8 @@
 /** Items of a table as batches: their steps under the columns that a call or the items themselves name, in windows as long as the longest. */
 
-import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LENGTH, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED, WEIGHT } from "../base/abi.ts";
+import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
-import type { Engine } from "../memory/engine.ts";
 import type { Column } from "../schema/column.ts";
 import {
   type ColumnLayout,
@@ -16,87 +15,18 @@ import {
   jointSelections,
   type Selection,
   selectionsOf,
-  stepIndices,
   stepLists,
-  stepsOf,
   wholeOf,
 } from "../schema/columns.ts";
-import { packer, valueAt } from "../schema/nest.ts";
-import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, leaseOf, N_STEP } from "./batch.ts";
-import { BatchBuffer } from "./buffer.ts";
+import { valueAt } from "../schema/nest.ts";
+import { DrawnBatch, type Into, type ItemLayout, leaseOf } from "./batch.ts";
+import type { BatchBuffer } from "./buffer.ts";
 import { type Draw, differentColumns } from "./draw.ts";
-import { type ArraySpec, BatchLayout, type ColumnSpec, MASK, RETURNS, WEIGHTS } from "./layout.ts";
-import { holdsOf, type NStep, OPTIONS, type SampleOptions } from "./options.ts";
+import { type ItemBuffer, Items, itemBuffer, layoutIn } from "./item-layout.ts";
+import { MASK, type NStep, SOURCE } from "./layout.ts";
+import { holdsOf, nStepOf, OPTIONS, type SampleOptions } from "./options.ts";
+import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
-
-/** Which part of items a batch has room for. */
-export interface ItemShape {
-  /** Items at most. */
-  readonly n: number;
-  /** Steps of a window. */
-  readonly width: number;
-  readonly selections: readonly Selection[];
-  /** Whether columns are nested as the spec; else they are under their names. */
-  readonly isWhole: boolean;
-  /** WEIGHTS, RETURNS, MASK. */
-  readonly holds: number;
-  /** Of a part of a batch: runs continue to the end of the window, wherever they should stop, since how wide the whole batch will be is not known yet. */
-  readonly isOpen?: boolean;
-  /** Whether draws may look up only the steps that columns name. */
-  readonly mayPick?: boolean;
-}
-
-/** A buffer whose batch is one of items. */
-export type ItemBuffer = BatchBuffer & { readonly batch: Omit<Batch<unknown>, "count" | "blocked"> };
-
-/** A layout of items. */
-class Items extends BatchLayout implements ItemLayout {
-  readonly selections: readonly Selection[];
-  readonly isWhole: boolean;
-  /** Steps that the longest item must have for these. */
-  readonly least: number;
-
-  constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {
-    const numbers = (columns: { readonly [name: string]: number }) =>
-      Object.entries(columns).map(([name, drawColumn]): ArraySpec => ({ keys: [name], drawColumn: drawColumn, type: arrayOf(drawColumn) }));
-    const info = holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO;
-    const columns: ColumnSpec[] = [
-      { name: "steps", arrays: selections.map((selection) => leafArray(selection, width, isOpen)), nest: nestOf(engine, selections, isWhole) },
-      { name: "lengths", arrays: [{ keys: [], drawColumn: LENGTH, type: Uint32Array }] },
-      { name: "info", arrays: numbers(info), nest: Object.keys(info) },
-    ];
-    if (holds & RETURNS) columns.push({ name: "nStep", arrays: numbers(N_STEP), nest: Object.keys(N_STEP) });
-    if (holds & MASK) columns.push({ name: "mask", arrays: [{ keys: [], type: Uint8Array, each: width }] });
-    super({ n, width, content: selections, holds, batch: DrawnBatch, isBlockable: true, columns, mayPick: mayPick && !(holds & RETURNS) });
-    this.selections = selections;
-    this.isWhole = isWhole;
-    this.least = stepsOf(selections);
-  }
-}
-
-function leafArray(selection: Selection, width: number, isOpen: boolean): ArraySpec {
-  const { keys, leaf, start, to = 0, squeezed } = selection;
-  const steps = stepIndices(isOpen && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, width);
-  // One of the last steps may have more than the window, and more in a shorter one.
-  return { keys, leaf, steps, longest: Math.max(steps.length, -start), shape: [...(squeezed ? [] : [steps.length]), ...leaf.shape] };
-}
-
-function nestOf(engine: Engine, selections: readonly Selection[], isWhole: boolean): ColumnSpec["nest"] {
-  // A nest without leaves is in no selection, and in each batch.
-  const isFlat = !Array.isArray(engine.spec) && Object.keys(engine.spec).length === selections.length && selections.every(({ keys }) => keys.length === 1);
-  return isWhole && !isFlat ? packer(engine.spec) : selections.map(({ keys }) => keys[0] as string);
-}
-
-/**
- * A buffer of items.
- * @param into the batch to refill; without it a new one is made
- * @throws ReplayError SPEC_MISMATCH if that has no array for something, or too small a one
- */
-export function itemBuffer(engine: Engine, shape: ItemShape, into?: Into): ItemBuffer {
-  return new BatchBuffer(engine, new Items(engine, { ...shape, holds: shape.holds | (into?.mask ? MASK : 0) }), into) as ItemBuffer;
-}
-
-const layoutIn = (buffer: BatchBuffer): Items => buffer.layout as Items;
 
 export class ItemView implements BatchView {
   /** SAME_COLUMNS where items of other columns must not come. */
@@ -147,29 +77,32 @@ export class ItemView implements BatchView {
     const isFree = into === undefined && length === undefined;
     let longest = isFree ? x.table_counter(core.handle, LONGEST) : 0;
     const isLoose = isFree && x.table_loose(core.handle, n, longest, engine.layout.stagedBytes) !== 0;
+    if (chosen === undefined && into instanceof Part) throw differentItems();
     if (same > 0 || isLoose) {
       const ahead = this.#sampler.lookAhead(n, flags + same + (isLoose ? SIZED : 0), among);
       if (isLoose) longest = ahead.result(DRAW_LONGEST);
       first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
       chosen ??= first?.selections ?? this.#whole;
     }
-    if (nStep === undefined && chosen !== this.#whole && (chosen as readonly Selection[]).some(isBootstrap))
-      throw new RangeError('columns with at: "bootstrap" need the option nStep');
+    this.#checkBootstrap(chosen as readonly Selection[]);
     const width = length ?? (into === undefined ? longest : this.#widthOf(into, chosen as readonly Selection[]));
     // Of items that are alike each shows its own steps.
     this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.groupSize(first.id) > 1;
     if (this.#mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width);
-    const kept = (columns === undefined && into !== undefined ? this.#kept(into, chosen as readonly Selection[], width) : chosen) as readonly Selection[];
+    const kept = (
+      columns === undefined && into !== undefined && !(into instanceof Part) ? this.#kept(into, chosen as readonly Selection[], width) : chosen
+    ) as readonly Selection[];
     this.#mixed ||= kept !== chosen;
     if (part !== undefined) this.#checkPart(part, holds, kept);
     const isNew = into === undefined && part === undefined;
-    const buffer = isNew ? this.#fresh(n, width, kept) : this.#refilled(into, n, width, kept, holds, part !== undefined);
+    const buffer =
+      into instanceof Part ? this.#partOf(into, kept) : isNew ? this.#fresh(n, width, kept) : this.#refilled(into, n, width, kept, holds, part !== undefined);
     const isLong = (buffer.layout as Items).least > 1 || nStep !== undefined;
     if (isLong) this.#checkLength(buffer, !isFree ? width : part === undefined ? x.table_counter(core.handle, LONGEST) : MAX_LENGTH, part);
     this.#chosen = selections;
     this.#first = first;
     this.flags = same;
-    if (into !== undefined && part === undefined && same === 0 && !this.#mixed && !isLong) this.#buffer = buffer;
+    if (into !== undefined && !(into instanceof Part) && part === undefined && same === 0 && !this.#mixed && !isLong) this.#buffer = buffer;
     return buffer;
   }
 
@@ -194,6 +127,13 @@ export class ItemView implements BatchView {
     narrow.lists = layouts && stepLists(layoutIn(narrow).selections, layouts, narrow.layout.width);
     if (narrow.lease !== undefined) narrow.lease.itemLayouts = layouts;
     return narrow;
+  }
+
+  /** Computes the returns of rewards of several numbers. */
+  derive(buffer: BatchBuffer, draw: Draw): boolean {
+    const { nStep } = this;
+    if (nStep !== undefined && nStep.components > 1) draw.vectorReturns(nStep, true, buffer.valueAt(buffer.layout.computed));
+    return false;
   }
 
   check({ columns }: SampleOptions): void {
@@ -227,29 +167,63 @@ export class ItemView implements BatchView {
     return whole;
   }
 
-  /** New arrays for n items, for use as `into`. */
-  batch(n: number, options: SampleOptions): object {
+  blank(longest: number): BatchBuffer {
+    const { n, holds, into, length, columns } = this.#sampler.options;
+    const selections = this.#selected(columns, this.#table.core.counter(LAYOUT));
+    if (selections === undefined) throw differentItems();
+    this.#checkBootstrap(selections);
+    const width = length ?? (into === undefined ? longest : this.#widthOf(into, selections));
+    return into === undefined ? this.#fresh(n, width, selections, SOURCE) : this.#refilled(into, n, width, selections, holds + SOURCE);
+  }
+
+  longest(isSure: boolean): number {
+    const { length, n, flags, among } = this.#sampler.options;
+    const { engine, core } = this.#table;
+    if (length !== undefined) return length;
+    const longest = core.counter(LONGEST);
+    if (!isSure || !core.isLoose(n, longest, engine.layout.stagedBytes)) return longest;
+    return this.#sampler.lookAhead(n, flags + SIZED, among).result(DRAW_LONGEST);
+  }
+
+  /** New arrays for n items, for use as `into`. @param source SOURCE for those of a mixture */
+  batch(n: number, options: SampleOptions, source = 0): object {
     const { length, columns, beta, nStep, mask } = onlyKeys("batch", options, OPTIONS);
     integer("n", n, 1, MAX_LENGTH);
     integer("length", length, 1, MAX_LENGTH);
     const selections = this.#selected(columns, this.#table.core.counter(LAYOUT));
-    if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
+    if (selections === undefined) throw differentItems();
     checkSteps("columns", selections, length as number, `length is ${length}`);
-    return this.#refilled(undefined, n, length as number, selections, holdsOf(beta !== undefined, nStep, mask)).batch;
+    const returns = nStep === undefined ? undefined : nStepOf(nStep, this.#table.engine.layout.leaves);
+    return this.#refilled(undefined, n, length as number, selections, holdsOf(beta !== undefined, returns, mask) + source).batch;
   }
 
   /** The buffer of a new batch, or of one that came back. */
-  #fresh(n: number, width: number, selections: readonly Selection[]): BatchBuffer {
+  #fresh(n: number, width: number, selections: readonly Selection[], source = 0): BatchBuffer {
     const { pool, options } = this.#sampler;
-    const { recycle, holds } = options;
+    const { recycle } = options;
+    const holds = options.holds + source;
     const buffer = pool.take(recycle, n, width, selections, holds) ?? this.#made(n, width, selections, holds);
     buffer.isFresh = true;
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 
+  /** The buffer of a part of a mixture's batch: with room for as many items as the whole has. @throws ReplayError SPEC_MISMATCH for other columns */
+  #partOf(part: Part, selections: readonly Selection[]): PartBuffer {
+    const { n, width, holds } = part.whole.layout;
+    const known = part.buffer;
+    if (known !== undefined) {
+      const { layout } = known;
+      if (layout.n >= n && layout.width === width && layout.content === selections && layout.holds === holds) return known;
+    }
+    const { engine } = this.#table;
+    return part.renew(engine, new Items(engine, { n, width, selections, isWhole: selections === this.#whole, holds, mayPick: true }));
+  }
+
   /** The buffer of a batch to refill, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
+    if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
+      throw mustBe(TypeError, "into", "a batch of this table", "one of a mixture");
     const { known: buffers } = this.#sampler.pool;
     const known = into && buffers.get(into);
     if (known !== undefined) {
@@ -285,7 +259,7 @@ export class ItemView implements BatchView {
 
   /** Number of steps per item in the given batch. @throws TypeError, RangeError */
   #widthOf(into: Into, selections: readonly Selection[]): number {
-    const known = this.#layoutOf(into)?.width;
+    const known = into instanceof Part ? into.whole.layout.width : this.#layoutOf(into)?.width;
     if (known !== undefined) return known;
     if (typeof into !== "object" || into === null || into.steps === undefined)
       throw mustBe(TypeError, "into", "a batch, such as table.batch(n, { length }) makes", into);
@@ -342,6 +316,12 @@ export class ItemView implements BatchView {
     this.#sampler.unsaid.push(`nStep does not see which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
   }
 
+  /** @throws RangeError for columns at the bootstrap of no return */
+  #checkBootstrap(selections: readonly Selection[]): void {
+    if (this.#sampler.options.nStep !== undefined || selections === this.#whole || !selections.some(isBootstrap)) return;
+    throw new RangeError('columns with at: "bootstrap" need the option nStep');
+  }
+
   /** What limits a window to so many steps. */
   #limit(steps: number, longest: number): string {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#table.name)}`;
@@ -368,4 +348,8 @@ export class ItemView implements BatchView {
     this.#selections.set(columns, made);
     return made;
   }
+}
+
+function differentItems(): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
 }

@@ -12,7 +12,7 @@ export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 export interface ElementSource<E> {
   next(): E | undefined;
   /** The same for async iterations, where they may wait. Never called before the last call has ended. */
-  later?(options: WaitOptions): Promise<E | undefined>;
+  later?(options: WaitOptions): E | undefined | Promise<E | undefined>;
   /** How many of so many elements may be had before the loop asks for them. Asked once there was one; all, where it is left out. */
   most?(prefetch: number): number;
   /** One ahead, at once: `undefined` where it would have to wait. Left out, it is `next`; where elements have to be waited for, they are then asked for ahead. */
@@ -101,7 +101,8 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   #left = false;
   /** The element that the loop has. */
   #delivered: E | undefined;
-  #stop = new AbortController();
+  /** Ends the wait for an element: one for the whole loop, since making one costs as much as a small batch. */
+  readonly #stop = new AbortController();
 
   constructor(source: ElementSource<E>, prefetch: number, signal: AbortSignal | undefined) {
     this.#source = source;
@@ -153,7 +154,9 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   async #come(): Promise<E | undefined> {
     let element: E | undefined;
     try {
-      element = await (this.#coming.shift() ?? this.#ask());
+      // Where nothing is asked for ahead, nothing else is being asked: an element that is there costs no turn of its own.
+      const coming = this.#coming.shift() ?? this.#one();
+      element = coming instanceof Promise ? await coming : coming;
       return element;
     } finally {
       // Another call begins anew.
@@ -190,23 +193,39 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     return element;
   }
 
-  async #one(): Promise<E | undefined> {
-    const signal = this.#signal;
-    const stop = new AbortController();
-    const forward = () => stop.abort(signal?.reason);
-    this.#stop = stop;
-    signal?.addEventListener("abort", forward);
+  #one(): E | undefined | Promise<E | undefined> {
+    const source = this.#source;
     try {
-      signal?.throwIfAborted();
-      const element = this.#source.later === undefined ? this.#source.next() : await this.#source.later({ signal: stop.signal });
+      this.#signal?.throwIfAborted();
+      const element = source.later === undefined ? source.next() : source.later({ signal: this.#stop.signal });
+      if (element instanceof Promise) return this.#wait(element);
       this.#ended = element === undefined;
       return element;
     } catch (error) {
-      this.#ended = true;
-      if (codeOf(error) === "TIMEOUT") return undefined;
-      throw error;
+      return this.#fail(error);
+    }
+  }
+
+  async #wait(coming: Promise<E | undefined>): Promise<E | undefined> {
+    const signal = this.#signal;
+    const forward = () => this.#stop.abort(signal?.reason);
+    // Not once for the loop: a loop that is dropped would stay with the signal.
+    signal?.addEventListener("abort", forward);
+    if (signal?.aborted) forward();
+    try {
+      const element = await coming;
+      this.#ended = element === undefined;
+      return element;
+    } catch (error) {
+      return this.#fail(error);
     } finally {
       signal?.removeEventListener("abort", forward);
     }
+  }
+
+  #fail(error: unknown): undefined {
+    this.#ended = true;
+    if (codeOf(error) === "TIMEOUT") return undefined;
+    throw error;
   }
 }

@@ -3,27 +3,32 @@
  * Replay: a batch that is kept keeps its layout, and no more.
  *
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
- * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ window │ values of the leaves │ DRAW │ the draw's columns …
+ * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ window │ extra │ values of the leaves, and what is computed │ DRAW │ the draw's columns …
  */
 
 import { DRAW_BYTES, OUTPUT_BYTES, RUN_BYTES, WINDOW_HEAD } from "../base/abi.ts";
 import type { HasSelections } from "../schema/columns.ts";
 import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
-import { alignUp, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from "../schema/layout.ts";
+import { isHalf } from "../schema/half.ts";
+import { alignUp, arrayFrameBytes, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from "../schema/layout.ts";
 
 /** What a batch may have in addition to its leaves and the numbers of its items; as bits. */
 export const WEIGHTS = 1;
 export const RETURNS = 2;
 export const MASK = 4;
+/** Of a mixture: from which source each item is. */
+export const SOURCE = 8;
+/** From this bit on: how many numbers more than one a return has. */
+export const COMPONENTS = 4;
 
-/** Frames that are unpacked at a time: they are copied on while the caches have them. */
+/** Frames that are unpacked, and halves that are widened, at a time: they are copied on while the caches have them. */
 const WINDOW_BYTES = 256 * 1024;
 
 /** Of shorter windows all steps are looked up. */
 const SHORT = 16;
 
 /** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
-export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers);
+export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers | ComputedNumbers);
 
 interface ArrayPlace {
   /** Its path below the column. */
@@ -44,6 +49,11 @@ interface DrawnNumbers {
 interface OwnNumbers {
   readonly each: number;
   readonly type: ArrayClass;
+}
+
+/** Numbers that the core computes in scratch, behind the values of the arrays before them. */
+interface ComputedNumbers extends OwnNumbers {
+  readonly isComputed: true;
 }
 
 /** One column of a batch, under its name. */
@@ -108,6 +118,10 @@ export interface LayoutOptions {
   readonly columns: readonly ColumnSpec[];
   /** Whether its draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;
+  /** Bytes that the core needs to compute numbers of a batch, before its leaves are gathered. Default: 0. */
+  readonly work?: number;
+  /** Bytes of scratch for something else. */
+  readonly extra?: number;
 }
 
 export class BatchLayout {
@@ -131,15 +145,20 @@ export class BatchLayout {
   values = 0;
   readonly copied: number;
   readonly bytes: number;
+  /** The number of the first array that the core computes; -1 where there is none. */
+  readonly computed: number;
+  /** The leaf of which some items show another step's value. */
+  relabelled: PlacedLeaf | undefined;
   /**
    * In scratch: bytes of the plan with the runs, of the runs, of what is there for the moment (lists of items that differ, text), of what may have to stop, of the frames that
-   * are unpacked at a time; all with the values.
+   * are unpacked or widened at a time, of something else; all with the values.
    */
   head = 0;
   runs = 0;
   temporary = 0;
   stops = 0;
   readonly window: number;
+  readonly extra: number;
   readonly scratch: number;
   /** The steps that columns name, where these are few of a long window: OUTPUTs then name places in this list. Undefined: they name steps. */
   readonly picks: readonly number[] | undefined;
@@ -148,10 +167,10 @@ export class BatchLayout {
   /** Columns of the draw that are copied, and bytes behind them. */
   #drawColumns = 0;
   #direct = 0;
-  /** Bytes of the frames of an item that are unpacked at most. */
-  #packed = 0;
+  /** Bytes of the window that an item takes at most. */
+  #windowed = 0;
 
-  constructor({ n, width, content, holds, batch, isBlockable, columns, mayPick = false }: LayoutOptions) {
+  constructor({ n, width, content, holds, batch, isBlockable, columns, mayPick = false, work = 0, extra = 0 }: LayoutOptions) {
     this.n = n;
     this.width = width;
     this.content = content;
@@ -159,12 +178,15 @@ export class BatchLayout {
     this.batch = batch;
     this.isBlockable = isBlockable;
     this.rows = n * width;
+    this.temporary = alignUp(work, 16);
     this.columns = columns.map(({ name, arrays, nest }) => ({ name, nest, fields: arrays.map((array) => this.#add(name, array)) }));
+    this.computed = columns.flatMap(({ arrays }) => arrays).findIndex((array) => "isComputed" in array);
     this.copied = this.#drawColumns === 0 ? this.values : this.#drawnAt(this.#drawColumns);
     this.bytes = this.copied + this.#direct;
     this.starts = this.fields.map(({ source, at }) => (source === "values" ? at : source === "draw" ? this.#drawnAt(at) : this.copied + at));
-    this.window = this.#packed === 0 ? 0 : WINDOW_HEAD + Math.max(this.#packed, Math.min(this.#packed * n, WINDOW_BYTES));
-    this.scratch = this.head + this.temporary + this.stops + this.window + this.values;
+    this.window = this.#windowed === 0 ? 0 : WINDOW_HEAD + Math.max(this.#windowed, Math.min(this.#windowed * n, WINDOW_BYTES));
+    this.extra = extra;
+    this.scratch = this.head + this.temporary + this.stops + this.window + extra + this.values;
     this.picks = mayPick && width > SHORT ? this.#picks() : undefined;
   }
 
@@ -178,6 +200,11 @@ export class BatchLayout {
     }
     const inOrder = [...steps].sort((a, b) => a - b);
     return [...inOrder.filter((step) => step >= 0), ...inOrder.filter((step) => step < 0)];
+  }
+
+  /** Whether returns and discounts of its batches are f32. */
+  get isNarrow(): boolean {
+    return false;
   }
 
   /** Whether the arrays of its batches are where those of another layout are. */
@@ -204,7 +231,7 @@ export class BatchLayout {
       this.#drawColumns = Math.max(this.#drawColumns, array.drawColumn + 1);
       return this.fields.push({ ...named, type: array.type, each: 1, source: "draw", at: array.drawColumn }) - 1;
     }
-    return this.#place(named, array.type, array.each, true, n * array.each * array.type.BYTES_PER_ELEMENT);
+    return this.#place(named, array.type, array.each, !("isComputed" in array), alignUp(n * array.each * array.type.BYTES_PER_ELEMENT, 16));
   }
 
   /**
@@ -221,7 +248,7 @@ export class BatchLayout {
     // Columns of the same steps are selected once.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const index = this.outputs.length + this.straight.length + this.texts.length;
-    const bytes = alignUp(longest * n * leaf.bytes, 16);
+    const bytes = alignUp(longest * n * leaf.arrayBytes, 16);
     const field = this.#place(named, isText ? undefined : (DTYPES[dtype].array as ArrayClass), steps.length * leaf.size, isStraight, bytes);
     outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
     this.#steps += longest;
@@ -230,7 +257,7 @@ export class BatchLayout {
     this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
     if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
-    if (canBeDirect(leaf) && leaf.leaf.packed !== undefined) this.#packed += longest * (leaf.bytes / leaf.frameBytes) * alignUp(leaf.frameBytes, 16);
+    if (canBeDirect(leaf)) this.#windowed += longest * (leaf.bytes / leaf.frameBytes) * windowedBytes(leaf);
     this.head = alignUp(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.runs;
     return field;
   }
@@ -255,9 +282,42 @@ export type Texts = readonly (string[] | undefined)[];
 export const NO_TEXTS: Texts = [];
 
 /** Whether a leaf that goes straight may be too short for that, where few values are neighbours. */
-export function mayStop({ frameBytes }: PlacedLeaf): boolean {
-  return frameBytes < DIRECT_BYTES;
+export function mayStop(leaf: PlacedLeaf): boolean {
+  return arrayFrameBytes(leaf) < DIRECT_BYTES;
 }
+
+/** Bytes of the window that a frame of a leaf takes at most: unpacked, and widened. */
+function windowedBytes(leaf: PlacedLeaf): number {
+  const unpacked = leaf.leaf.packed === undefined ? 0 : alignUp(leaf.frameBytes, 16);
+  return unpacked + (isHalf(leaf.leaf.dtype) ? alignUp(arrayFrameBytes(leaf), 16) : 0);
+}
+
+/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
+export interface NStep {
+  readonly reward: number;
+  /** Numbers of a reward. */
+  readonly components: number;
+  readonly discount: number;
+  readonly terminated: number;
+  readonly n: number;
+  readonly gamma: number;
+  readonly flags: number;
+}
+
+/** How the windows of a batch were read, to find their steps again. */
+export interface Windows {
+  /** Steps of a window. */
+  width: number;
+  /** Which part of longer items: as draw_rows has it (assembly/draw/row-matrix.ts). */
+  from: number;
+  /** Where in their items windows begin, if that was left to chance. */
+  starts: Uint32Array | undefined;
+  /** The return at whose end columns bootstrap; the table whose items it begins with, or 0. */
+  nStep: NStep | undefined;
+  nStepTable: number;
+}
+
+export const noWindows = (): Windows => ({ width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 });
 
 /** A batch's hold on its memory. Memory that comes back has a new lease each time: so the release of a batch ends its own, and no other. */
 export interface Lease {
@@ -266,6 +326,7 @@ export interface Lease {
   readonly texts: Texts;
   /** The columns that were asked for, in the order of the layout: views on the memory, nested. */
   readonly columns: unknown[];
+  readonly windows: Windows;
   /** Which steps each item shows, if they differ. */
   itemLayouts: readonly HasSelections[] | undefined;
   /** Whom it goes back to, once. */

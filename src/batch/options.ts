@@ -7,8 +7,9 @@ import { leafAt } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { isText } from "../schema/leaf.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
+import { type Among, CheckedAmong } from "./among.ts";
 import type { Into } from "./batch.ts";
-import { MASK, RETURNS, WEIGHTS } from "./layout.ts";
+import { COMPONENTS, MASK, type NStep, RETURNS, WEIGHTS } from "./layout.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
@@ -23,8 +24,11 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly recycle?: boolean | "detach";
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
-  /** Draws only among the k oldest items, k >= 1. Default: all items. */
-  readonly among?: number;
+  /**
+   * Draws only among some items: `{ newest: 1000 }`, `{ oldest: 1000 }`, or `{ newest: { share: 0.1 } }`, a share of those that the table has at the call, rounded up.
+   * A number alone is that of the oldest. Default: all items.
+   */
+  readonly among?: Among;
   /** Draws one item from each n-th of the distribution. */
   readonly stratified?: boolean;
   /** Number of steps per item. Default: that of the longest drawn item, or of `into`. */
@@ -44,6 +48,8 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly normalize?: "batch" | "table" | "none";
 }
 
+/** The options of `table.get`, which draws nothing. */
+export const GET_OPTIONS = "into, recycle, length, offset, cross, columns, nStep, mask";
 export const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
@@ -65,13 +71,23 @@ export class ParsedOptions {
   n = 0;
   /** As long as the call lasts. */
   into: Into | undefined;
+  /** From how many of the oldest or newest items (NEWEST in `flags`) draws come; 0: all. */
   among = 0;
   length: number | undefined;
   columns: object | undefined;
   cross = true;
   recycle: Recycle = false;
   nStep: NStep | undefined;
-  /** DISTINCT and STRATIFIED. */
+  /** As the call said them. */
+  amongOption: SampleOptions["among"];
+  replacement = true;
+  stratified = false;
+  offset: SampleOptions["offset"];
+  normalize: SampleOptions["normalize"];
+  mask: boolean | undefined;
+  hasBeta = false;
+  returns: NStepOptions | undefined;
+  /** DISTINCT, STRATIFIED and NEWEST. */
   flags = 0;
   /** Which part of a longer item, and what divides the weights, as the core has them. */
   from = 0;
@@ -86,14 +102,9 @@ export class ParsedOptions {
   isPlain = false;
   readonly #table: OptionsTable;
   readonly #keys: string;
+  readonly #among = new CheckedAmong();
   /** Whether those of the last call passed. */
   #passed = false;
-  #replacement = true;
-  #stratified = false;
-  #offset: SampleOptions["offset"];
-  #normalize: SampleOptions["normalize"];
-  #mask: boolean | undefined;
-  #hasBeta = false;
   #hasInto = false;
 
   /** @param keys the options that there are */
@@ -117,7 +128,8 @@ export class ParsedOptions {
     }
     const hasBeta = beta !== undefined;
     const hasInto = into !== undefined;
-    const oldest = among === undefined ? 0 : among;
+    const isSameAmong = this.#among.read(among);
+    this.amongOption = among;
     this.into = into;
     this.isSame =
       passed &&
@@ -125,45 +137,49 @@ export class ParsedOptions {
       this.nStep === undefined &&
       n === this.n &&
       hasInto === this.#hasInto &&
-      oldest === this.among &&
-      among !== 0 &&
+      isSameAmong &&
       length === this.length &&
       columns === this.columns &&
       cross === this.cross &&
       recycle === this.recycle &&
-      replacement === this.#replacement &&
-      stratified === this.#stratified &&
-      offset === this.#offset &&
-      normalize === this.#normalize &&
-      mask === this.#mask &&
-      hasBeta === this.#hasBeta;
+      replacement === this.replacement &&
+      stratified === this.stratified &&
+      offset === this.offset &&
+      normalize === this.normalize &&
+      mask === this.mask &&
+      hasBeta === this.hasBeta;
     if (!this.isSame) {
       const { name, sampler, leaves } = this.#table;
       this.n = integer("n", n, 1, MAX_LENGTH);
-      this.among = amongOf(among);
       if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
       flag("cross", cross);
-      this.flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
+      this.flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified) + this.#among.flags;
       this.from = oneOf("offset", OFFSETS, offset);
       this.divisor = oneOf("normalize", NORMALIZE, normalize);
       checkNormalize(name, sampler, normalize);
+      this.returns = nStep;
       this.nStep = nStep === undefined ? undefined : nStepOf(nStep, leaves);
-      this.holds = holdsOf(hasBeta, nStep, mask);
+      this.holds = holdsOf(hasBeta, this.nStep, mask);
       this.recycle = checkRecycle(recycle, into);
       this.length = length;
       this.columns = columns;
       this.cross = cross;
-      this.#replacement = replacement;
-      this.#stratified = stratified;
-      this.#offset = offset;
-      this.#normalize = normalize;
-      this.#mask = mask;
-      this.#hasBeta = hasBeta;
+      this.replacement = replacement;
+      this.stratified = stratified;
+      this.offset = offset;
+      this.normalize = normalize;
+      this.mask = mask;
+      this.hasBeta = hasBeta;
       this.#hasInto = hasInto;
     }
     this.#passed = true;
     this.isPlain = options === NO_OPTIONS;
     return this;
+  }
+
+  /** Counts the items that draws from a table come from now. */
+  resolve(table: { readonly size: number }): void {
+    this.among = this.#among.of(table);
   }
 
   /** Checks options that are not drawn with yet. @throws TypeError, RangeError, ReplayError for options that no draw takes, whatever there is to draw */
@@ -175,15 +191,10 @@ export class ParsedOptions {
   }
 }
 
-/** From how many of the oldest items draws come, as the core has it: 0 for all. @throws TypeError, RangeError */
-export function amongOf(among: unknown): number {
-  if (among === 0) throw mustBe(RangeError, "among", "an integer in 1 … 4294967295 (leave it out to draw from all items)", among);
-  return among === undefined ? 0 : integer("among", among, 1, 0xffffffff);
-}
-
 /** What a batch must hold, as bits. Not beta itself: a fraction that is passed on would be allocated. */
-export function holdsOf(weighted: boolean, nStep: object | undefined, mask = false): number {
-  return (weighted ? WEIGHTS : 0) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
+export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = false): number {
+  const returns = nStep === undefined ? 0 : RETURNS + ((nStep.components - 1) << COMPONENTS);
+  return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);
 }
 
 /** @throws TypeError */
@@ -204,7 +215,7 @@ export interface NStepOptions<Path extends string = string> {
   /** Number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
-  /** The path of the reward leaf. */
+  /** The path of the reward leaf. If that has several numbers per step, each has returns by itself. */
   readonly reward: Path;
   /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Set at most one of the two. */
   readonly discount?: Path;
@@ -213,31 +224,25 @@ export interface NStepOptions<Path extends string = string> {
   readonly nextState?: "following" | "own";
 }
 
-/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
-export interface NStep {
-  readonly reward: number;
-  readonly discount: number;
-  readonly terminated: number;
-  readonly n: number;
-  readonly gamma: number;
-  readonly flags: number;
-}
-
-function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
+/** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH for leaves that are no reward, discount or flag */
+export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
   const leaf = (role: string, path: string | undefined) => {
     const found = leafAt(`nStep.${role}`, leaves, path);
-    if (found.size === 1 && found.leaf.shared === undefined && !isText(found.leaf)) return found.index;
-    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf with one number per step, and not shared", path);
+    const isReward = role === "reward";
+    if ((isReward || found.size === 1) && found.leaf.shared === undefined && !isText(found.leaf)) return found;
+    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, `a leaf ${isReward ? "of numbers" : "with one number per step"}, and not shared`, path);
   };
   const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
   if (factor?.leaf.dtype === "bool")
     throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
+  const rewards = leaf("reward", reward);
   return {
-    reward: leaf("reward", reward),
-    discount: discount === undefined ? NO_LEAF : leaf("discount", discount),
-    terminated: terminal === undefined ? NO_LEAF : leaf("terminal", terminal),
+    reward: rewards.index,
+    components: rewards.size,
+    discount: discount === undefined ? NO_LEAF : leaf("discount", discount).index,
+    terminated: terminal === undefined ? NO_LEAF : leaf("terminal", terminal).index,
     n: integer("nStep.n", n, 1, MAX_LENGTH),
     gamma: finite("nStep.gamma", gamma),
     flags: oneOf("nStep.nextState", { following: 0, own: OWN_NEXT }, nextState),

@@ -5,12 +5,33 @@ import { integer, mustBe, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { waitsForDraws } from "../schema/rate-limiter.ts";
+import { CheckedAmong } from "./among.ts";
 import type { SampleOptions } from "./options.ts";
 import type { SampledTable, Sampler } from "./sampler.ts";
 
-export class Draws<B extends { readonly count: number }> {
+/** A batch that someone waits for. */
+export interface PendingBatch<B> {
+  /** The batch, once it is whole. */
+  until(wait: WaitOptions): B | Promise<B>;
+  /** What was drawn so far, as a batch that is short; undefined if nothing was. */
+  rest(): B | undefined;
+  /** Why the wait ended, with what was drawn so far. @param signal what may have ended it: its reason is everybody's */
+  ended(why: unknown, signal: AbortSignal | undefined): unknown;
+}
+
+/** Where the batches of loops come from. */
+export interface DrawSource<B> {
+  atOnce(n: number, options?: SampleOptions): B | undefined;
+  most(prefetch: number): number;
+  ahead(n: number, options?: SampleOptions): B | undefined;
+  passed(batch: B): void;
+  awaited(n: number, options: SampleOptions): PendingBatch<B>;
+}
+
+export class Draws<B extends { readonly count: number }> implements DrawSource<B> {
   readonly table: SampledTable;
   readonly sampler: Sampler<B>;
+  readonly #among = new CheckedAmong();
 
   constructor(sampler: Sampler<B>) {
     this.table = sampler.table;
@@ -36,9 +57,16 @@ export class Draws<B extends { readonly count: number }> {
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
   }
 
+  /** Counts a batch that was drawn ahead. */
+  passed(batch: B): void {
+    this.sampler.passed(batch);
+  }
+
   /** Of n draws how many pass now, whichever items they give. */
   sure(n: number, options?: SampleOptions): number {
-    return this.table.core.guaranteedDraws(n, options?.replacement === false ? DISTINCT : 0, options?.among ?? 0);
+    const { core } = this.table;
+    this.#among.read(options?.among);
+    return core.guaranteedDraws(n, (options?.replacement === false ? DISTINCT : 0) + this.#among.flags, this.#among.of(core));
   }
 
   /**
@@ -47,7 +75,7 @@ export class Draws<B extends { readonly count: number }> {
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
-    this.#check(n, options, true);
+    this.check(n, options, true);
     const sure = this.sure(n, options);
     if (sure >= n) return this.sampler.sample(n, options);
     if (this.table.core.canInsert(1)) return undefined;
@@ -63,7 +91,7 @@ export class Draws<B extends { readonly count: number }> {
     this.table.engine.open();
     integer("n", n, 1, MAX_LENGTH);
     this.sampler.check(options);
-    this.#check(n, options, isAtOnce(options));
+    this.check(n, options, isAtOnce(options));
     return new AwaitedBatch(this, n, options);
   }
 
@@ -77,7 +105,7 @@ export class Draws<B extends { readonly count: number }> {
 
   /** As many as pass, n at most and at least one, in the order of those who wait. */
   some(n: number, wait: WaitOptions): B | Promise<B> {
-    this.#check(1, undefined, false);
+    this.check(1, undefined, false);
     const attempt = () => {
       this.table.engine.open();
       const sure = this.sure(n);
@@ -98,19 +126,23 @@ export class Draws<B extends { readonly count: number }> {
   }
 
   /** @throws RangeError where n draws can never pass: all at once, or one after the other */
-  #check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
+  check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     // Items that may leave before the rest is smaller than minSize.
     const spare = Math.min(maxSize, maxSteps) - minSize + 1;
     const isDistinct = options?.replacement === false;
-    const items = isDistinct ? (maxTimesSampled === 1 ? spare : Math.min(maxSize, options.among || maxSize)) : spare * maxTimesSampled;
+    this.#among.read(options?.among);
+    const items = isDistinct ? (maxTimesSampled === 1 ? spare : this.#among.of({ size: maxSize }) || maxSize) : spare * maxTimesSampled;
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
     const how = atOnce ? " at once" : "";
     throw mustBe(RangeError, "n", `<= ${most}, because table ${show(this.table.name)} with its rate limiter and its limits never allows more draws${how}`, n);
   }
 }
+
+/** The draws of tables and of their views, for mixtures. */
+export const drawsOfViews = new WeakMap<object, Draws<{ count: number; release?(): void }>>();
 
 /** What there is to say where `prefetch` draws nothing ahead. */
 export function unusedPrefetch(table: string): string {
@@ -119,7 +151,7 @@ export function unusedPrefetch(table: string): string {
 }
 
 /** A batch that someone waits for: drawn as the rate limiter admits it, and its bytes are copied immediately. What is drawn stays here, whatever becomes of the wait. */
-export class AwaitedBatch<B extends { readonly count: number }> {
+export class AwaitedBatch<B extends { readonly count: number }> implements PendingBatch<B> {
   readonly #draws: Draws<B>;
   readonly #n: number;
   readonly #options: SampleOptions;
@@ -160,7 +192,7 @@ export class AwaitedBatch<B extends { readonly count: number }> {
     draws.table.engine.open();
     for (let k = draws.sure(n - this.#count, options); k > 0; k = draws.sure(n - this.#count, options)) {
       // Nothing has to be put together.
-      const part = k === n ? draws.sampler.sample(n, options) : draws.sampler.part(k, { n, options, first: this.#parts[0] });
+      const part = k === n ? draws.sampler.sample(n, options) : draws.sampler.part(k, { n, options, before: this.#count, first: this.#parts[0] });
       if (part.count === n) return part;
       this.#parts.push(part);
       this.#count += part.count;
@@ -184,6 +216,6 @@ function ownError(cause: unknown): Error {
   return typeof name === "string" ? Object.defineProperty(error, "name", { value: name, writable: true, configurable: true }) : error;
 }
 
-function stuck(name: string): ReplayError {
+export function stuck(name: string): ReplayError {
   return new ReplayError("RATE_LIMITED", `the rate limiter of table ${show(name)} lets neither draws nor items pass: widen minDiff … maxDiff`);
 }

@@ -38,7 +38,7 @@ export function repeatable(text: string, previous: readonly string[] | undefined
   return [...(previous ?? []), text];
 }
 
-/** The kinds that take an exponent, as words of a sentence. */
+/** The kinds that take an exponent, for a sentence. */
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
 /** The name of a selector; one that takes an exponent may have a colon and the exponent behind it. */

@@ -63,6 +63,6 @@ export function nodeModules(): Builtins {
   if (builtins !== undefined) return builtins;
   const remedy = hasBuiltins
     ? "await `ready` of reprise/storage first, or take Node 20.16"
-    : "give a directory that this runtime has: await opfs(path) in a worker of a page";
+    : "give a directory that this runtime has: await opfs(path) in a worker of a page, sqlite(ctx.storage) in a Durable Object";
   throw new ReplayError("UNSUPPORTED", `this runtime has no system files: ${remedy}`);
 }

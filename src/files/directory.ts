@@ -21,6 +21,8 @@ export interface Directory {
    * @throws ReplayError LOCKED where another process has it
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
+  /** Resolves when all that was synced is safe, where the platform confirms that later: until then nothing that tells of it leaves the program. */
+  confirm?(): Promise<void>;
   /** Asked by its owner before each write. @throws where it is no more what it was, or another owner took it over */
   check?(): void;
 }

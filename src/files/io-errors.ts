@@ -5,6 +5,8 @@ import type { Directory } from "./directory.ts";
 /** What the commonest codes of systems mean. */
 const MEANING: { readonly [code: string]: string } = {
   ENOSPC: "no space is left",
+  SQLITE_FULL: "no space is left",
+  SQLITE_TOOBIG: "a row is too large",
   EDQUOT: "the quota is used up",
   QuotaExceededError: "the quota is used up",
   EIO: "the device failed",
@@ -38,7 +40,8 @@ export function ioError(message: string, cause: unknown): ReplayError {
   return error;
 }
 
-function reasonOf(cause: unknown): string {
+/** What a cause means, and the code that says so. */
+export function reasonOf(cause: unknown): string {
   const { code, name, message = String(cause) } = (cause ?? {}) as { code?: unknown; name?: unknown; message?: string };
   const knownCode = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;
   if (code === "ERR_ACCESS_DENIED" && message.includes("fsync"))

@@ -3,7 +3,7 @@
  * plot, whatever the Replay holds. Without a page, as in Node or a worker, there is a class of nothing.
  */
 import { mustBe, type ReplayError } from "../base/error.ts";
-import { isPort, type PortLike } from "../remote/port.ts";
+import { isPort, type PortLike } from "../remote/channels/port.ts";
 import type { Replay } from "../replay/replay.ts";
 import { button, make, setText } from "./dom.ts";
 import { Model } from "./model.ts";

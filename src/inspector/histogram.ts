@@ -67,7 +67,9 @@ export function meansOf(
 }
 
 function binOf(value: number, from: number, width: number, bins: number): number {
-  return Math.min(bins - 1, Math.max(0, Math.floor((value - from) / width)));
+  const bin = Math.floor((value - from) / width);
+  // Of values that differ by less than a double can divide, the width is 0, and 0 / 0 is in the first bin.
+  return bin > 0 ? Math.min(bins - 1, bin) : 0;
 }
 
 function wholeEdges(min: number, max: number, maxBins: number): number[] {

@@ -16,12 +16,12 @@
  * Imported elsewhere, as in Node, no element is defined, and `serveInspector` works all the same.
  */
 import "../base/host.ts";
-import type { PortLike } from "../remote/port.ts";
+import type { PortLike } from "../remote/channels/port.ts";
 import type { Replay } from "../replay/replay.ts";
 import { InspectorElement } from "./element.ts";
 
 export { ReplayError, type ReplayErrorCode } from "../base/error.ts";
-export type { PortLike } from "../remote/port.ts";
+export type { PortLike } from "../remote/channels/port.ts";
 export { type InspectedReplay, serveInspector } from "./serve.ts";
 
 /** The element. It has the events `pause`, `resume` and `step`, when a person or a program calls these. */

@@ -1,6 +1,6 @@
 /** Questions of an inspector and the answers to them: plain values, which go over ports as they are. */
 import type { Blocked } from "../batch/batch.ts";
-import type { SentError } from "../remote/port.ts";
+import type { SentError } from "../remote/wire/messages.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
 import type { Selector } from "../schema/selector.ts";
 import type { TableStats } from "../tables/table.ts";

@@ -1,6 +1,6 @@
 /** The Replay's end of a port at whose other end an inspector looks. */
 import { mustBe, ReplayError } from "../base/error.ts";
-import { checkPort, encodeError, listen, type PortLike } from "../remote/port.ts";
+import { checkPort, encodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { kindOfMessage, malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { InspectorServer } from "./inspector-server.ts";

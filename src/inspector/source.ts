@@ -1,6 +1,6 @@
 /** Where an inspector's answers come from: a Replay in this page, or the other end of a port. */
 import { ReplayError } from "../base/error.ts";
-import { checkPort, decodeError, listen, type PortLike } from "../remote/port.ts";
+import { checkPort, decodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { malformed } from "../remote/validators.ts";
 import type { Replay } from "../replay/replay.ts";
 import { isAnswer } from "./answer-validators.ts";

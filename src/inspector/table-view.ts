@@ -213,7 +213,8 @@ export class TableView {
 /** The leaf of rewards; undefined where the spec has none that is one number. */
 export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   try {
-    return engineOf(replay).roles.optional("reward");
+    const leaf = engineOf(replay).roles.optional("reward");
+    return leaf?.size === 1 ? leaf : undefined;
   } catch {
     return undefined;
   }

@@ -3,8 +3,9 @@
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { checkedFlags, checkedNumbers, isList, listLength } from "../schema/copy-numbers.ts";
-import { hasNaN, matchingTarget, mustPut, mustPutText, targetOf } from "../schema/copy-values.ts";
+import { hasNaN, matchingTarget, mustPut, mustPutText, overflowError, targetOf } from "../schema/copy-values.ts";
 import { DTYPES, type NumberArray } from "../schema/dtype.ts";
+import { isHalf } from "../schema/half.ts";
 import { alignUp, type Layout, type MeasuredLeaf, type PlacedLeaf } from "../schema/layout.ts";
 import { pathText } from "../schema/nest.ts";
 import type { Core } from "./core.ts";
@@ -43,8 +44,8 @@ export interface Block {
   readonly truncated: number;
 }
 
-/** What a block is placed in: linear memory, or where no core is (reprise/remote) a buffer. It has a view for each dtype. */
-export type BlockMemory = Pick<Core, "u8" | "u32" | "f64">;
+/** What a block is placed in: linear memory, or where no core is (reprise/remote) a buffer. It has a view for each dtype. Without `narrow`, half floats stay as they come. */
+export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
 /** Elements of a column that are looked at for NaN: in the first blocks, and in later ones, at other places in each. */
 const FIRST_NAN_CHECKS = 256;
@@ -101,7 +102,7 @@ function leadOf({ leaf: { dtype }, shape }: PlacedLeaf, steps: number, column: u
 export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, rows: number): number[] {
   const offsets = [alignUp(4 * (leaves.length + rules), 16)];
   leaves.forEach((leaf, i) => {
-    offsets.push(alignUp((offsets[i] as number) + leaf.bytes * rows, 16));
+    offsets.push(alignUp((offsets[i] as number) + leaf.arrayBytes * rows, 16));
   });
   return offsets;
 }
@@ -153,16 +154,19 @@ export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at
 
 /** A final step as a staging record, in scratch memory; a leaf without a value is zeros. */
 export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }: Engine, values: readonly unknown[]): number {
-  const at = core.scratch(stagedBytes);
+  const array = alignUp(stagedBytes, 16);
+  const at = core.scratch(Math.max(array, ...leaves.map(({ bytes, arrayBytes }) => (arrayBytes === bytes ? 0 : array + arrayBytes))));
   core.u8.fill(0, at, at + stagedBytes);
   leaves.forEach((leaf, i) => {
-    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.", reportNaN);
+    const from = leaf.arrayBytes === leaf.bytes ? at + leaf.staged : at + array;
+    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.", reportNaN, 0, from);
   });
   return at;
 }
 
+/** @param array where half floats are before they are narrowed: there is room for them at `at` without it */
 export function placeColumn(
-  core: Pick<Core, "u8">,
+  core: Pick<BlockMemory, "u8" | "narrow">,
   { leaf, shape, keys }: PlacedLeaf,
   at: number,
   lead: readonly number[],
@@ -170,6 +174,7 @@ export function placeColumn(
   prefix = "",
   reportNaN?: ReportNaN,
   blockNumber = 0,
+  array = at,
 ): void {
   const target = targetOf(leaf.dtype, [...lead, ...shape]);
   const path = prefix === "" ? keys : [prefix + pathText(keys)];
@@ -177,13 +182,19 @@ export function placeColumn(
     mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
     return;
   }
-  const to = core[leaf.dtype as "u8"] as unknown as NumberArray;
-  const first = at / DTYPES[leaf.dtype].bytes;
-  mustPut(target, to, first, value, path);
-  if (reportNaN === undefined || !DTYPES[leaf.dtype].float) return;
+  const { dtype } = leaf;
+  const to = core[dtype as "u8"] as unknown as NumberArray;
+  const first = array / DTYPES[dtype].array.BYTES_PER_ELEMENT;
+  // What is narrowed is looked at then.
+  const isPlain = core.narrow !== undefined && value instanceof Float32Array && value[target.size - 1] !== undefined && value[target.size] === undefined;
+  if (isHalf(dtype) && isPlain) to.set(value, first);
+  else mustPut(target, to, first, value, path);
   const stride = Math.ceil(target.size / (blockNumber < FIRST_BLOCKS ? FIRST_NAN_CHECKS : LATER_NAN_CHECKS));
   const offset = stride === 0 ? 0 : blockNumber % stride;
-  if (hasNaN(to, first + offset, target.size - offset, stride)) reportNaN(pathText(path));
+  if (reportNaN !== undefined && DTYPES[dtype].float && hasNaN(to, first + offset, target.size - offset, stride)) reportNaN(pathText(path));
+  if (!isHalf(dtype) || core.narrow === undefined) return;
+  const fitting = core.narrow(dtype, at, array, target.size);
+  if (fitting < target.size) throw overflowError(dtype, path, to[first + fitting]);
 }
 
 /** How many steps a column has: one a part where it is nested. */

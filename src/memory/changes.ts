@@ -1,7 +1,7 @@
 /** What changed of a Replay's state since it was asked last, for a journal; and which of its segments hold records that still count. */
 
-import { CHANGES, KEEPING, TRACKING } from "../base/abi.ts";
-import { ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
+import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
+import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
 import type { Engine } from "./engine.ts";
 import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
@@ -42,8 +42,16 @@ export class Changes extends State {
     this.core.u32[CHANGES] = 0;
   }
 
-  /** Rows and slots that were taken or changed since the last time, to stand in a segment: a payload is there until `write` returns. */
-  write(segment: number, write: (...section: Section) => void): void {
+  /** Whether items were drawn whose counts no record has yet. */
+  get hasCounts(): boolean {
+    return this.tables.some((table) => this.core.u8[table + COUNTS_WAIT] !== 0);
+  }
+
+  /**
+   * Rows and slots that were taken or changed since the last time, to stand in a segment: a payload is there until `write` returns.
+   * @param counts whether how often items were drawn is written too; without it only for tables with `maxTimesSampled`
+   */
+  write(segment: number, write: (...section: Section) => void, counts: boolean): void {
     const { x } = this.core;
     const place = this.#place(segment);
     const at = this.#buffer;
@@ -67,6 +75,10 @@ export class Changes extends State {
       for (let more = 1; more !== 0; ) {
         more = x.record_changed_slots(this.tables[id] as number, place, this.#live, this.max(bytes), at);
         this.#section(write, SLOTS, id, at, bytes);
+      }
+      for (let slot = 1; slot !== 0; ) {
+        slot = x.record_changed_counts(this.tables[id] as number, place, this.#live, Number(counts), slot, this.max(LINK_BYTES), at) >>> 0;
+        this.#section(write, COUNTS, id, at, LINK_BYTES);
       }
     }
   }

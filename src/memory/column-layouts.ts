@@ -17,6 +17,11 @@ const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
 /** Joint columns that a group remembers. */
 const MAX_JOINTS = 8;
 
+/** Which columns items of a layout have: without a group they are whole steps, also if the number says more of them (assembly/tables/slots.ts). */
+export function columnsOf(id: number): number {
+  return id < MAX_GROUP_SIZE ? 0 : id;
+}
+
 /** Columns with room for all layouts of a group in windows of so many steps. */
 interface Joint {
   readonly width: number;
@@ -180,7 +185,7 @@ export class ColumnLayouts {
     for (const { handle: table } of this.tables) {
       const at = (x.table_layouts(table) >>> 0) / 4;
       if (at === 0) continue;
-      for (let slot = x.table_high(table); slot > 0; slot--) usedIds.add(core.u32[at + slot] as number);
+      for (let slot = x.table_high(table); slot > 0; slot--) usedIds.add(columnsOf(core.u32[at + slot] as number));
     }
     return usedIds;
   }

@@ -3,6 +3,7 @@ import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports }
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import { DTYPES } from "../schema/dtype.ts";
+import type { HalfDtype } from "../schema/half.ts";
 import { instance } from "./module.ts";
 
 const GRANULE = 4096;
@@ -79,6 +80,11 @@ export class Core {
 
   get errorValue(): number {
     return this.f64[ERROR_VALUE] as number;
+  }
+
+  /** Makes half floats of n elements of f32 at `from`, which may be `to`. How many there were before one that would become infinite: then part of them is written. O(n) */
+  narrow(dtype: HalfDtype, to: number, from: number, n: number): number {
+    return this.x.halves_narrow(to, from, n, dtype === "bf16" ? 1 : 0);
   }
 
   /** One region for everything that lives no longer than a call; it moves when it grows. */

@@ -2,15 +2,17 @@
 import { ReplayError } from "../base/error.ts";
 import { Waiters } from "../base/wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";
-import { alignUp, ENTRY, type FramePool, type Layout, NARROW, PACKED, type PackedFrames } from "../schema/layout.ts";
+import { alignUp, arrayOffsets, ENTRY, type FramePool, type Layout, NARROW, PACKED, type PackedFrames } from "../schema/layout.ts";
 import { dtypeCode } from "../schema/leaf.ts";
+import { flattener, type Visit, visitor } from "../schema/nest.ts";
 import { ObjectStore } from "../schema/object-store.ts";
 import type { Spec } from "../schema/spec.ts";
 import { Roles, type TransitionRoles } from "../schema/transition-roles.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
 import { reentrancyError } from "./reentrancy.ts";
-import { type StepMaker, stepMaker } from "./staged.ts";
+import { SmallBlocks } from "./small-blocks.ts";
+import { Staging, type StepMaker, stepMaker } from "./staged.ts";
 
 export interface EngineOptions {
   readonly transition?: TransitionRoles | undefined;
@@ -22,6 +24,14 @@ interface WriterInfo {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
   readonly core: { readonly barrenEpisodes: number; length(lane: number): number; episodeSteps(lane: number): number };
+}
+
+/** A staging record, and what fills it. */
+export interface StepFiller {
+  /** Where the record is. */
+  readonly record: number;
+  readonly staging: Staging;
+  readonly fill: Visit;
 }
 
 /** Where the frames of a packed pool have their bytes. */
@@ -41,6 +51,8 @@ const openSteps = ({ lanes, core }: WriterInfo): number =>
 
 export class Engine {
   readonly core: Core;
+  /** Memory of writers. */
+  readonly smallBlocks: SmallBlocks;
   readonly spec: Spec;
   readonly layout: Layout;
   /** Which leaf plays which part in a transition. */
@@ -78,6 +90,17 @@ export class Engine {
   readonly writers = new Set<WriterInfo>();
   /** By table, the number of rules of open writers without a priority, which give items priority 1. */
   readonly defaultPriorityRules = new Map<string, number>();
+  /** The record of all writers of one step at a time, as long as they are given whole steps: each leaf of it is written each time. */
+  #sharedFiller: StepFiller | undefined;
+  #sharers = 0;
+  /** In a record of one step: where the array of each leaf is; where these end. */
+  readonly #arrayOffsets: readonly number[];
+  readonly recordBytes: number;
+  /** Whether it was never shared: the step in it is that of its only writer. */
+  isUnshared = true;
+  /** Whether a value that was staged held NaN. */
+  sawNaN = false;
+  #flatten: ((value: unknown) => unknown[]) | undefined;
   /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
@@ -90,6 +113,15 @@ export class Engine {
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = core;
+    const offsets = arrayOffsets(
+      layout.leaves,
+      layout.leaves.map((leaf) => leaf.staged),
+      1,
+      layout.stagedBytes,
+    );
+    this.recordBytes = offsets.pop() as number;
+    this.#arrayOffsets = offsets;
+    this.smallBlocks = new SmallBlocks(core);
     this.core.listeners.add(this);
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
@@ -204,7 +236,50 @@ export class Engine {
 
   /** Makes room for a block of so many steps as columns, each of which begins with a multiple of 16. @throws ReplayError OUT_OF_MEMORY */
   reserveBlock(steps: number): void {
-    this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.bytes * steps + 32, steps + 32));
+    this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.arrayBytes * steps + 32, steps + 32));
+  }
+
+  /** One more writer of one step at a time that shares a record with the others. @throws ReplayError OUT_OF_MEMORY */
+  shareFiller(): StepFiller {
+    this.isUnshared = this.#sharedFiller === undefined;
+    this.#sharedFiller ??= this.fillerOf(this.core.alloc(this.recordBytes));
+    this.#sharers++;
+    return this.#sharedFiller;
+  }
+
+  /** A writer shares it no more. */
+  unshareFiller(): void {
+    this.#sharers--;
+    const filler = this.#sharedFiller;
+    if (this.#sharers > 0 || filler === undefined) return;
+    this.#sharedFiller = undefined;
+    filler.staging.close();
+    this.core.x.arena_free(filler.record, this.recordBytes);
+  }
+
+  /** Copies the step of a record to another one. */
+  copyStep(from: number, to: number): void {
+    this.core.u8.copyWithin(to, from, from + this.recordBytes);
+  }
+
+  /** What fills a record of one step. */
+  fillerOf(record: number): StepFiller {
+    const { leaves } = this.layout;
+    const addresses = leaves.map((leaf) => record + leaf.staged);
+    const arrays = this.#arrayOffsets.map((offset) => record + offset);
+    const staging = new Staging(this.core, this.makeStep, record, leaves, addresses, arrays, [], false, this.onNaN);
+    return { record, staging, fill: visitor(this.spec, (i) => staging.setters[i] as Visit) };
+  }
+
+  /** Called where a value that is staged holds NaN. */
+  readonly onNaN = (): void => {
+    this.sawNaN = true;
+  };
+
+  /** The values of the leaves of a step or of columns. @throws ReplayError SPEC_MISMATCH */
+  get flatten(): (value: unknown) => unknown[] {
+    this.#flatten ??= flattener(this.spec);
+    return this.#flatten;
   }
 
   /** A zeroed staging record. */
@@ -233,7 +308,7 @@ export class Engine {
     this.changes++;
     // Asked here: nearly always memory has not grown, and nobody waits.
     if (this.core.u8.length === 0) this.core.refresh();
-    if (this.waiters.count.size > 0) this.waiters.wake();
+    if (this.waiters.hasWaiters) this.waiters.wake();
     this.journal?.();
   }
 

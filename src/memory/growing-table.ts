@@ -59,7 +59,7 @@ export class GrowingTable extends CoreTable {
     core.checkedResult(core.x.table_reserve(this.handle, episodes));
   }
 
-  /** An item of a stream's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
+  /** An item of a stream's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n), or O(log n) if the one before it had the same length */
   insert(stream: CoreStream, length: number, priority: number): void {
     const { core } = this.engine;
     core.checkedResult(core.x.table_insert(this.handle, stream.handle, length, 0, priority));

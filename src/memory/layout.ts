@@ -5,7 +5,7 @@ import { SectionMemory } from "./section-memory.ts";
 
 /** PLACE, and PLACED behind all of them, in bytes. */
 const PLACE = 24;
-const PLACED = 16;
+const PLACED = 12;
 
 /** One for each build that a host gave: it holds nothing between two calls. */
 const memories = new WeakMap<object, SectionMemory>();
@@ -28,5 +28,5 @@ export function layoutOf(found: readonly FoundLeaf[], module?: WebAssembly.Modul
   x.layout_place(base, PLACE, measuredLeaves.length, resultAt);
   const word = (i: number, k: number) => view.getUint32(base + PLACE * i + 4 * k, true);
   const leaves = measuredLeaves.map((leaf, i): PlacedLeaf => ({ ...leaf, kind: word(i, 3), offset: word(i, 4), staged: word(i, 5) }));
-  return { leaves, rowBytes: view.getUint32(resultAt, true), stagedBytes: view.getFloat64(resultAt + 8, true), pools };
+  return { leaves, rowBytes: view.getUint32(resultAt + 8, true), stagedBytes: view.getFloat64(resultAt, true), pools };
 }

@@ -16,7 +16,10 @@ export function withLock<T>(target: Lockable, read: () => T): T {
   }
 }
 
-/** Of a call that a getter or a proxy made, while another call was reading it. */
+/** Of a call that a getter, a proxy or a reward made, while another call was reading it. */
 export function reentrancyError(): ReplayError {
-  return new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
+  return new ReplayError(
+    "OUT_OF_TURN",
+    "this was called while another call was reading its arguments, or computing its rewards: call it after that has returned",
+  );
 }

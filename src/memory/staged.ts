@@ -1,7 +1,8 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../base/error.ts";
-import { hasNaN, type LeafTarget, matchingTarget, put, setterOf, targetOf, type ViewTarget } from "../schema/copy-values.ts";
-import { DTYPES, type Dtype, type InputArrayOf, type NumberArray } from "../schema/dtype.ts";
+import { hasNaN, type LeafTarget, matchingTarget, mustNarrow, put, setterOf, targetOf, type ViewTarget } from "../schema/copy-values.ts";
+import { type ArrayOfDtype, DTYPES, type Dtype, isFloat, type NumberArray } from "../schema/dtype.ts";
+import { type HalfDtype, isHalf } from "../schema/half.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../schema/leaf.ts";
 import { checkNodes, flattener, fold, mismatchError, pathText, type Visit } from "../schema/nest.ts";
@@ -9,12 +10,12 @@ import type { IsAny, Spec } from "../schema/spec.ts";
 import { readTexts, textBytes } from "../schema/text.ts";
 
 type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
-  ? InputArrayOf<D>
+  ? ArrayOfDtype<ArrayBufferLike>[D]
   : Shape extends readonly []
     ? D extends "i64" | "u64"
       ? bigint
       : number
-    : InputArrayOf<D>;
+    : ArrayOfDtype<ArrayBufferLike>[D];
 type StagedText<Shape, Lanes> = Lanes extends true ? readonly string[] : Shape extends readonly [] ? string : readonly string[];
 type StagedNode<S, Lanes> =
   S extends Leaf<infer D>
@@ -168,7 +169,7 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
 
 /** A writer's first steps are all looked through for NaN, later ones every so many. */
 const FIRST_CHECKS = 100;
-const CHECK_INTERVAL = 256;
+const CHECK_INTERVAL = 1024;
 /** Steps until a look that is never; still a small integer. */
 const NEVER = 2 ** 30;
 /** Elements of a value that are looked at; of more, evenly spread ones. */
@@ -183,6 +184,7 @@ function throwClosed(): never {
 
 /** A place whose array may be lent. */
 interface LeafView extends ViewTarget {
+  /** Of its array. */
   readonly address: number;
   /** Another form that values may have. */
   readonly alternative: LeafTarget | undefined;
@@ -194,6 +196,8 @@ interface LeafView extends ViewTarget {
 export interface StagedMemory {
   readonly u8: Uint8Array<ArrayBuffer>;
   readonly u32: Uint32Array<ArrayBuffer>;
+  /** Makes half floats of arrays; without it they are only checked. */
+  narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
   /** Told where it has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
 }
@@ -215,12 +219,13 @@ export class Staging {
   /** Leaves of flags, into which anything may be written, and of floats, into which NaN may. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
-  /** Looks for NaN so far. */
-  #nanChecks = 0;
+  /** Of half floats, into which numbers may be written that these cannot be. */
+  readonly #halves: readonly LeafView[];
 
   /**
    * @param at where the record begins
    * @param addresses where each leaf begins
+   * @param arrays the same of its array, which half floats are made of
    * @param lead the first dimension of values: none where there is one lane
    * @param isVector whether values of one lane may have that dimension, too
    * @param onNaN called if a value that is given holds NaN; then `checkForNaN` finds it
@@ -231,6 +236,7 @@ export class Staging {
     at: number,
     leaves: readonly PlacedLeaf[],
     addresses: readonly number[],
+    arrays: readonly number[],
     lead: readonly number[],
     isVector = false,
     onNaN?: () => void,
@@ -240,10 +246,14 @@ export class Staging {
     this.#views = leaves.map(({ leaf, shape, keys }, i) => {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
       const alternative = isVector ? targetOf(leaf.dtype, [1, ...shape]) : undefined;
-      return { ...target, alternative: alternative, leaf, keys, address: addresses[i] as number, view: new Float64Array(), borrowedAt: undefined, onNaN };
+      const [value, array] = [addresses[i] as number, arrays[i] as number];
+      const { dtype } = leaf;
+      const narrow = isHalf(dtype) ? memory.narrow?.bind(memory, dtype, value, array, target.size) : undefined;
+      return { ...target, alternative: alternative, leaf, keys, address: array, view: new Float64Array(), borrowedAt: undefined, onNaN, narrow };
     });
     this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
-    this.#floats = this.#views.filter(({ leaf }) => leaf.dtype === "f32" || leaf.dtype === "f64");
+    this.#floats = this.#views.filter(({ leaf }) => isFloat(leaf.dtype));
+    this.#halves = this.#views.filter(({ leaf }) => isHalf(leaf.dtype));
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.setters = this.#views.map((view) => setterOf(view, view.alternative));
@@ -271,14 +281,16 @@ export class Staging {
       if (borrowedAt < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
-    // What is written to flags is looked at in each step.
-    if (this.#flags.length === 0) this.#checkedMoves = this.#moves;
+    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    for (let i = 0; i < this.#halves.length; i++) mustNarrow(this.#halves[i] as LeafView);
+    // What is written to flags and halves is looked at in each step.
+    if (this.#flags.length === 0 && this.#halves.length === 0) this.#checkedMoves = this.#moves;
   }
 
-  /** Looks through the values of floats of the step that was appended last. @returns steps until it should look again */
-  checkForNaN(reportNaN: (leaf: string) => void): number {
+  /** Looks through the values of floats of the step that was appended last. @param looks of its writer, with this one @returns steps until it should look again */
+  checkForNaN(reportNaN: (leaf: string) => void, looks: number): number {
     for (const { view, size, keys } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MAX_CHECKED))) reportNaN(pathText(keys));
-    return this.#floats.length === 0 ? NEVER : ++this.#nanChecks < FIRST_CHECKS ? 1 : CHECK_INTERVAL;
+    return this.#floats.length === 0 ? NEVER : looks < FIRST_CHECKS ? 1 : CHECK_INTERVAL;
   }
 
   #checkFlags(): void {

@@ -2,7 +2,7 @@
  * The state of a Replay as sections of records, both ways. A snapshot is all of what a journal writes as it changes: the same records, all by number or those that
  * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
  */
-import { ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
+import { COUNTS, DRAWN, ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
 import type { ColumnLayouts } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -13,6 +13,7 @@ export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 export const SECTION_MAX = 64 * 1024;
 /** What stands before the records of a section: their count. */
 export const COUNT_BYTES = 4;
+/** Of the link of a row, and of the count of a slot. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
 /** Of a pool's numbers, and of a stream. */
@@ -39,6 +40,7 @@ export class State {
   readonly rowBytes: readonly number[];
   readonly slotBytes: readonly number[];
   readonly #tableBytes: number;
+  readonly #drawnBytes: number;
   readonly #parts: StateParts;
   /** Of what is loaded: the newest of those of which there is one each. */
   readonly #newest = new Map<string, Uint8Array>();
@@ -55,6 +57,7 @@ export class State {
     this.rowBytes = this.pools.map((pool) => x.record_row_bytes(pool) >>> 0);
     this.slotBytes = this.tables.map((table) => x.record_slot_bytes(table));
     this.#tableBytes = x.record_table_bytes();
+    this.#drawnBytes = x.record_drawn_bytes();
   }
 
   /** Takes the memory that `all` needs: later there may be none. @throws ReplayError OUT_OF_MEMORY */
@@ -81,6 +84,7 @@ export class State {
     const { x } = core;
     yield [POOLS, 0, this.#copyOut(POOL_BYTES, pools, x.record_pool)];
     for (const [id, table] of tables.entries()) yield [TABLE, id, this.#copyOut(this.#tableBytes, [table], x.record_table)];
+    for (const [id, table] of tables.entries()) yield [DRAWN, id, this.#copyOut(this.#drawnBytes, [table], x.record_drawn)];
     const streams = this.#streams();
     const max = Math.floor(SECTION_MAX / STREAM_BYTES);
     for (let id = 0; id === 0 || id < streams.length; id += max) yield [STREAMS, id, this.#copyOut(STREAM_BYTES, streams.slice(id, id + max), x.record_stream)];
@@ -93,15 +97,15 @@ export class State {
    * @throws ReplayError OUT_OF_MEMORY
    */
   load(kind: number, id: number, payload: Uint8Array, segment = 0, live = 0): boolean {
-    if (kind === POOLS || kind === TABLE || kind === STREAMS) {
+    if (kind === POOLS || kind === TABLE || kind === DRAWN || kind === STREAMS) {
       this.#newest.set(`${kind}.${id}`, payload.slice());
       return true;
     }
     const { core } = this;
     const { x } = core;
     if (kind === ENTRIES) return this.#loadEntries(id, payload, segment, live);
-    const handle = (kind === SLOTS ? this.tables : this.pools)[id];
-    const bytes = kind === LINKS ? LINK_BYTES : kind === FREE ? RUN_BYTES : (kind === SLOTS ? this.slotBytes : this.rowBytes)[id];
+    const handle = (kind === SLOTS || kind === COUNTS ? this.tables : this.pools)[id];
+    const bytes = kind === LINKS || kind === COUNTS ? LINK_BYTES : kind === FREE ? RUN_BYTES : (kind === SLOTS ? this.slotBytes : this.rowBytes)[id];
     if (handle === undefined || bytes === undefined || payload.length < COUNT_BYTES) return false;
     const at = this.#copyIn(payload);
     const count = core.u32[at / 4] as number;
@@ -110,6 +114,7 @@ export class State {
     if (kind === ROWS) return id >= this.entryPools && this.#ok(x.record_load_rows(handle, count, from, segment, live));
     if (kind === LINKS) return this.#ok(x.record_load_links(handle, count, from, segment, live));
     if (kind === SLOTS) return this.#ok(x.record_load_slots(handle, count, from, segment, live));
+    if (kind === COUNTS) return this.#ok(x.record_load_counts(handle, count, from, segment, live));
     return kind === FREE && this.#ok(x.record_load_free(handle, count, from));
   }
 
@@ -129,6 +134,7 @@ export class State {
     const ok =
       this.#loadEach(POOLS, 0, POOL_BYTES, pools, x.record_name_rows) &&
       this.#loadStreams(streams) &&
+      tables.every((table, id) => this.#loadEach(DRAWN, id, this.#drawnBytes, [table], x.record_load_drawn)) &&
       tables.every((table, id) => this.#loadEach(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
       // Steps hold frames: these are settled after them.
       [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&

@@ -5,6 +5,7 @@ import { mustBe } from "../base/error.ts";
 import { checkedKeys, checkedNumbers, checkKeys, isKey, listLength, type Numbers, priorityError } from "../schema/copy-numbers.ts";
 import { LIMITER_OPTIONS, type RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, SELECTORS, type Selector } from "../schema/selector.ts";
+import { columnsOf } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -101,6 +102,21 @@ export class CoreTable {
     return this.engine.core.x.table_newest(this.handle);
   }
 
+  /** An epoch begins: what comes from now on is told from what is there. The number that tells it; 0 where no keys are left for that. O(slots) */
+  beginEpoch(): number {
+    return this.engine.core.x.table_epoch_begin(this.handle) >>> 0;
+  }
+
+  /** An epoch that began before goes on. Whether that can be. @param flags SHUFFLED */
+  resumeEpoch(since: number, slots: number, position: number, flags: number): boolean {
+    return this.engine.core.x.table_epoch_resume(this.handle, since, slots, position, flags) !== 0;
+  }
+
+  /** The highest slot that was ever used. */
+  get high(): number {
+    return this.engine.core.x.table_high(this.handle) >>> 0;
+  }
+
   /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
   counter(index: number): number {
     return this.engine.core.x.table_counter(this.handle, index);
@@ -120,25 +136,49 @@ export class CoreTable {
     return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
   }
 
-  /** Of n draws how many pass now, whichever items they give. @param flags 0 or DISTINCT */
+  /** Of n draws how many pass now, whichever items they give. @param flags DISTINCT, and NEWEST if `among` is of the newest */
   guaranteedDraws(n: number, flags: number, among: number): number {
     const { core } = this.engine;
     return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
   }
 
-  /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
-  update(keys: Numbers, priorities: Numbers): number {
-    const { core } = this.engine;
+  /**
+   * Sets priorities by key, of those `from` … `to`; how many were there.
+   * @throws RangeError for a priority that it does not take; then nothing changed
+   */
+  update(keys: Numbers, priorities: Numbers, from = 0, to?: number): number {
     const keyValues = checkedKeys("keys", keys);
-    const n = listLength(keyValues);
-    const priorityValues = checkedNumbers("priorities", priorities, n);
-    const at = core.scratch(24 * n);
-    core.f64.set(keyValues, at >>> 3);
-    core.f64.set(priorityValues, (at >>> 3) + n);
-    checkKeys(core.f64, at >>> 3, n);
-    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
-    if (found < 0) throw priorityError(`priorities[${core.errorArgument}]`, core.errorValue);
+    const length = listLength(keyValues);
+    const found = this.#update(keyValues, checkedNumbers("priorities", priorities, to === undefined ? length : undefined), from, to ?? length);
     this.engine.changed();
+    return found;
+  }
+
+  /** Checks the priorities `from` … `to`. @throws RangeError for one that it does not take */
+  checkPriorities(priorities: Numbers, from: number, to: number): void {
+    this.#update(undefined, priorities, from, to);
+  }
+
+  /** @param keys undefined for those of no item */
+  #update(keys: Numbers | undefined, priorities: Numbers, from: number, to: number): number {
+    const { core } = this.engine;
+    const n = to - from;
+    const at = core.scratch(24 * n);
+    const first = at >>> 3;
+    const isWhole = keys !== undefined && from === 0 && listLength(keys) === n;
+    if (isWhole) {
+      core.f64.set(keys, first);
+      core.f64.set(priorities, first + n);
+    } else {
+      // Views on parts of the lists would be allocated.
+      for (let i = 0; i < n; i++) {
+        core.f64[first + i] = keys === undefined ? 0 : (keys[from + i] as number);
+        core.f64[first + n + i] = priorities[from + i] as number;
+      }
+    }
+    checkKeys(core.f64, first, n);
+    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+    if (found < 0) throw priorityError(`priorities[${from + core.errorArgument}]`, core.errorValue);
     return found;
   }
 
@@ -176,7 +216,7 @@ export class CoreTable {
   layoutsOf(slots: Uint32Array): number[] {
     const { core } = this.engine;
     const at = (core.x.table_layouts(this.handle) >>> 0) / 4;
-    return Array.from(slots, (slot) => (at === 0 ? 0 : (core.u32[at + slot] as number)));
+    return Array.from(slots, (slot) => (at === 0 ? 0 : columnsOf(core.u32[at + slot] as number)));
   }
 
   /** Of an item by its key; undefined where it has left. */

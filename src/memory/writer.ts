@@ -1,7 +1,8 @@
 /** A writer of the core: a stream a lane, and the rules by which their steps become items. */
-import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, PENDING } from "../base/abi.ts";
+import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, MAX_PRIORITY, PENDING } from "../base/abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
+import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
@@ -22,7 +23,7 @@ export interface CoreRule {
   readonly stride: number;
   readonly layout: number;
   readonly priority: number;
-  /** TAILS, LARGEST. */
+  /** TAILS, LARGEST, SEQUENCE: then `layout` is its burn-in. */
   readonly flags: number;
 }
 
@@ -33,6 +34,7 @@ export class CoreWriter {
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
+  readonly #blocks: SmallBlocks;
   /** WRITER in linear memory: so many bytes. */
   readonly #handle: number;
   readonly #bytes: number;
@@ -46,7 +48,8 @@ export class CoreWriter {
     this.#x = x;
     this.#lanes = lanes;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
-    this.#handle = core.alloc(this.#bytes);
+    this.#blocks = engine.smallBlocks;
+    this.#handle = this.#blocks.take(this.#bytes);
     x.writer_init(this.#handle, pool, lanes, rules, keep, across ? 1 : 0, finalIsNext ? 1 : 0, reward === undefined ? 0 : reward + 1);
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
@@ -100,9 +103,12 @@ export class CoreWriter {
     return this.#x.writer_barren(this.#handle);
   }
 
-  /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, stepsBack: number, layout: number): number {
-    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number);
+  /**
+   * An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code.
+   * @param isEarlier 1 if an item that this lane made for the table ends later
+   */
+  insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
+    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);
   }
 
   /** How many items would wait for a table's rate limiter if it were given n more. */
@@ -122,9 +128,22 @@ export class CoreWriter {
     this.#x.writer_end(this.#handle, lane);
   }
 
+  /** The larger of 1 and every priority given to a live item of a table since it was made or cleared. */
+  maxPriority(table: number): number {
+    return this.#x.table_counter(table, MAX_PRIORITY);
+  }
+
+  /** Deletes the items of a lane's open episode from tables, and lets its steps go; how many items there were. */
+  discard(lane: number, tables: Iterable<{ readonly handle: number }>): number {
+    let items = 0;
+    for (const { handle } of tables) items += this.#x.table_discard(handle, this.streams[lane] as number);
+    this.#x.writer_discard(this.#handle, lane);
+    return items;
+  }
+
   /** Ends what is open, and lets the steps at hand go, and its memory. */
   close(): void {
     this.#x.writer_close(this.#handle);
-    this.#x.arena_free(this.#handle, this.#bytes);
+    this.#blocks.give(this.#handle, this.#bytes);
   }
 }

@@ -8,7 +8,7 @@ import type { Spec } from "../schema/spec.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "../storage/log/durability.ts";
 
 export interface RecordOptions<S extends Spec = Spec> {
-  /** A folder's path (Node, Deno, Bun), or what `opfs` or `memory` of reprise/storage gave. */
+  /** A folder's path (Node, Deno, Bun), or what `opfs`, `sqlite` or `memory` of reprise/storage gave. */
   readonly dir: string | Directory;
   /**
    * What one step is: an object of leaves with `observation` and `action`, and whatever else there is, such as `reward`, `discount`, or `instruction: text({ maxBytes })`.
@@ -45,7 +45,7 @@ export function checkedOptions<S extends Spec>(options: RecordOptions<S>) {
   const { durability = EVERY_SECOND, segmentBytes = SEGMENT_BYTES, salvage = false, takeOver = false, logger = toConsole, ...rest } = options;
   const { dir, spec, fps, images, imagesIn, about } = rest;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
-    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
+    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs(), sqlite() or memory() of reprise/storage gives", dir);
   if (spec !== undefined) {
     const fault = specFault(spec);
     if (fault !== undefined) throw mustBe(TypeError, "spec", fault, spec);

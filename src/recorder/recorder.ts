@@ -132,6 +132,7 @@ export class Recorder<S extends Spec = Spec> {
     });
     this.#finishEpisode(end as End, final !== undefined);
     this.#episodeCount++;
+    if (this.#durability !== "manual") await this.#log.confirm();
   }
 
   /** Ends the open episode, and takes it out: readers pass over it. Its bytes stay. @throws as `endEpisode` */
@@ -144,6 +145,7 @@ export class Recorder<S extends Spec = Spec> {
   async flush(): Promise<void> {
     this.#open();
     this.#flush();
+    await this.#log.confirm();
   }
 
   /** Flushes, and lets go of the directory. An episode that is open stays an unfinished one. @throws ReplayError IO where flushing failed */

@@ -1,8 +1,9 @@
 /** A step that was checked, as its bytes: all of it, before any of it is written. */
 
 import type { RowLayout } from "../datasets/model/recording/row-layout.ts";
-import { setterOf, type ViewTarget } from "../schema/copy-values.ts";
-import { DTYPES, type Dtype, type NumberArray } from "../schema/dtype.ts";
+import { countFitting, setterOf, type ViewTarget } from "../schema/copy-values.ts";
+import { DTYPES, type NumberArray } from "../schema/dtype.ts";
+import { isHalf, narrowHalves } from "../schema/half.ts";
 import type { RowLeaf } from "../schema/leaf.ts";
 import { flattenPartial, type Visit, visitor } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
@@ -30,11 +31,27 @@ export class StagedStep {
     this.frames = rowLayout.frames.map(({ size }) => new Uint8Array(size));
     this.#texts = rowLayout.texts.map(({ leaf, size }) => ({ bytes: new Uint8Array(size * textBytes(leaf.maxBytes)), stride: textBytes(leaf.maxBytes) }));
     const leaves: Visit[] = [];
-    const place = ({ index, leaf, keys, size }: { index: number; leaf: RowLeaf; keys: readonly string[]; size: number }, view: unknown) => {
-      const target: ViewTarget = { dtype: leaf.dtype, shape: leaf.shape, size, leaf, keys, view: view as NumberArray };
+    const place = (
+      { index, leaf, keys, size }: { index: number; leaf: RowLeaf; keys: readonly string[]; size: number },
+      view: unknown,
+      narrow?: () => number,
+    ) => {
+      const target: ViewTarget = { dtype: leaf.dtype, shape: leaf.shape, size, leaf, keys, view: view as NumberArray, narrow };
       leaves[index] = setterOf(target);
     };
-    for (const entry of rowLayout.numbers) place(entry, new DTYPES[entry.leaf.dtype as Dtype].array(this.#row.buffer, entry.offset, entry.size));
+    for (const entry of rowLayout.numbers) {
+      const { dtype } = entry.leaf;
+      if (!isHalf(dtype)) place(entry, new DTYPES[dtype].array(this.#row.buffer, entry.offset, entry.size));
+      else {
+        const numbers = new Float32Array(entry.size);
+        const halves = new Uint16Array(this.#row.buffer, entry.offset, entry.size);
+        place(entry, numbers, () => {
+          const fitting = countFitting(dtype, numbers as unknown as NumberArray, 0, entry.size);
+          if (fitting === entry.size) narrowHalves(dtype, numbers, halves);
+          return fitting;
+        });
+      }
+    }
     for (const entry of rowLayout.frames) place(entry, this.frames[entry.camera]);
     rowLayout.texts.forEach((entry, i) => {
       place(entry, this.#texts[i]?.bytes);

@@ -2,13 +2,17 @@
 
 import type { EpisodeEnds } from "../memory/block.ts";
 import { endsAlready } from "../tables/episode-ends.ts";
-import type { HelloReply } from "./handshake.ts";
+import type { WelcomeMessage } from "./wire/messages.ts";
 
-/** Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one, it is the newest one and the next step is its value. */
+/**
+ * Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one, it is the newest one and the next step is its value; or the next step is that
+ * of an episode which was given up, and is dropped.
+ */
 const NO_FINAL = 0;
 const FINAL_IS_NEWEST = 1;
 const FINAL_IS_NEXT = 2;
 const FINAL_VALUE_IS_NEXT = 3;
+const DROPPED_IS_NEXT = 4;
 
 export class LaneStates {
   readonly #window: Float64Array;
@@ -18,7 +22,7 @@ export class LaneStates {
   readonly #across: boolean;
   readonly #finalIsNext: boolean;
 
-  constructor(lanes: number, { keep, across, ends }: HelloReply) {
+  constructor(lanes: number, { keep, across, ends }: WelcomeMessage) {
     this.#window = new Float64Array(lanes);
     this.#episode = new Float64Array(lanes);
     this.#final = new Uint8Array(lanes);
@@ -44,13 +48,17 @@ export class LaneStates {
 
   /** Whether the next step is the final one of an episode, or its value. */
   awaitsFinal(lane: number): boolean {
-    return this.#final[lane] === FINAL_IS_NEXT || this.#final[lane] === FINAL_VALUE_IS_NEXT;
+    return (this.#final[lane] as number) >= FINAL_IS_NEXT;
   }
 
   step(lane: number): void {
     const final = this.#final[lane];
     if (final === FINAL_VALUE_IS_NEXT) {
       this.#final[lane] = FINAL_IS_NEWEST;
+      return;
+    }
+    if (final === DROPPED_IS_NEXT) {
+      this.#final[lane] = NO_FINAL;
       return;
     }
     if (final === FINAL_IS_NEWEST && !this.#across) this.#window[lane] = 0;
@@ -78,6 +86,14 @@ export class LaneStates {
     if (!this.#across) this.#window[lane] = 0;
     this.#episode[lane] = 0;
     this.#final[lane] = NO_FINAL;
+    return wasOpen;
+  }
+
+  /** Gives up the open episode; whether there was one. */
+  discard(lane: number): boolean {
+    const finalIsNext = this.#final[lane] === FINAL_IS_NEXT;
+    const wasOpen = (this.#episode[lane] !== 0 || finalIsNext) && this.end(lane);
+    if (finalIsNext) this.#final[lane] = DROPPED_IS_NEXT;
     return wasOpen;
   }
 

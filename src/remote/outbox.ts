@@ -1,100 +1,73 @@
-/** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
+/** What leaves an actor: blocks that fill up, columns, and calls, in order. What the memory has not confirmed stays here, to be sent again where a socket breaks. */
 
 import { ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
-import { type Block, type EpisodeEnds, placeColumn, placeEnds } from "../memory/block.ts";
+import type { Block } from "../memory/block.ts";
 import { reentrancyError } from "../memory/reentrancy.ts";
-import { DTYPES } from "../schema/dtype.ts";
-import { alignUp, type PlacedLeaf } from "../schema/layout.ts";
-import { type BlockLayout, blockLayout } from "./block.ts";
-import { type Connection, portClosed } from "./handshake.ts";
-import type { BlockMessage, ByeMessage, ColumnsMessage, FlushMessage, ToActor } from "./messages.ts";
-import { type Channel, decodeError } from "./port.ts";
-import { fieldsOf, isBuffer, isCount, listOf, malformed } from "./validators.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import type { Link } from "./channels/link.ts";
+import { decodeError } from "./channels/port.ts";
+import { closedError, inFlightError, offlineError } from "./errors.ts";
+import { fieldsOf, isBuffer, isCount, malformed, maybe } from "./validators.ts";
+import { BlockBuilder } from "./wire/block-builder.ts";
+import { ColumnMemory } from "./wire/column-memory.ts";
+import type { BlockMessage, ByeMessage, ColumnsMessage, ConfirmationMessage, FlushMessage, ToActor, WelcomeMessage } from "./wire/messages.ts";
+import { piecesOf } from "./wire/pieces.ts";
 
-/** Bytes and slots of a block, about: enough that a message costs little beside its steps. */
-const BLOCK_BYTES = 64 << 10;
-const MAX_SLOTS = 256;
-/** Blocks in which `maxInFlight` steps go, so that some come back while others are filled. */
-const BLOCKS = 4;
-
-const isTaken = fieldsOf({ buffer: (value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0, counts: listOf(isCount) });
-
-function isToActor(message: unknown): boolean {
-  const { kind } = (message ?? {}) as Partial<ToActor>;
-  return kind === "flushed" || kind === "closed" || kind === "refused" || (kind === "taken" && isTaken(message));
-}
+const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
 interface Resolvers {
   resolve(): void;
   reject(reason: unknown): void;
 }
 
-/** Where a leaf's staged value is, and where it goes. */
-interface LeafCopy {
-  readonly bytes: Uint8Array;
-  /** In words, where it is short and made of them; else 0. */
-  readonly words: number;
-  readonly from: number;
-  readonly size: number;
-  readonly to: number;
+/** Something that is sent in its turn, and again on the next link. */
+interface Entry {
+  readonly message: BlockMessage | ColumnsMessage | FlushMessage | ByeMessage;
+  /** Of a block; 0 of a call. */
+  readonly number: number;
+  /** Its steps, then its items by table. */
+  readonly counts: readonly number[];
+  /** Of its frame. */
+  bytes: number;
+  isSent: boolean;
 }
 
-/** A buffer for columns, with a view for each dtype. */
-export class ColumnMemory {
-  buffer: ArrayBuffer;
-  u8!: Uint8Array<ArrayBuffer>;
-  u32!: Uint32Array<ArrayBuffer>;
-  f64!: Float64Array<ArrayBuffer>;
-
-  /** @param spare one that may be large enough */
-  constructor(spare: ArrayBuffer | undefined) {
-    this.buffer = spare ?? new ArrayBuffer(0);
-    this.#refreshViews();
-  }
-
-  /** As the core's: everything begins at 0. */
-  scratch(bytes: number): number {
-    // Never of a block's own size, by which those are known.
-    if (this.buffer.byteLength < bytes) this.buffer = new ArrayBuffer(alignUp(bytes, 16) + 8);
-    this.#refreshViews();
-    return 0;
-  }
-
-  #refreshViews(): void {
-    for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.buffer) as Uint8Array<ArrayBuffer>;
-  }
+export interface OutboxOptions {
+  readonly leaves: readonly PlacedLeaf[];
+  readonly lanes: number;
+  readonly tables: number;
+  readonly rules: number;
+  /** The staged step, one a lane, and where each leaf begins in it. */
+  readonly record: ArrayBuffer;
+  readonly addresses: readonly number[];
+  /** Whether calls are refused while there is no link. */
+  readonly failsOffline: boolean;
+  /** Called when nothing is sent or received any more. */
+  readonly onDone: () => void;
 }
-
-function inFlightError(count: number, noun: string, max: number, call: string): ReplayError {
-  return new ReplayError("RATE_LIMITED", `${count} ${noun} are on their way already, maxInFlight is ${max}: await what ${call} gives`);
-}
-
-/** Up to this many bytes are copied by a loop, which is faster than a call of `set`. */
-const SHORT = 128;
 
 export class Outbox {
-  readonly layout: BlockLayout;
+  readonly builder: BlockBuilder;
   /** While a call reads what it was given, which may run functions of the caller. */
   locked = false;
-  readonly #channel: Channel;
-  readonly #connection: Connection;
+  readonly #options: OutboxOptions;
+  #link: Link | undefined;
+  /** Steps that may be on their way, and items of each table; and of those that were sent, bytes. */
   readonly #max: number;
-  readonly #words: Int32Array;
-  readonly #copies: readonly LeafCopy[];
-  /** Buffers that came back. */
-  readonly #spare: ArrayBuffer[] = [];
-  /** The last one of columns that came back. */
+  #maxBytes = Number.POSITIVE_INFINITY;
+  #frameBytes: number | undefined;
+  /** The last buffer of columns that came back. */
   #spareColumns: ArrayBuffer | undefined;
-  #block: { readonly buffer: ArrayBuffer; readonly words: Int32Array; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
-  #used = 0;
-  #calls: number[] = [];
-  #columns: object[] = [];
-  /** Steps, then items by table: in the open block, and in all that the memory has not taken. */
+  /** Steps, then items by table: in the open block, and in all that the memory has not confirmed. */
   #counts: number[];
   readonly #inFlight: Float64Array;
-  /** Messages that have not come back. */
-  #messagesInFlight = 0;
+  /** What is not confirmed or answered, in order. */
+  #entries: Entry[] = [];
+  #numbers = 0;
+  #confirmed = 0;
+  #sentSteps = 0;
+  #sentBytes = 0;
   #isScheduled = false;
   #roomPromise: (Resolvers & { readonly promise: Promise<void> }) | undefined;
   readonly #flushes = new Map<number, Resolvers>();
@@ -103,46 +76,58 @@ export class Outbox {
   #closeResolvers: Resolvers | undefined;
   #error: Error | undefined;
 
-  /**
-   * @param max steps that may be on their way, and items of each table
-   * @param record the staged step, one a lane
-   * @param addresses where each leaf begins in it
-   */
-  constructor(
-    connection: Connection,
-    leaves: readonly PlacedLeaf[],
-    lanes: number,
-    tables: number,
-    max: number,
-    record: ArrayBuffer,
-    addresses: readonly number[],
-  ) {
-    this.#connection = connection;
-    this.#channel = connection.channel;
-    this.#max = max;
+  constructor(options: OutboxOptions, { maxInFlight }: WelcomeMessage) {
+    const { leaves, lanes, tables, record, addresses } = options;
+    this.#options = options;
+    this.#max = maxInFlight;
     this.#counts = new Array(1 + tables).fill(0);
     this.#inFlight = new Float64Array(1 + tables);
-    const slotBytes = leaves.reduce((sum, { bytes }) => sum + bytes, 0) * lanes;
-    const slots = Math.min(MAX_SLOTS, Math.floor(BLOCK_BYTES / slotBytes), Math.floor(max / lanes / BLOCKS));
-    this.layout = blockLayout(leaves, lanes, Math.max(2, slots));
-    this.#words = new Int32Array(record);
-    this.#copies = leaves.map(({ bytes }, i) => {
-      const [from, to, size] = [addresses[i] as number, this.layout.offsets[i] as number, bytes * lanes];
-      const words = size <= SHORT && size % 4 === 0 ? size / 4 : 0;
-      return { bytes: new Uint8Array(record, from, size), words, from: from / 4, size, to };
-    });
-    connection.onLost = () => this.#fail(portClosed());
-    connection.channel.onEnd = connection.onLost;
-    connection.channel.onMessage = (message: ToActor) => this.#onMessage(message);
-    connection.channel.keepAlive(false);
+    this.builder = new BlockBuilder(leaves, lanes, maxInFlight, record, addresses);
   }
 
-  /** Steps that the memory has not taken yet. */
+  /** Steps that the memory has not confirmed yet. */
   get inFlight(): number {
     return this.#inFlight[0] as number;
   }
 
-  /** Before a step. @throws ReplayError CLOSED, RATE_LIMITED, or what went wrong where the memory is */
+  /** Whether there is a link to the memory. */
+  get connected(): boolean {
+    return this.#link !== undefined;
+  }
+
+  /** Whether everything but a goodbye is confirmed: then nothing is lost with the link. */
+  get hasOnlyGoodbye(): boolean {
+    return this.#closePromise !== undefined && this.#entries.every(({ number }) => number === 0);
+  }
+
+  /** Goes on over a link: what the memory does not have is sent again. @throws ReplayError where it has lost what it had confirmed */
+  attach(link: Link, { received, confirmed, frameBytes, inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
+    if (received < this.#confirmed || received > this.#numbers || confirmed > received)
+      throw new ReplayError("CORRUPT", `the memory has the blocks up to ${received} of this session, and had confirmed ${this.#confirmed}`);
+    this.#link = link;
+    this.#frameBytes = frameBytes;
+    this.#maxBytes = inFlightBytes;
+    this.#sentSteps = 0;
+    this.#sentBytes = 0;
+    for (const entry of this.#entries) {
+      entry.isSent = entry.number > 0 && entry.number <= received;
+      if (!entry.isSent) continue;
+      this.#sentSteps += entry.counts[0] as number;
+      this.#sentBytes += entry.bytes;
+    }
+    this.#confirm(confirmed);
+    link.keepAlive(this.#entries.length > 0);
+    this.#pump();
+  }
+
+  /** The link broke; another one follows. */
+  detach(): void {
+    this.#link = undefined;
+    // What waits for room was taken, and is sent once there is a link: told of an error, its caller would append it again.
+    if (this.#options.failsOffline) this.#rejectFlushes(offlineError());
+  }
+
+  /** Before a step. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or what went wrong where the memory is */
   ready(): void {
     this.open();
     const steps = this.#inFlight[0] as number;
@@ -160,75 +145,53 @@ export class Outbox {
   open(): void {
     if (this.locked) throw reentrancyError();
     if (this.#error !== undefined) throw this.#error;
-    if (this.#closePromise !== undefined) throw new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
+    if (this.#closePromise !== undefined) throw closedError();
+    if (this.#link === undefined && this.#options.failsOffline) throw offlineError();
   }
 
   /** Room for so many slots in one block. */
   reserve(slots: number): void {
-    if (this.#used + slots > this.layout.slots) this.send();
-    if (this.#block !== undefined) return;
-    const buffer = this.#spare.pop() ?? new ArrayBuffer(this.layout.bytes);
-    this.#block = { buffer, words: new Int32Array(buffer), bytes: new Uint8Array(buffer) };
-  }
-
-  /** Copies what is staged to the next slot, for which there is room. */
-  put(): void {
-    const { words: toWords, bytes: toBytes } = this.#block as { words: Int32Array; bytes: Uint8Array };
-    const fromWords = this.#words;
-    const copies = this.#copies;
-    const slot = this.#used++;
-    for (let i = 0; i < copies.length; i++) {
-      const { bytes, words, from, size, to } = copies[i] as LeafCopy;
-      const at = to + slot * size;
-      if (words === 0) toBytes.set(bytes, at);
-      else for (let k = 0, w = at / 4; k < words; k++) toWords[w + k] = fromWords[from + k] as number;
-    }
-  }
-
-  /** Writes final steps to the first rows of a slot that comes so many behind the next one; a leaf without a column is zeros. */
-  putFinals(slotsAhead: number, columns: readonly unknown[], lead: readonly number[]): void {
-    const { buffer, bytes: u8 } = this.#block as { buffer: ArrayBuffer; bytes: Uint8Array<ArrayBuffer> };
-    const { leaves, lanes, offsets } = this.layout;
-    const rows = lead[0] ?? 1;
-    leaves.forEach((leaf, i) => {
-      const at = (offsets[i] as number) + (this.#used + slotsAhead) * lanes * leaf.bytes;
-      u8.fill(0, at, at + rows * leaf.bytes);
-      const { dtype } = leaf.leaf;
-      const memory = dtype === "string" ? { u8 } : { u8, [dtype]: new DTYPES[dtype].array(buffer) };
-      if (columns[i] !== undefined) placeColumn(memory, leaf, at, lead, columns[i], "final.");
-    });
-  }
-
-  /** How the lanes' episodes end with the step of the next slot. */
-  putEnds(ends: EpisodeEnds): void {
-    const { lanes, flags } = this.layout;
-    placeEnds({ u8: (this.#block as { bytes: Uint8Array<ArrayBuffer> }).bytes }, flags + this.#used * lanes, ends, lanes);
-  }
-
-  /** The next slot has been filled. */
-  skip(): void {
-    this.#used++;
+    if (this.builder.isFull(slots)) this.send();
+    this.builder.open();
   }
 
   /** Sends columns, behind all that came before. */
   sendColumns(place: (memory: ColumnMemory) => Block): { readonly rows: number; readonly room: Promise<void> | undefined } {
+    const { leaves } = this.#options;
     const memory = new ColumnMemory(this.#spareColumns);
-    const { rows, ends, finals } = place(memory);
+    const { rows, ends, finals, endCount } = place(memory);
     this.send();
     this.#spareColumns = undefined;
-    const { buffer } = memory;
-    const counts = this.#counts.map((_, index) => (index === 0 ? rows : 0));
-    this.#messagesInFlight++;
-    this.#channel.keepAlive(true);
-    this.#channel.post({ kind: "columns", buffer, rows, ends, finals, counts } satisfies ColumnsMessage, [buffer]);
+    const { buffer, u32 } = memory;
+    const places = (from: number, n: number) => Array.from(u32.subarray(from / 4, from / 4 + n));
+    const message: ColumnsMessage = {
+      kind: "columns",
+      number: 0,
+      buffer,
+      rows,
+      columns: places(0, leaves.length),
+      ends,
+      finals: finals === 0 ? 0 : endCount,
+      finalColumns: finals === 0 ? [] : places(finals, leaves.length),
+      priorities: places(4 * leaves.length, this.#options.rules),
+    };
+    for (const piece of this.#frameBytes === undefined ? [message] : piecesOf(message, leaves, this.#options.lanes, this.#frameBytes)) {
+      const number = ++this.#numbers;
+      this.#add(
+        { ...piece, number },
+        number,
+        this.#counts.map((_, index) => (index === 0 ? piece.rows : 0)),
+      );
+    }
     (this.#inFlight[0] as number) += rows;
+    this.#pump();
     return { rows, room: this.inFlight >= this.#max ? this.#waitForRoom() : undefined };
   }
 
   /** Notes a call behind the steps of the block so far; `columns` of an item, where it has some. */
   call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: object): void {
     this.reserve(0);
-    this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(columns));
+    this.builder.call(kind, a, b, c, d, columns);
   }
 
   /** Ends a call with so many steps: `undefined`, or a promise where so many are on their way that the caller must wait. */
@@ -244,7 +207,7 @@ export class Outbox {
     (this.#counts[index] as number) += n;
     (this.#inFlight[index] as number) += n;
     const isFull = (this.#inFlight[index] as number) >= this.#max;
-    if (isFull || this.#used === this.layout.slots) this.send();
+    if (isFull || this.builder.isComplete) this.send();
     else this.#sendSoon();
     return isFull ? this.#waitForRoom() : undefined;
   }
@@ -261,18 +224,35 @@ export class Outbox {
 
   /** Sends what there is. */
   send(): void {
-    if (this.#block === undefined || this.#error !== undefined) return;
-    const { buffer } = this.#block;
-    const { slots } = this.layout;
-    const message: BlockMessage = { kind: "block", buffer, slots, used: this.#used, calls: this.#calls, columns: this.#columns, counts: this.#counts };
-    this.#block = undefined;
-    this.#used = 0;
-    this.#calls = [];
-    this.#columns = [];
+    if (this.#error !== undefined) return;
+    const message = this.builder.finish(this.#numbers + 1);
+    if (message === undefined) return;
+    this.#numbers++;
+    this.#add(message, message.number, this.#counts);
     this.#counts = this.#counts.map(() => 0);
-    this.#messagesInFlight++;
-    this.#channel.keepAlive(true);
-    this.#channel.post(message, [buffer]);
+    this.#pump();
+  }
+
+  #add(message: Entry["message"], number = 0, counts: readonly number[] = []): void {
+    this.#entries.push({ message, number, counts, bytes: 0, isSent: false });
+  }
+
+  /** Sends what may go: blocks only as long as few steps and bytes are on their way. */
+  #pump(): void {
+    const link = this.#link;
+    if (link === undefined) return;
+    for (const entry of this.#entries) {
+      if (entry.isSent) continue;
+      const { message, number, counts } = entry;
+      if (number > 0 && (this.#sentSteps >= this.#max || this.#sentBytes >= this.#maxBytes)) return;
+      const { buffer } = message as BlockMessage;
+      link.keepAlive(true);
+      entry.isSent = true;
+      entry.bytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
+      if (number === 0) continue;
+      this.#sentSteps += counts[0] as number;
+      this.#sentBytes += entry.bytes;
+    }
   }
 
   /** Resolves when the memory has all that was sent before, and none of its items waits. */
@@ -280,8 +260,8 @@ export class Outbox {
     this.send();
     const id = this.#flushCount++;
     const done = new Promise<void>((resolve, reject) => this.#flushes.set(id, { resolve, reject }));
-    this.#channel.keepAlive(true);
-    this.#channel.post({ kind: "flush", id } satisfies FlushMessage);
+    this.#add({ kind: "flush", id });
+    this.#pump();
     return abortable(done, "steps are still on their way, or items wait for the rate limiter", options);
   }
 
@@ -295,43 +275,75 @@ export class Outbox {
         this.#closeResolvers = { resolve, reject };
       });
       this.#closePromise.catch(() => {});
-      this.#channel.keepAlive(true);
-      this.#channel.post({ kind: "bye" } satisfies ByeMessage);
+      this.#add({ kind: "bye" });
+      this.#pump();
     }
     return abortable(this.#closePromise, "steps are still on their way", options);
   }
 
-  #onMessage(message: ToActor): void {
-    if (!isToActor(message)) {
-      this.#fail(malformed("an answer", "acceptWriter"));
-      return;
-    }
-    switch (message.kind) {
-      case "taken":
-        this.#messagesInFlight--;
-        message.counts.forEach((count, index) => {
-          (this.#inFlight[index] as number) -= count;
-        });
-        if (message.buffer.byteLength !== this.layout.bytes) this.#spareColumns = message.buffer;
-        else if (this.#spare.length <= BLOCKS) this.#spare.push(message.buffer);
-        if (this.#inFlight.every((count) => count < this.#max)) {
-          this.#roomPromise?.resolve();
-          this.#roomPromise = undefined;
+  /** Takes an answer of the memory. */
+  receive(message: ToActor): void {
+    switch (message?.kind) {
+      case "confirmation":
+        if (!isConfirmation(message) || !this.#isSent(message.number)) {
+          this.fail(malformed("an answer", "acceptWriter"));
+          return;
         }
+        this.#takeBack(message);
         break;
       case "flushed":
         this.#flushes.get(message.id)?.resolve();
         this.#flushes.delete(message.id);
+        this.#entries = this.#entries.filter((entry) => entry.message.kind !== "flush" || entry.message.id !== message.id);
         break;
       case "closed":
-        if (message.error === undefined) this.#end();
-        else this.#fail(decodeError(message.error));
+        if (message.error === undefined) this.end();
+        else this.fail(decodeError(message.error));
         return;
       case "refused":
-        this.#fail(decodeError(message.error));
+        this.fail(decodeError(message.error));
+        return;
+      default:
+        this.fail(malformed("an answer", "acceptWriter"));
         return;
     }
-    if (this.#messagesInFlight === 0 && this.#flushes.size === 0 && this.#closeResolvers === undefined) this.#channel.keepAlive(false);
+    if (this.#entries.length === 0) this.#link?.keepAlive(false);
+  }
+
+  /** Whether a block of this number is on its way, or was. */
+  #isSent(number: number): boolean {
+    return number <= this.#confirmed || this.#entries.some((entry) => entry.number === number && entry.isSent);
+  }
+
+  #takeBack({ number, buffer }: ConfirmationMessage): void {
+    if (buffer !== undefined && !this.builder.recycle(buffer)) this.#spareColumns = buffer;
+    this.#confirm(number);
+    this.#pump();
+  }
+
+  #confirm(number: number): void {
+    if (number <= this.#confirmed) return;
+    this.#confirmed = number;
+    const isOver = (entry: Entry) => entry.number > 0 && entry.number <= number;
+    for (const entry of this.#entries) {
+      if (!isOver(entry)) continue;
+      this.#sentSteps -= entry.counts[0] as number;
+      this.#sentBytes -= entry.bytes;
+      entry.counts.forEach((count, index) => {
+        (this.#inFlight[index] as number) -= count;
+      });
+      const { kind, buffer } = entry.message as BlockMessage;
+      // Over a port it has gone, and comes back by itself.
+      if (kind === "block" && buffer.byteLength > 0) this.builder.recycle(buffer);
+    }
+    const columns = this.#entries.filter((entry) => isOver(entry) && entry.message.kind === "columns").map(({ message }) => (message as ColumnsMessage).buffer);
+    this.#entries = this.#entries.filter((entry) => !isOver(entry));
+    const last = columns.at(-1);
+    const isFree = last !== undefined && last.byteLength > 0 && !this.#entries.some(({ message }) => (message as ColumnsMessage).buffer === last);
+    if (isFree) this.#spareColumns = last;
+    if (this.#inFlight.some((count) => count >= this.#max)) return;
+    this.#roomPromise?.resolve();
+    this.#roomPromise = undefined;
   }
 
   #waitForRoom(): Promise<void> {
@@ -347,28 +359,37 @@ export class Outbox {
     return this.#roomPromise.promise;
   }
 
+  #rejectFlushes(error: Error): void {
+    for (const { reject } of this.#flushes.values()) reject(error);
+    this.#flushes.clear();
+    this.#entries = this.#entries.filter(({ message }) => message.kind !== "flush");
+  }
+
   /** From now on every call throws this. */
-  #fail(error: Error): void {
+  fail(error: Error): void {
     if (this.#error !== undefined) return;
     this.#error = error;
-    this.#roomPromise?.reject(error);
     this.#closeResolvers?.reject(error);
-    for (const { reject } of this.#flushes.values()) reject(error);
+    this.#roomPromise?.reject(error);
+    this.#roomPromise = undefined;
+    this.#rejectFlushes(error);
     this.#release();
   }
 
-  #end(): void {
+  /** All is over as it should be. */
+  end(): void {
+    if (this.#error !== undefined) return;
     this.#roomPromise?.resolve();
     for (const { resolve } of this.#flushes.values()) resolve();
     this.#closeResolvers?.resolve();
-    this.#error = new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
+    this.#error = closedError();
     this.#release();
   }
 
   #release(): void {
-    this.#block = undefined;
+    this.builder.drop();
     this.#flushes.clear();
-    this.#channel.close();
-    this.#connection.leave();
+    this.#link = undefined;
+    this.#options.onDone();
   }
 }

@@ -8,6 +8,7 @@ export const isText: Validator = (value) => typeof value === "string";
 export const isNumber: Validator = (value) => typeof value === "number";
 export const isFlag: Validator = (value) => typeof value === "boolean";
 export const isCount: Validator = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const isObject: Validator = (value) => typeof value === "object" && value !== null;
 /** Also of another realm. */
 export const isBuffer: Validator = (value) => Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 
@@ -22,8 +23,7 @@ export function listOf(validator: Validator): Validator {
 /** An object with fields of these forms, and any others. */
 export function fieldsOf(validators: { readonly [name: string]: Validator }): Validator {
   const pairs = Object.entries(validators);
-  return (value) =>
-    typeof value === "object" && value !== null && pairs.every(([name, validator]) => validator((value as { readonly [name: string]: unknown })[name]));
+  return (value) => isObject(value) && pairs.every(([name, validator]) => validator((value as { readonly [name: string]: unknown })[name]));
 }
 
 /** The kind of a message; undefined of what has none. */
@@ -33,7 +33,7 @@ export function kindOfMessage(message: unknown): unknown {
 
 /** The error for a message that is none of Reprise's. @param sender the function that sends such messages */
 export function malformed(what: string, sender: string, cause?: unknown): ReplayError {
-  const error = new ReplayError("CORRUPT", `${what} that came over the port has not the form of ${sender}. Let nothing else post to this port`);
+  const error = new ReplayError("CORRUPT", `${what} from the other end has not the form of ${sender}. Let nothing else post to this port, or socket`);
   if (cause !== undefined) error.cause = cause;
   return error;
 }

@@ -1,23 +1,23 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 
-import { finite, integer, onlyKeys } from "../base/error.ts";
+import { integer, onlyKeys } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
-import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import { type Block, blockOffsets, copyEnds, countEnds, type EpisodeEnds, placeBlock } from "../memory/block.ts";
+import { type Block, copyEnds, countEnds, type EpisodeEnds, placeBlock } from "../memory/block.ts";
 import { withLock } from "../memory/reentrancy.ts";
 import { type StagedOf, Staging, stepMaker } from "../memory/staged.ts";
 import { type ColumnSet, checkSteps, columnsText, textSelections } from "../schema/columns.ts";
 import { priorityError } from "../schema/copy-numbers.ts";
-import { DTYPES, type NumberArray } from "../schema/dtype.ts";
-import { alignUp, measureLeaves, NARROW, type PlacedLeaf } from "../schema/layout.ts";
+import { DTYPES, isFloat, type NumberArray } from "../schema/dtype.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
 import { flattener, flattenPartial, type Visit, visitor } from "../schema/nest.ts";
-import { type ColumnsOf, describeSpec, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf } from "../schema/spec.ts";
+import { type ColumnsOf, describeSpec, type IsAny, type Spec, type StepOf } from "../schema/spec.ts";
 import {
   type BlockOptions,
   beginsWithFinal,
   beyondWindow,
+  checkDiscard,
   checkEnd,
   checkLaneEnds,
   type EndOptions,
@@ -29,39 +29,17 @@ import {
   requireFlag,
   requireObservation,
 } from "../tables/episode-ends.ts";
-import { checkItemOptions, type ItemOptions, unknownTable } from "../tables/rules.ts";
-import type { HasLanes, OneLane } from "../tables/writer.ts";
-import { END, FLAGS, ITEM } from "./block.ts";
-import { type Connection, connect, type HelloReply } from "./handshake.ts";
+import { checkItemOptions, checkPriority, type ItemOptions, unknownTable } from "../tables/rules.ts";
+import type { Conversation } from "./channels/conversation.ts";
+import { checkWait } from "./handshake.ts";
+import type { Inbox, MessageEventLike } from "./inbox.ts";
 import { LaneStates } from "./lanes.ts";
-import { type ColumnMemory, Outbox } from "./outbox.ts";
-import type { PortLike } from "./port.ts";
-
-export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
-  /** The form of a step, as the Replay at the other end has it. */
-  readonly spec: S;
-  /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
-  readonly lanes?: L;
-}
+import type { Outbox } from "./outbox.ts";
+import { DISCARD, END, FLAGS, ITEM, LARGEST_PRIORITY } from "./wire/block.ts";
+import type { ColumnMemory } from "./wire/column-memory.ts";
+import type { WelcomeMessage } from "./wire/messages.ts";
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
-
-/**
- * A writer whose Replay is at the other end of a port, where `replay.acceptWriter` takes its steps. Either end may come first.
- * @param port a MessagePort, or inside a worker what leads out of it: `parentPort`, or the global scope
- * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port has a writer already · UNSUPPORTED for another
- * version of Reprise at the other end · CLOSED, TIMEOUT, or the signal's reason
- */
-export async function remoteWriter<const S extends Spec, const L extends number = 0>(
-  port: PortLike,
-  options: RemoteWriterOptions<S, L>,
-): Promise<RemoteWriter<S, HasLanes<L>> & OneLane<S, L, Promise<void> | undefined>> {
-  const { spec, lanes: lanesOption, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
-  const lanes = lanesOption ?? 1;
-  integer("lanes", lanes, 1, 65536);
-  const leaves = placeLeaves(leavesOf(spec));
-  return connect(port, leaves, lanes, { signal, timeoutMs }, (connection, reply) => new RemoteWriter(spec, leaves, lanesOption, connection, reply) as never);
-}
 
 /** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: every remote writer goes where `RemoteWriter` is asked for
@@ -70,12 +48,13 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly lanes: number;
   /** The tables of the Replay. */
   readonly tables: readonly string[];
-  readonly #reply: HelloReply;
+  readonly #reply: WelcomeMessage;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
   readonly #lanes: LaneStates;
   /** Whether steps of a single lane may have a dimension of lanes, and flags beside them. */
   readonly #isVector: boolean;
@@ -85,9 +64,17 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /** `remoteWriter` makes them. */
-  constructor(spec: S, leaves: readonly PlacedLeaf[], lanesOption: number | undefined, connection: Connection, reply: HelloReply) {
+  constructor(
+    spec: S,
+    leaves: readonly PlacedLeaf[],
+    lanesOption: number | undefined,
+    { welcome, outbox, inbox }: Conversation,
+    record: ArrayBuffer,
+    addresses: readonly number[],
+  ) {
     hideFrames(new.target);
     const lanes = lanesOption ?? 1;
+    const reply = welcome as WelcomeMessage;
     this.#isVector = lanesOption === 1;
     this.spec = spec;
     this.lanes = lanes;
@@ -95,14 +82,13 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     this.#reply = reply;
     this.#leaves = leaves;
     this.#lanes = new LaneStates(lanes, reply);
-    const addresses = blockOffsets(leaves, 0, lanes);
-    const record = new ArrayBuffer(alignUp(addresses.pop() as number, 16));
     const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), listeners: new Set<{ onMemoryMoved(): void }>() };
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
-    this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes], this.#isVector);
+    this.#staging = new Staging(memory, maker, 0, leaves, addresses, addresses, lanes === 1 ? [] : [lanes], this.#isVector);
     this.#fill = visitor(spec as Spec, (i) => this.#staging.setters[i] as Visit);
     this.#flatten = flattener(spec as Spec);
-    this.#outbox = new Outbox(connection, leaves, lanes, reply.tables.length, reply.maxInFlight, record, addresses);
+    this.#outbox = outbox as Outbox;
+    this.#inbox = inbox;
   }
 
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
@@ -126,9 +112,26 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return this.#reply.keep;
   }
 
-  /** Steps that the memory has not taken yet. */
+  /** Steps that the memory has not confirmed yet. */
   get inFlight(): number {
     return this.#outbox.inFlight;
+  }
+
+  /** Whether there is a connection to the memory. It is true over a port, as long as the writer is open. */
+  get connected(): boolean {
+    return this.#outbox.connected;
+  }
+
+  /**
+   * Receives the messages of the other end's program, `accepted.send` and `replay.publish`: `data` is a Uint8Array, or what JSON has. Each comes once and in order; the next
+   * one comes when the promise that the function returns has settled. Without a function they wait.
+   */
+  get onmessage(): ((event: MessageEventLike) => unknown) | null {
+    return this.#inbox.handler;
+  }
+
+  set onmessage(handler: ((event: MessageEventLike) => unknown) | null) {
+    this.#inbox.handler = handler;
   }
 
   /**
@@ -156,7 +159,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (ends === undefined) {
       this.#checkReward();
       outbox.reserve(1);
-      outbox.put();
+      outbox.builder.put();
       for (let lane = 0; lane < lanes; lane++) this.#lanes.step(lane);
     }
     return outbox.addSteps(lanes);
@@ -227,7 +230,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (number < 0) throw unknownTable(table, tables);
     const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     integer("length", length, 1);
-    finite("priority", priority, 0);
+    checkPriority(priority);
     integer("lane", lane, 0, lanes - 1);
     const windowLength = this.#lanes.length(lane);
     if (length > windowLength) throw beyondWindow(windowLength, length);
@@ -235,7 +238,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const text = columns === undefined ? columns : columnsText(columns);
     if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
-    outbox.call(ITEM, number, length, priority, lane, text === undefined ? text : JSON.parse(text));
+    outbox.call(ITEM, number, length, priority === "max" ? LARGEST_PRIORITY : priority, lane, text === undefined ? text : JSON.parse(text));
     return outbox.addItem(number);
   }
 
@@ -263,13 +266,31 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       const values = flattenPartial(this.spec as Spec, final, "final");
       if (terminated === false) requireObservation(this.#reply.ends, values, final);
       outbox.reserve(1);
-      withLock(outbox, () => outbox.putFinals(0, values, []));
+      withLock(outbox, () => outbox.builder.putFinals(0, values, []));
       const isFinalNext = this.#lanes.awaitsFinal(from);
       if (isFinalNext || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, isFinalNext);
       this.#lanes.finish(from);
     }
     outbox.call(END, lane === undefined ? 0 : lane + 1, terminated === undefined ? 0 : 1 + Number(terminated), Number(final !== undefined));
-    if (!isPlain) outbox.skip();
+    if (!isPlain) outbox.builder.skip();
+    return outbox.addSteps(0);
+  }
+
+  /**
+   * Gives up the open episode: the other end deletes the items that were made of it, and lets its steps go. As `discardEpisode` of a writer in the Replay's thread.
+   * @param options.lane the lane whose episode it is. Default: all
+   * @returns as `append`
+   * @throws ReplayError UNSUPPORTED for a writer that is `across`, CLOSED
+   */
+  discardEpisode(options: { readonly lane?: number } = {}): Promise<void> | undefined {
+    const outbox = this.#outbox;
+    outbox.open();
+    const lane = checkDiscard({ lanes: this.lanes, across: this.#reply.across }, options);
+    outbox.open();
+    let wasOpen = false;
+    for (let i = lane ?? 0; i < (lane === undefined ? this.lanes : lane + 1); i++) wasOpen = this.#lanes.discard(i) || wasOpen;
+    if (!wasOpen) return undefined;
+    outbox.call(DISCARD, lane === undefined ? 0 : lane + 1);
     return outbox.addSteps(0);
   }
 
@@ -321,14 +342,14 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (finals > 0) {
       const columns = finalStep(this.spec as Spec, this.#leaves, lanes, ends, final);
       if (truncated > 0) requireObservation(rules, columns, final);
-      outbox.putFinals(1, columns, [endCount]);
+      outbox.builder.putFinals(1, columns, [endCount]);
     }
     this.#lanes.checkEnds(ends, lanes);
     this.#checkReward();
-    outbox.putEnds(ends);
+    outbox.builder.putEnds(ends);
     if (endCount > 0) outbox.call(FLAGS, finals);
-    outbox.put();
-    if (finals > 0) outbox.skip();
+    outbox.builder.put();
+    if (finals > 0) outbox.builder.skip();
     for (let lane = 0; lane < lanes; lane++) {
       this.#lanes.step(lane);
       if (isEnd(lane)) this.#lanes.flag(lane, Boolean(ends.terminated?.[lane]));
@@ -350,7 +371,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const { reward: leaf } = this.#reply;
     if (leaf === undefined) return;
     const { dtype } = (this.#leaves[leaf] as PlacedLeaf).leaf;
-    if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#lanes.awaitsFinal(0))) return;
+    if (!isFloat(dtype) || (this.lanes === 1 && this.#lanes.awaitsFinal(0))) return;
     const values = this.#staging.view(leaf);
     for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(leaf, values[i]);
   }
@@ -358,7 +379,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   #checkRewards(memory: ColumnMemory, rows: number): void {
     const { reward } = this.#reply;
     const { dtype } = (reward === undefined ? undefined : this.#leaves[reward]?.leaf) ?? {};
-    if (reward === undefined || (dtype !== "f32" && dtype !== "f64")) return;
+    if (reward === undefined || !isFloat(dtype)) return;
     const at = memory.u32[reward] as number;
     const values = new DTYPES[dtype].array(memory.buffer, at, rows) as NumberArray;
     for (let i = 0; i < rows; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(reward, values[i]);
@@ -371,14 +392,6 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
 function checkedWait(options: WaitOptions): WaitOptions {
   const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
-  if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-  signal?.throwIfAborted();
+  checkWait({ signal, timeoutMs });
   return { signal, timeoutMs };
-}
-
-/** The leaves of a step in a record that no core reads: each in a block of one row. */
-function placeLeaves(found: readonly FoundLeaf[]): PlacedLeaf[] {
-  const leaves = measureLeaves(found);
-  const offsets = blockOffsets(leaves, 0, 1);
-  return leaves.map((leaf, i) => ({ ...leaf, kind: NARROW, offset: 0, staged: offsets[i] as number }));
 }

@@ -11,8 +11,11 @@ import type { ResolvedTableOptions } from "../tables/table.ts";
 export interface Plan {
   /** Bytes per step, including count, link and episode, with one new value per step for shared leaves. */
   readonly bytesPerStep: number;
-  /** Bytes of each table, in total and per item. An episode takes 16 more while items refer to it; items with `columns`, 4 for each slot. */
-  readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number } };
+  /**
+   * Bytes of each table, in total and per item, and how many of them are touched once it is full. An episode takes 16 more while items refer to it; items with `columns`, 4
+   * for each slot.
+   */
+  readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
    * The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. A table whose items leave in another order than they came holds
    * steps of its own: all steps of each item, `itemSteps` of them.
@@ -22,7 +25,12 @@ export interface Plan {
   readonly itemSteps: number;
   /** The total. Frames that are packed count by their `ratio`. */
   readonly bytes: number;
-  /** The same if no frame of them becomes smaller. */
+  /**
+   * The part of `bytes` that the system must provide once all tables are full: a `uniform` sampler beside a `fifo` remover takes 8 bytes per item that are touched only
+   * after a deletion or a draw without replacement.
+   */
+  readonly touchedBytes: number;
+  /** The total if no frame of them becomes smaller. */
   readonly worstBytes: number;
   /** The total of one that `Replay.open` makes: it notes what changed, for its journal. */
   readonly openedBytes: number;
@@ -80,6 +88,11 @@ function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): O
   return SELECTOR_KINDS[remover.kind].leaves ?? "scattered";
 }
 
+/** What a full table takes and never touches. */
+function untouchedBytes(options: ResolvedTableOptions): number {
+  return orderOf(options) === "newest" ? (SELECTOR_KINDS[options.sampler.kind].orderBytes ?? 0) * options.maxSize : 0;
+}
+
 /** Rows and frames that tables hold at most, beyond the windows of writers. */
 interface HeldRows {
   readonly steps: number;
@@ -132,16 +145,19 @@ export function planOf(
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map((pool) => frameBytesOf(pool, false));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
-  const tablePlans: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
+  const tablePlans: { [name: string]: Plan["tables"][string] } = {};
   const record = Math.max(rowBytes, ...layout.pools.map((pool) => frameBytesOf(pool, true))) + RECORD;
   let bytes = OVERHEAD + Math.max(0, alignUp(record - SECTION_MAX, GRANULE)) + (places > 0 ? alignUp(journalBytes(record, places), GRANULE) + GRANULE : 0);
+  let untouched = 0;
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize } = options;
     const size = tableBytes(core, options);
     // The share of an item, without the constant part of a table.
     const doubleSize = tableBytes(core, { ...options, maxSize: 2 * maxSize });
-    tablePlans[name] = { bytes: size, bytesPerItem: (doubleSize - size) / maxSize };
+    const touchedBytes = size - untouchedBytes(options);
+    tablePlans[name] = { bytes: size, bytesPerItem: (doubleSize - size) / maxSize, touchedBytes };
     bytes += size;
+    untouched += size - touchedBytes;
   }
   const minSteps = Object.values(tables).reduce((max, { maxSize, maxSteps }) => Math.max(max, Math.min(maxSize, maxSteps)), 0);
   const rows = itemSteps === undefined ? undefined : heldRows(Object.values(tables), framesPerStep(layout), itemSteps);
@@ -153,5 +169,13 @@ export function planOf(
   const bytesPerStep = frames.reduce((sum, frameBytes) => sum + frameBytes, rowBytes);
   // Steps are evicted before they take more.
   const total = (isWorst: boolean): number => bytes + Math.min(stepsRoom + framesBytes(isWorst), maxStored);
-  return { bytesPerStep, tables: tablePlans, steps, itemSteps: itemSteps ?? 1, bytes: total(false), worstBytes: total(true) };
+  return {
+    bytesPerStep,
+    tables: tablePlans,
+    steps,
+    itemSteps: itemSteps ?? 1,
+    bytes: total(false),
+    touchedBytes: total(false) - untouched,
+    worstBytes: total(true),
+  };
 }

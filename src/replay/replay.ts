@@ -1,11 +1,11 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
-import { finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { integer, mustBe, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
-import { MAX_ITEMS, MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
-import { checkSeed } from "../base/seed.ts";
+import { MAX_LENGTH, MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
+import { type Message, Publication } from "../base/publication.ts";
 import { hideFrames } from "../base/stack-trace.ts";
-import { type Logger, toConsole, type WarningKind } from "../base/warnings.ts";
+import { toConsole, type WarningKind } from "../base/warnings.ts";
 import { Core } from "../memory/core.ts";
 import { Engine } from "../memory/engine.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
@@ -14,63 +14,27 @@ import { type PackedStats, packedStats } from "../memory/packed-stats.ts";
 import { State } from "../memory/state.ts";
 import { maxStepBytes, StoredBytes } from "../memory/stored-bytes.ts";
 import { CoreTable } from "../memory/table.ts";
-import type { AcceptedWriter, AcceptOptions, Host } from "../remote/accept.ts";
-import type { PortLike } from "../remote/port.ts";
+import type { AcceptOptions } from "../remote/accept.ts";
+import type { AcceptedWriter } from "../remote/accepted-writer.ts";
+import type { Socket } from "../remote/channels/connect.ts";
+import type { PortLike } from "../remote/channels/port.ts";
+import type { Host } from "../remote/host.ts";
 import type { ColumnSet } from "../schema/columns.ts";
-import { checkRateLimiter, minSize } from "../schema/rate-limiter.ts";
-import { fifo, SELECTORS, type Selector, uniform } from "../schema/selector.ts";
-import { copySpec, describeSpec, leavesOf, type Spec } from "../schema/spec.ts";
+import { describeSpec, leavesOf, type PathOf, type Spec } from "../schema/spec.ts";
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { Journal } from "../storage/journal/journal.ts";
 import type { JournalOptions } from "../storage/open.ts";
-import type { ReplayState, SavedOptions } from "../storage/replay-state.ts";
+import type { ReplayState } from "../storage/replay-state.ts";
 import { type RestoreOptions, restore, type SnapshotSource } from "../storage/snapshot/read.ts";
 import { snapshot } from "../storage/snapshot/write.ts";
+import { waitForRoom } from "../tables/room.ts";
 import { resolveWriterOptions, unknownTable, type WriterOptions } from "../tables/rules.ts";
-import { type AnyTable, type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "../tables/table.ts";
+import { type AnyTable, Table, type TableStats } from "../tables/table.ts";
 import type { HasLanes, OneLane, Writer } from "../tables/writer.ts";
 import type { SavedWriterOptions } from "../tables/writer-internals.ts";
 import { Writers } from "../tables/writers.ts";
+import { type Any, checkStoredBytes, OPTIONS, type ReplayOptions, type ResolvedReplayOptions, resolveOptions } from "./options.ts";
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
-
-/** Not `any`, so that an editor knows the names where none is written yet. */
-type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
-
-export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
-  /** The form of a step: a leaf, or leaves nested in objects and arrays. */
-  readonly spec: S;
-  /** The tables by name. Default: none; steps then live only in the windows of writers. */
-  readonly tables?: { readonly [K in TableName]: TableOptions };
-  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
-  readonly maxBytes?: number;
-  /**
-   * Limits the bytes of stored steps with their frames (`stats().bytes.stored`), for packed frames, whose size depends on their content. After each call that appends, the
-   * table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold stay. A block of columns is
-   * checked once per thousand steps or so. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. Default: no limit but `maxBytes`.
-   */
-  readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
-  /**
-   * Seed of every random draw: the same seed and calls give the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, always: two Replays without a
-   * seed draw alike.
-   */
-  readonly seed?: number | bigint;
-  /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
-  readonly transition?: RolesOption<R>;
-  /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
-  readonly module?: WebAssembly.Module;
-  /**
-   * Told of what is allowed and hardly meant, each kind once; `stats().warnings` counts them. A function, or an object with a method `warn`. Snapshots do not
-   * have it. Default: `console.warn`; null for nobody.
-   */
-  readonly logger?: Logger | null;
-}
-
-export interface StoredBytesOptions<TableName extends string = string> {
-  /** In bytes. At least the bytes of one step whose frames do not pack. */
-  readonly max: number;
-  /** The table that evicts items. Default: none, so that `append` throws at the limit. */
-  readonly evictFrom?: TableName;
-}
 
 export interface ReplayStats {
   /** Number of steps that items or writers hold. */
@@ -85,13 +49,6 @@ export interface ReplayStats {
   readonly warnings: { readonly [K in WarningKind]: number };
 }
 
-/** The options with all defaults filled in, as a snapshot stores them. */
-export interface ResolvedReplayOptions extends SavedOptions {
-  readonly tables: { readonly [name: string]: ResolvedTableOptions };
-  /** As it was given. */
-  readonly transition?: TransitionRoles | undefined;
-}
-
 /** For modules of the package: the state of a Replay, as storage uses it. */
 export let stateOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => ReplayState;
 
@@ -104,13 +61,6 @@ export interface OpenOptions<S extends Spec = Any, N extends string = string> ex
 /** A Replay with a journal. */
 export type OpenReplay<S extends Spec = Any, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
 
-/** A spec of which nothing is known: every Replay goes where `Replay` is asked for. */
-// biome-ignore lint/suspicious/noExplicitAny: nothing else goes both ways
-type Any = any;
-
-const DEFAULT_PENDING = 1023;
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-
 /** Without type arguments, `Replay` is one of any spec and tables. */
 export class Replay<const S extends Spec = Any, const TableName extends string = string, const R extends TransitionRoles = Any> {
   readonly options: ResolvedReplayOptions;
@@ -122,6 +72,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   readonly #storedBytes: StoredBytes | undefined;
 
   #journal: Journal | undefined;
+  /** What its actors are told. */
+  readonly #publication = new Publication();
 
   static {
     stateOf = (replay) => replay.#state();
@@ -236,7 +188,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * SPEC_MISMATCH for other options than the writer of that name has, naming the first one
    */
   writer<const L extends number = 0>(
-    options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {},
+    options: WriterOptions<TableName, ColumnSet<S>, PathOf<S>> & { readonly lanes?: L } = {},
   ): Writer<S, TableName, HasLanes<L>> & OneLane<S, L> {
     this.#engine.begin();
     const writer = this.#writers.writer(options as WriterOptions<string, ColumnSet<unknown>>);
@@ -245,21 +197,29 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Takes the steps of an environment at the other end of a port, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor has come; either
-   * end may come first. The options are those of a writer, but that the actor says how many lanes there are.
-   * @param port a MessagePort or a Worker
-   * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port has a writer already · UNSUPPORTED for another
-   * version of Reprise at the other end · CLOSED, TIMEOUT, or the signal's reason; and as `writer`
+   * Takes the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor has come;
+   * either end may come first. An actor whose socket broke comes again by another one: call this for each socket of a server; the result is the same object then. The
+   * options are those of a writer, but that the actor says how many lanes there are.
+   * @param port a MessagePort or a Worker; a WebSocket, of a server or a client, or any other `ByteChannel`
+   * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port, or the name, has a writer already · UNSUPPORTED for
+   * another version of Reprise at the other end, or `confirm: "disk"` without a journal · NOT_FOUND where the actor's session is not known any more · CORRUPT for a peer
+   * that does not speak the protocol · CLOSED, TIMEOUT, or the signal's reason; and as `writer`
    */
-  async acceptWriter(port: PortLike, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
+  async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
     this.#engine.open();
     // Loaded when asked for: most programs have no ports.
     const remote = await import("../remote/accept.ts");
     this.#engine.open();
     const host: Host = {
       engine: this.#engine,
-      tables: this.#tables,
+      tables: [...this.#tables.keys()],
+      publication: this.#publication,
+      journal: this.#journal,
       resolve: (writerOptions) => resolveWriterOptions(this.#engine, this.#tables, writerOptions),
+      waitForRoom: (names, signal) => {
+        const tables = names.map((name) => this.#tables.get(name) as unknown as AnyTable);
+        return waitForRoom(this.#engine, tables, signal);
+      },
       mustBeFree: (name) => this.#writers.mustBeFree(name),
       writer: (writerOptions) => {
         this.#engine.begin();
@@ -267,8 +227,27 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
         this.#engine.changed();
         return writer as unknown as ReturnType<Host["writer"]>;
       },
+      resumeWriter: (writerOptions) => {
+        this.#engine.begin();
+        if (this.#writers.orphan(writerOptions.name as string) === undefined)
+          throw new ReplayError("NOT_FOUND", "the writer of this session was closed since: make a new one");
+        const writer = this.#writers.writer(writerOptions as WriterOptions<string, ColumnSet<unknown>>);
+        return writer as unknown as ReturnType<Host["writer"]>;
+      },
+      hasOrphan: (name) => this.#writers.orphan(name) !== undefined,
+      closeOrphan: (name) => this.#writers.orphan(name)?.close(),
     };
     return remote.accept(port, host, options as AcceptOptions);
+  }
+
+  /**
+   * Sends a message to all actors that `acceptWriter` let in, and to those that come later: the learner's weights. It arrives at their `onmessage`, bytes as they are and
+   * anything else as JSON. An actor that is slow, or away, receives only the newest one.
+   * @throws TypeError for what JSON cannot say
+   */
+  publish(message: Message): void {
+    this.#engine.open();
+    this.#publication.put(message);
   }
 
   /** The open writers, in the order of their creation. */
@@ -346,53 +325,4 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 /** Out of the class, which does not name itself: see base/inspect.ts. */
 function make<S extends Spec, N extends string>(options: object, places: number): ReplayState<Replay<S, N>> {
   return stateOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as ReplayState<Replay<S, N>>;
-}
-
-const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, module, logger";
-
-function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
-  if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
-  const { spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes, seed = 0, transition } = onlyKeys("Replay", options, keys);
-  if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
-  if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
-    throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
-  checkSeed(seed);
-  return {
-    spec: copySpec(spec),
-    tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
-    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_REPLAY_BYTES),
-    ...(storedBytes !== undefined && { storedBytes: { ...onlyKeys("storedBytes", storedBytes, "max, evictFrom") } }),
-    seed: String(seed),
-    ...(transition !== undefined && { transition: { ...transition } }),
-  };
-}
-
-/** @param least what one step may take */
-function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
-  finite("storedBytes.max", max, 0);
-  if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
-  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom))
-    throw mustBe("NOT_FOUND", "storedBytes.evictFrom", oneOfRule(Object.keys(tables)), evictFrom);
-}
-
-function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
-  const subject = `tables.${name}`;
-  onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
-  const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1) } = options;
-  const { maxTimesSampled = NO_LIMIT, maxSteps = NO_LIMIT, maxPending = DEFAULT_PENDING } = options;
-  integer(`${subject}.maxSize`, maxSize, 1, MAX_ITEMS);
-  integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1);
-  integer(`${subject}.maxSteps`, maxSteps, 1);
-  integer(`${subject}.maxPending`, maxPending, 0, MAX_ITEMS);
-  for (const [role, value] of Object.entries({ sampler, remover }))
-    if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
-  checkRateLimiter(`${subject}.rateLimiter`, rateLimiter);
-  return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
-}
-
-/** Whether a value is a selector, from one of the functions or from a snapshot. */
-function isSelector(value: unknown): value is Selector {
-  const { kind, exponent = 1 } = (value ?? {}) as Selector;
-  return SELECTORS.includes(kind) && Number.isFinite(exponent);
 }

@@ -4,9 +4,15 @@ import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
+import type { AcceptOptions } from "../remote/accept.ts";
+import type { AcceptedWriter } from "../remote/accepted-writer.ts";
+import type { SocketLike } from "../remote/channels/channel.ts";
+import type { Socket } from "../remote/channels/connect.ts";
+import type { PortLike } from "../remote/channels/port.ts";
 import { measureLeaves, type PlacedLeaf } from "../schema/layout.ts";
 import { leaves, map, pack, valueAt } from "../schema/nest.ts";
 import { copySpec, leavesOf, type Spec } from "../schema/spec.ts";
+import type { LengthRule } from "../tables/rules.ts";
 import { type LeafSignature, type Signature, signatureOf } from "../tf-agents/signature.ts";
 import type { Client } from "../tf-agents/writers/client.ts";
 import { ClientCalls } from "../tf-agents/writers/client-calls.ts";
@@ -17,6 +23,7 @@ import type { StructuredWriter } from "../tf-agents/writers/structured-writer.ts
 import type { TrajectoryWriter } from "../tf-agents/writers/trajectory-writer.ts";
 import { Channel, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./grpc/channel.ts";
 import { HEAD } from "./grpc/frames.ts";
+import { ServerHost } from "./server-host.ts";
 import { ServerTables } from "./server-tables.ts";
 import { Servers } from "./servers.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
@@ -57,6 +64,16 @@ export type LegacyStreamWriter<S extends Spec = Spec> = LegacyWriter<S, "server"
 export type StreamWriter<S extends Spec = Spec> = TrajectoryWriter<S, "server">;
 export type StructuredStreamWriter<S extends Spec = Spec> = StructuredWriter<S, "server">;
 
+/** Options of a gateway's writers: those of `replay.acceptWriter` that a server's tables can keep to. */
+export interface GatewayOptions
+  extends Pick<AcceptOptions, "maxInFlight" | "sessionTtlMs" | "limits" | "keepAliveMs" | "keepAliveTimeoutMs" | "signal" | "timeoutMs"> {
+  /** Rules that make items of the steps that come. */
+  readonly items?: readonly (Pick<LengthRule, "table" | "length" | "stride"> & { readonly priority?: number })[];
+  /** Steps that an item may have. Default: the longest rule, but at least 32. */
+  readonly keep?: number;
+}
+
+const GATEWAY_OPTIONS = "items, keep, maxInFlight, sessionTtlMs, limits, keepAliveMs, keepAliveTimeoutMs, signal, timeoutMs";
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
 export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
@@ -68,6 +85,8 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: ServerTables<S>;
+  /** Of the writers that it accepts. */
+  #host: ServerHost | undefined;
 
   /**
    * Nothing is sent before the first call.
@@ -125,6 +144,29 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     return new StreamSteps<S>(fields, this.#tables.sink({ maker: "trajectoryWriter", keep }), keep, rules);
   }
 
+  /**
+   * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for those of a Replay: this process is its gateway. A
+   * block is confirmed once the server has confirmed the items that it brought; until then the actor keeps it. Rules have `length`, `stride` and a number as `priority`; an
+   * `UNSUPPORTED` error says what else a server cannot do. Items are those that a Replay's writer would make, final steps included.
+   * @param target a port, a WebSocket, or a channel of messages @returns once the actor has come
+   * @throws ReplayError NOT_FOUND where the server has no table of a rule · UNSUPPORTED · IO where no server is there · SPEC_MISMATCH for another spec at the other end, or
+   * without a spec · CLOSED, TIMEOUT, or the signal's reason
+   */
+  async acceptWriter(target: PortLike | Socket, options: GatewayOptions = {}): Promise<AcceptedWriter> {
+    ignoreErrors(target);
+    const { accept } = await import("../remote/accept.ts");
+    const { signal } = onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);
+    const { fields } = this.#tables;
+    this.#host ??= new ServerHost(fields as never, (keep) => this.#tables.sink({ maker: "trajectoryWriter", keep }));
+    const host = this.#host;
+    const { items } = host.resolve(options.items === undefined ? {} : { items: options.items });
+    // So that the actor learns at once of a table that is not there.
+    const tables = await this.#tables.known.queryAll(signal === undefined ? {} : { signal });
+    for (const { table } of items) await this.#tables.known.get(table);
+    host.learn(tables.keys());
+    return accept(target, host, options as AcceptOptions);
+  }
+
   /** Whether there is such a table, where the server has told of it by now. */
   knows(table: string): boolean | undefined {
     return this.#tables.known.cached(table) === undefined ? undefined : true;
@@ -155,6 +197,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
+    this.#host?.close();
     this.#tables.close(reason);
     this.#servers.close();
   }
@@ -165,6 +208,12 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     this.close();
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
+}
+
+/** A socket that breaks before its writer is there is found closed then. Without a listener, the package ws would end the process. */
+function ignoreErrors(target: unknown): void {
+  const { addEventListener, readyState } = (target ?? {}) as Partial<SocketLike>;
+  if (typeof addEventListener === "function" && typeof readyState === "number") addEventListener.call(target, "error", () => {});
 }
 
 function fieldsOf<S extends Spec>(priorityEntries: S): Fields<S> {

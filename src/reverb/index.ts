@@ -1,5 +1,12 @@
 /** reprise/reverb: tables on a server of Reverb's, for Node, Deno and Bun. Exports only. */
 import "../base/host.ts";
 
-export { type LegacyStreamWriter, ReverbClient, type ReverbClientOptions, type StreamWriter, type StructuredStreamWriter } from "./client.ts";
+export {
+  type GatewayOptions,
+  type LegacyStreamWriter,
+  ReverbClient,
+  type ReverbClientOptions,
+  type StreamWriter,
+  type StructuredStreamWriter,
+} from "./client.ts";
 export type { StreamSteps } from "./stream-steps.ts";

@@ -18,6 +18,8 @@ const BATCH_BYTES = 1 << 20;
 const IN_FLIGHT_BYTES = 1 << 28;
 
 interface PendingInsert {
+  /** Items of the stream before it, and itself. */
+  readonly number: number;
   readonly item: ItemMessage;
   /** All chunks that it refers to. */
   readonly chunks: readonly ChunkMessage[];
@@ -33,6 +35,7 @@ export class InsertStream {
   /** Items without a confirmation, in the order of their calls. */
   readonly #unconfirmed = new Map<bigint, PendingInsert>();
   #unconfirmedBytes = 0;
+  #count = 0;
   /** Those of them that are to be sent. */
   #batch: PendingInsert[] = [];
   #batchBytes = 0;
@@ -74,7 +77,7 @@ export class InsertStream {
     this.#resume();
     let bytes = 0;
     for (const chunk of chunks) if (!this.#sentChunks.has(chunk.key)) bytes += chunk.uncompressedSize;
-    const pendingInsert = { item, chunks, bytes };
+    const pendingInsert = { number: ++this.#count, item, chunks, bytes };
     this.#unconfirmed.set(item.key, pendingInsert);
     this.#unconfirmedBytes += bytes;
     this.#batch.push(pendingInsert);
@@ -104,6 +107,21 @@ export class InsertStream {
     this.check();
     this.#resume();
     return this.#waitForCount(() => keys.reduce((count, key) => count + Number(this.#unconfirmed.has(key)), 0), 0, options);
+  }
+
+  /** Items that were inserted so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Waits until the first `count` items are confirmed, while later ones may be on their way; undefined where it is so. @throws as `flush` */
+  waitForFirst(count: number, options: WaitOptions): Promise<void> | undefined {
+    this.check();
+    this.#resume();
+    this.#send();
+    // They are in the order of their calls.
+    const oldest = () => this.#unconfirmed.values().next().value?.number ?? Number.POSITIVE_INFINITY;
+    return this.#waitForCount(() => Number(oldest() <= count), 0, options);
   }
 
   /** Whether it ended, by an error or by `close`. */

@@ -208,6 +208,14 @@ export class ServerSink implements StepSink {
     await this.#untilFew(blockUntilNumItems, wait);
   }
 
+  /** Waits until the items that were made so far are confirmed; `flush` also waits for those that are made meanwhile. @throws as `flush` */
+  async confirmSoFar(wait: WaitOptions): Promise<void> {
+    this.check();
+    await this.#untilKnown(wait);
+    await this.#stream.waitForFirst(this.#stream.count, wait);
+    this.#throwRefused();
+  }
+
   confirmed(): Promise<void> | undefined {
     return this.#closed ? undefined : this.flush({});
   }
@@ -255,9 +263,18 @@ export class ServerSink implements StepSink {
   }
 
   async #untilFew(max: number, wait: WaitOptions): Promise<void> {
+    await this.#untilKnown(wait);
+    await this.#stream.flush(max, wait);
+    this.#throwRefused();
+  }
+
+  /** Waits until the tables of the items so far are known, and the items in the stream. */
+  async #untilKnown(wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
     if (this.#line !== undefined) await abortable(this.#line, "asking the server for its tables", wait);
-    await this.#stream.flush(max, wait);
+  }
+
+  #throwRefused(): void {
     const refused = this.#refused;
     this.#refused = undefined;
     if (refused !== undefined) throw refused.reason;

@@ -50,7 +50,7 @@ export function chunkOf(key: bigint, episodeId: bigint, at: number, columns: rea
   const [{ values: first }] = columns as readonly [ChunkColumn];
   const tensors = columns.map(({ leaf, values }): TensorMessage => {
     const data = stepsValue(values);
-    uncompressedSize += sizeOfData(data);
+    uncompressedSize += sizeOfData(leaf.leaf.dtype, data);
     return writeTensor(leaf.leaf.dtype, [values.length, ...leaf.shape], data, deltaEncoded);
   });
   return { key, episodeId, start: at, end: at + first.length - 1, sparse: false, deltaEncoded, tensors, uncompressedSize };

@@ -6,7 +6,7 @@ import type { WaitOptions } from "../base/wait.ts";
 import type { Spec, StepOf } from "../schema/spec.ts";
 import type { ItemOptions } from "../tables/rules.ts";
 import { allOf, type StepWriter } from "../tables/step-sink.ts";
-import type { Fields } from "../tf-agents/writers/fields.ts";
+import type { Fields, Values } from "../tf-agents/writers/fields.ts";
 import { mustBeTableName, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
 import type { ServerSink } from "./server-sink.ts";
 
@@ -26,10 +26,19 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = items.map((itemRule, i): Rule => {
     const subject = `items[${i}]`;
-    const { table, length, stride = 1, priority = 1, columns, nStep } = onlyKeys(subject, itemRule, "table, length, stride, priority, columns, nStep, finite");
+    const {
+      table,
+      length,
+      stride = 1,
+      priority = 1,
+      columns,
+      nStep,
+      sequence,
+    } = onlyKeys(subject, itemRule, "table, length, stride, priority, columns, nStep, sequence, finite");
     mustBeTableName(table, `${subject}.table`);
     if (nStep !== undefined)
       throw unsupported(`${subject}.nStep`, "a server keeps steps, not transitions: draw items of nStep + 1 steps, and make the returns of those");
+    if (sequence !== undefined) throw unsupported(`${subject}.sequence`, "make items of its length and stride");
     if (columns !== undefined) throw unsupported(`${subject}.columns`, "make such items with client.structuredWriter or client.trajectoryWriter");
     if (priority === "max") throw unsupported(`${subject}.priority "max"`, "a server does not tell its priorities: give a number");
     integer(`${subject}.length`, length, 1, keep);
@@ -75,10 +84,21 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     const values = this.#fields.take(step);
     const missing = values.indexOf(undefined);
     if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "given in every step", undefined);
-    sink.append(values, step, false);
+    return this.appendValues(values);
+  }
+
+  /**
+   * Appends a step of one value per leaf, as `append` does.
+   * @param isFinal whether it is the final step of an episode, with which no item begins
+   * @param priorities by table, in the place of the rules' own
+   */
+  appendValues(values: Values, isFinal = false, priorities?: { readonly [table: string]: number }): Promise<void> | undefined {
+    const sink = this.#sink;
+    sink.append(values, undefined, false);
     const steps = sink.episodeSteps;
     for (const { table, length, stride, priority } of this.#rules) {
-      if (steps >= length && (steps - length) % stride === 0) this.#insert(table, length, priority);
+      if (steps < length || (steps - length) % stride !== 0 || (isFinal && length === 1)) continue;
+      this.#insert(table, length, priorities?.[table] ?? priority);
     }
     if (this.#pendingItems.length === 0) return undefined;
     const pendingItems = this.#pendingItems;
@@ -93,6 +113,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     mustBeTableName(table);
     const maxLength = Math.min(this.#sink.episodeSteps, this.#keep);
     integer("length", length, 1, maxLength);
+    if (priority === "max") throw unsupported('priority "max"', "a server does not tell its priorities: give a number");
     return this.#insert(table, length, priority);
   }
 
@@ -103,6 +124,11 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
 
   flush(options: WaitOptions = {}): Promise<void> {
     return this.#sink.flush(options);
+  }
+
+  /** Waits until the items that were made so far are confirmed. @throws as `flush` */
+  confirmSoFar(wait: WaitOptions): Promise<void> {
+    return this.#sink.confirmSoFar(wait);
   }
 
   close(): void {

@@ -168,12 +168,12 @@ export function sameOrder(first: readonly Selection[], second: readonly Selectio
 }
 
 /** For each joint column the steps of each item, by its layout. */
-export function stepLists(joint: readonly Selection[], items: readonly ColumnLayout[], width: number): Int32Array[] {
+export function stepLists(joint: readonly Selection[], items: readonly HasSelections[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
     const room = steps.length;
     const lists = new Int32Array(items.length * room).fill(PADDING);
     for (let i = 0; i < items.length; i++) {
-      const selection = columnNamed(items[i] as ColumnLayout, keys);
+      const selection = columnNamed(items[i] as HasSelections, keys);
       const { steps: list, start, step } = selection;
       const count = Math.min(stepCount(selection, width), room);
       for (let k = 0; k < count; k++) lists[i * room + k] = list === undefined ? start + k * step : (list[k] as number);

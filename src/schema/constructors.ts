@@ -23,6 +23,14 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
+ * Leaves of half floats: `f16(84, 84)` takes half the memory of `f32(84, 84)`, and batches have it as a Float32Array all the same. Values are rounded to the nearest half, ties to
+ * even. `f16` is IEEE 754 binary16, to 65504 with 11 bits of precision; `bf16` is bfloat16, with the range of f32 and 8 bits of precision. A finite number that would become
+ * infinite is INVALID_DATA, as with `f32`. Takes numbers, nested arrays and a Float32Array; `f16` also takes a Float16Array.
+ */
+export const f16 = of("f16");
+export const bf16 = of("bf16");
+
+/**
  * A leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings.
  * Every string takes maxBytes + 4 bytes in each step, however short it is. `shared` stores text that stays the same over many steps once.
  * @param options.maxBytes the most bytes that a string may have in UTF-8, where a character takes 1 to 4

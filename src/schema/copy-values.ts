@@ -2,7 +2,8 @@
 import { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 import { kindOf, typedLength } from "../base/typed-arrays.ts";
 import { isList, listLength } from "./copy-numbers.ts";
-import { DTYPES, type Dtype, isArrayOf, type NumberArray } from "./dtype.ts";
+import { DTYPES, type Dtype, isArrayOf, isDtype, isFloat, type NumberArray } from "./dtype.ts";
+import { type HalfDtype, isHalf, roundHalf } from "./half.ts";
 import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { mismatchError, pathText, type Visit } from "./nest.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
@@ -23,6 +24,8 @@ export interface ViewTarget extends LeafTarget {
   view: NumberArray;
   /** Called if a value of floats holds NaN, where each number is read anyway. */
   readonly onNaN?: (() => void) | undefined;
+  /** Of half floats: makes them of the elements of the view, in the place where rows are read from. How many there were before one that would become infinite. */
+  readonly narrow?: (() => number) | undefined;
 }
 
 /** Options of `put`: values that it accepts besides typed arrays of the dtype, and numbers that are flat or nested like the shape. */
@@ -45,18 +48,30 @@ const STRICT: PutOptions = {};
 /** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 16;
 
-/** The largest number that f32 holds. */
-const MAX_F32 = 3.4028234663852886e38;
-const F32_RULE = `finite as f32, from -${MAX_F32} to ${MAX_F32}, or Infinity itself`;
-
-/** Whether f32 would make a finite number infinite. What is beyond the largest by less than half a step is rounded to it. */
-function overflows(number: number): boolean {
-  return !(Math.abs(number) <= MAX_F32) && Number.isFinite(number) && !Number.isFinite(Math.fround(number));
+/** Whether a dtype would make a finite number infinite. What is beyond its largest by less than half a step is rounded to it. */
+export function isOverflow(dtype: string, number: number): boolean {
+  return isDtype(dtype) && Math.abs(number) >= DTYPES[dtype].infinite && Number.isFinite(number);
 }
 
-/** Whether a dtype would make a finite number infinite. */
-export function isOverflow(dtype: string, number: number): boolean {
-  return dtype === "f32" && overflows(number);
+function overflowMisfit(dtype: Dtype, value: unknown): Misfit {
+  const { largest } = DTYPES[dtype];
+  return { code: "INVALID_DATA", rule: `finite as ${dtype}, from -${largest} to ${largest}, or Infinity itself`, value };
+}
+
+/** The error for an element of a leaf that its dtype would make infinite. */
+export function overflowError(dtype: Dtype, keys: readonly string[], value: unknown): Error {
+  const { code, rule } = overflowMisfit(dtype, value);
+  return mismatchError(code, keys, rule, value);
+}
+
+/** How many of n elements, from one on, there are before the first one that a dtype would make infinite. */
+export function countFitting(dtype: Dtype, numbers: NumberArray, first: number, n: number): number {
+  const { infinite } = DTYPES[dtype];
+  for (let i = 0; i < n; i++) {
+    const magnitude = Math.abs(numbers[first + i] as number);
+    if (magnitude >= infinite && magnitude < Number.POSITIVE_INFINITY) return i;
+  }
+  return n;
 }
 
 export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): LeafTarget {
@@ -117,19 +132,24 @@ function putNested(
   if (length === size && isTyped(dtype, part)) {
     const wrong = dtype === "bool" ? indexOfNonFlag(part, size) : -1;
     if (wrong >= 0) return { code: "INVALID_DATA", rule: "bool, an integer in 0 … 1", value: part[wrong] };
-    to?.set(part, at);
+    if (isHalf(dtype)) {
+      const fitting = countFitting(dtype, part, 0, size);
+      if (fitting < size) return overflowMisfit(dtype, part[fitting]);
+      if (to !== undefined) for (let i = 0; i < size; i++) to[at + i] = roundHalf(dtype, part[i] as number);
+    } else to?.set(part, at);
     return at + size;
   }
   const isFlat = length === size && !(dtype === "bytes" ? Array.isArray(part[0]) : isList(part[0]));
   if (!isFlat && length !== shape[depth]) return -1;
   let next = at;
   if (isFlat || depth + 1 === shape.length) {
-    const isFloat = dtype === "f32" || dtype === "f64";
-    const max = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
+    const isFraction = isFloat(dtype);
+    const isRounded = isHalf(dtype);
+    const max = isFraction ? DTYPES[dtype].largest : 0;
     for (let i = 0; i < length; i++, next++) {
       const element = part[i];
-      if (isFloat && typeof element === "number" && element <= max && element >= -max) {
-        if (to !== undefined) to[next] = element;
+      if (isFraction && typeof element === "number" && element <= max && element >= -max) {
+        if (to !== undefined) to[next] = isRounded ? roundHalf(dtype, element) : element;
         continue;
       }
       const misfit = putElement(dtype, to, next, element, options);
@@ -169,8 +189,8 @@ function putElement(dtype: AnyLeaf["dtype"], to: NumberArray | undefined, at: nu
   }
   if (!float && !((number as number) >= (min as number) && (number as number) <= (max as number) && (big || Number.isInteger(number))))
     return { code: "INVALID_DATA", rule: `${dtype}, an integer in ${min} … ${max}`, value };
-  if (dtype === "f32" && overflows(number as number)) return { code: "INVALID_DATA", rule: F32_RULE, value };
-  if (to !== undefined) to[at] = number as number;
+  if (float && isOverflow(dtype, number as number)) return overflowMisfit(dtype, value);
+  if (to !== undefined) to[at] = isHalf(dtype) ? roundHalf(dtype, number as number) : (number as number);
   return undefined;
 }
 
@@ -225,11 +245,12 @@ function tooLong(text: string, keys: readonly string[], maxBytes: number): Error
  */
 export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   const { leaf, shape, size, keys } = to;
+  if (isHalf(leaf.dtype)) return halfSetterOf(to, leaf.dtype, other);
   if (leaf.dtype === "string") return (value) => mustPutText(matchingTarget(value, to, other), to.view as unknown as Uint8Array, 0, value, keys, leaf.maxBytes);
   const { dtype } = leaf;
   const { array, big, float } = DTYPES[dtype];
   const isLine = float && shape.length === 1;
-  const maxMagnitude = dtype === "f32" ? MAX_F32 : Number.MAX_VALUE;
+  const maxMagnitude = DTYPES[dtype].largest;
   const onNaN = float ? to.onNaN : undefined;
   const setSlowly: Visit = (value) => {
     if (isLine && Array.isArray(value) && value.length === size && copyNumbers(to.view, value, maxMagnitude)) return;
@@ -238,8 +259,8 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   };
   if (shape.length === 0 && dtype === "f32") {
     return (value) => {
-      // MAX_F32 as a literal, since V8 loads a constant of the module at each call: with that a step of five leaves takes 2 to 3 % longer.
-      if (typeof value === "number" && value <= 3.4028234663852886e38 && value >= -3.4028234663852886e38) to.view[0] = value;
+      // The largest number of f32 as a literal, since V8 loads a constant of the module at each call: with that a step of five leaves takes 2 to 3 % longer.
+      if (typeof value === "number" && Math.abs(value) <= 3.4028234663852886e38) to.view[0] = value;
       else setSlowly(value);
     };
   }
@@ -273,4 +294,25 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };
+}
+
+/** The same for half floats: the view has them as f32, and `narrow` looks at all of them. */
+function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Visit {
+  const { shape, size, keys, onNaN } = to;
+  const { largest } = DTYPES[dtype];
+  return (value) => {
+    if (shape.length === 0 && typeof value === "number" && value <= largest && value >= -largest) to.view[0] = roundHalf(dtype, value);
+    else if (value instanceof Float32Array && value[size - 1] !== undefined && value[size] === undefined) to.view.set(value);
+    else {
+      mustPut(matchingTarget(value, to, other), to.view, 0, value, keys);
+      if (onNaN !== undefined && hasNaN(to.view, 0, size)) onNaN();
+    }
+    mustNarrow(to);
+  };
+}
+
+/** @throws ReplayError INVALID_DATA for an element that would become infinite as a half */
+export function mustNarrow({ view, size, keys, leaf, narrow }: ViewTarget): void {
+  const fitting = narrow?.() ?? countFitting(leaf.dtype as Dtype, view, 0, size);
+  if (fitting < size) throw overflowError(leaf.dtype as Dtype, keys, view[fitting]);
 }

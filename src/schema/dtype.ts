@@ -1,9 +1,9 @@
 /** Element types, with their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
 import { kindOf } from "../base/typed-arrays.ts";
 
-export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
+export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" | "f16" | "bf16";
 
-/** The typed array of a dtype; `bool` is bytes of 0 and 1. Its memory is not shared, so that `Blob`, `fetch` and `crypto.subtle` take it. */
+/** The typed array of a dtype; `bool` is bytes of 0 and 1, half floats are numbers of f32. Its memory is not shared, so that `Blob`, `fetch` and `crypto.subtle` take it. */
 export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
   bool: Uint8Array<Memory>;
   i8: Int8Array<Memory>;
@@ -16,11 +16,17 @@ export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
   u64: BigUint64Array<Memory>;
   f32: Float32Array<Memory>;
   f64: Float64Array<Memory>;
+  f16: Float32Array<Memory>;
+  bf16: Float32Array<Memory>;
 }
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
+
+/** `Float16Array`, where the runtime and TypeScript's `lib` have it; else never. */
+export type HalfArray = typeof globalThis extends { readonly Float16Array: { readonly prototype: infer T } } ? T : never;
+
 /** The same from a caller, who may share its memory. */
-export type InputArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D];
-export type AnyArray = InputArrayOf<Dtype>;
+export type InputArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D] | (D extends "f16" ? HalfArray : never);
+export type AnyArray = ArrayOfDtype<ArrayBufferLike>[Dtype];
 
 /** Stands for typed arrays of any dtype: values are checked before they are written. */
 export type NumberArray = Float64Array;
@@ -35,8 +41,9 @@ export type ArrayClass = {
 export interface DtypeInfo {
   /** The number of the dtype in the core. */
   readonly code: number;
-  /** Bytes of an element. */
+  /** Bytes of an element in a row. */
   readonly bytes: number;
+  /** The class of arrays in batches, whose elements may be larger. */
   readonly array: ArrayClass;
   /** Bounds: of integers of 64 bits bigints, of floats infinities. */
   readonly min: number | bigint;
@@ -44,10 +51,18 @@ export interface DtypeInfo {
   /** Whether its array holds bigints. */
   readonly big: boolean;
   readonly float: boolean;
+  /** Of floats: the largest finite number, and the least above it that would round to infinity. */
+  readonly largest: number;
+  readonly infinite: number;
 }
 
 function info(code: number, array: ArrayClass, min: number | bigint, max: number | bigint): DtypeInfo {
-  return { code, bytes: array.BYTES_PER_ELEMENT, array, min, max, big: typeof min === "bigint", float: min === -Infinity };
+  const [largest, infinite] = [Number(max), Number.POSITIVE_INFINITY];
+  return { code, bytes: array.BYTES_PER_ELEMENT, array, min, max, big: typeof min === "bigint", float: false, largest, infinite };
+}
+
+function float(code: number, array: ArrayClass, largest: number, infinite: number, bytes = array.BYTES_PER_ELEMENT): DtypeInfo {
+  return { ...info(code, array, -Infinity, Infinity), bytes, float: true, largest, infinite };
 }
 
 export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
@@ -60,19 +75,28 @@ export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
   u32: info(6, Uint32Array, 0, 4294967295),
   i64: info(7, BigInt64Array, -(2n ** 63n), 2n ** 63n - 1n),
   u64: info(8, BigUint64Array, 0n, 2n ** 64n - 1n),
-  f32: info(9, Float32Array, -Infinity, Infinity),
-  f64: info(10, Float64Array, -Infinity, Infinity),
+  f32: float(9, Float32Array, 3.4028234663852886e38, 3.4028235677973366e38),
+  f64: float(10, Float64Array, Number.MAX_VALUE, Infinity),
+  f16: float(11, Float32Array, 65504, 65520, 2),
+  bf16: float(12, Float32Array, 3.3895313892515355e38, 3.39617752923046e38, 2),
 };
 
-/** Bytes are u8, not bool; and so are the pixels of a canvas. */
+/** Bytes are u8, not bool; and so are the pixels of a canvas. An array of f32 may become halves, but only one of halves says so. */
 const BY_ARRAY = new Map<string | undefined, Dtype>([
   ...Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as Dtype] as const),
   ["Uint8Array", "u8"],
   ["Uint8ClampedArray", "u8"],
+  ["Float32Array", "f32"],
+  ["Float16Array", "f16"],
 ]);
 
 export function isDtype(word: unknown): word is Dtype {
   return typeof word === "string" && Object.hasOwn(DTYPES, word);
+}
+
+/** Whether a word is a dtype of floats. */
+export function isFloat(word: unknown): word is "f32" | "f64" | "f16" | "bf16" {
+  return isDtype(word) && DTYPES[word].float;
 }
 
 /** The dtype of a typed array, also of one from another realm. */
@@ -80,11 +104,19 @@ export function dtypeOf(value: unknown): Dtype | undefined {
   return BY_ARRAY.get(kindOf(value));
 }
 
-/** Whether a value is the typed array of a dtype: a subclass of it or one from another realm, too, and for u8 a clamped one. */
+/** The dtype that the arrays of a dtype have by themselves. */
+export function arrayDtype(dtype: string): string {
+  return ARRAY_DTYPE[dtype] ?? dtype;
+}
+
+/** Whether a value is the typed array of a dtype: a subclass of it or one from another realm, too, for u8 a clamped one, and for f16 also a Float16Array. */
 export function isArrayOf<D extends Dtype>(dtype: D, value: unknown): value is ArrayOf<D> {
   const found = dtypeOf(value);
-  return found !== undefined && found === (dtype === "bool" ? "u8" : dtype);
+  return found !== undefined && (found === dtype || found === ARRAY_DTYPE[dtype]);
 }
+
+/** The dtype whose array a dtype shares. */
+const ARRAY_DTYPE: { readonly [dtype: string]: Dtype | undefined } = { bool: "u8", f16: "f32", bf16: "f32" };
 
 /** An array of zeros. */
 export function zeros<D extends Dtype>(dtype: D, length: number): ArrayOf<D> {

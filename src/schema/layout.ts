@@ -1,5 +1,6 @@
 /** Where the leaves of a step are, as the core places them (assembly/rows/layout.ts): in the row; wide ones in a column of their own; if shared, in another pool. */
 import { mustBe, show } from "../base/error.ts";
+import { isHalf } from "./half.ts";
 import { elementBytes, type RowLeaf } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
 
@@ -21,9 +22,11 @@ const ENTRY_HEAD_BYTES = 8;
 /** What can be told of a leaf alone. */
 export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
-  /** Bytes of one value, including all frames of a stack. */
+  /** Bytes of one value in rows, including all frames of a stack. */
   readonly bytes: number;
-  /** Bytes of one frame, or of the value if it is not a stack. */
+  /** The same in an array of a column or a batch: twice as many for half floats. */
+  readonly arrayBytes: number;
+  /** Bytes of one frame in rows, or of the value if it is not a stack. */
   readonly frameBytes: number;
 }
 
@@ -63,7 +66,8 @@ export interface PackedFrames {
 export function measureLeaves(found: readonly FoundLeaf[]): MeasuredLeaf[] {
   return found.map((leaf, index) => {
     const bytes = leaf.size * elementBytes(leaf.leaf);
-    return { ...leaf, index, bytes, frameBytes: bytes / (leaf.leaf.stack ?? 1) };
+    const arrayBytes = isHalf(leaf.leaf.dtype) ? 2 * bytes : bytes;
+    return { ...leaf, index, bytes, arrayBytes, frameBytes: bytes / (leaf.leaf.stack ?? 1) };
   });
 }
 
@@ -76,16 +80,22 @@ export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
 
 /** Whether its values at these steps go into a batch without a stop in scratch memory, which has their addresses alone. */
 export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
-  const { kind, frameBytes } = found;
+  const { kind } = found;
   if (!canBeDirect(found)) return false;
   // Of a window they stand side by side, as far as others did not append at the same time.
   const areNeighbours = kind === WIDE && steps.length > 1 && steps.every((step, i) => i === 0 || step === (steps[i - 1] as number) + 1);
-  return (areNeighbours ? steps.length : 1) * frameBytes >= DIRECT_BYTES;
+  return (areNeighbours ? steps.length : 1) * arrayFrameBytes(found) >= DIRECT_BYTES;
+}
+
+/** Bytes of one frame in an array of a batch. */
+export function arrayFrameBytes({ arrayBytes, leaf }: MeasuredLeaf): number {
+  return arrayBytes / (leaf.stack ?? 1);
 }
 
 /** Whether its values do so at some steps. */
-export function canBeDirect({ kind, leaf, frameBytes }: PlacedLeaf): boolean {
-  return (kind === WIDE || (kind === SHARED && frameBytes >= DIRECT_BYTES)) && leaf.dtype !== "string";
+export function canBeDirect(found: PlacedLeaf): boolean {
+  const { kind, leaf } = found;
+  return (kind === WIDE || (kind === SHARED && arrayFrameBytes(found) >= DIRECT_BYTES)) && leaf.dtype !== "string";
 }
 
 /** Bytes that a frame takes with its heads. @param ratio how many times smaller a packed one becomes; 1 for one that does not pack */
@@ -96,6 +106,18 @@ export function storedFrameBytes({ frameBytes, packed }: FramePool, ratio = 1): 
 
 export function alignUp(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
+}
+
+/** Where so many values of each leaf are as arrays, if what is at their own offsets is to be kept: those of half floats from an offset on; last, where these end. */
+export function arrayOffsets(leaves: readonly MeasuredLeaf[], offsets: readonly number[], rows: number, from: number): number[] {
+  let end = from;
+  const arrays = leaves.map(({ bytes, arrayBytes }, i) => {
+    if (arrayBytes === bytes) return offsets[i] as number;
+    const at = alignUp(end, 16);
+    end = at + arrayBytes * rows;
+    return at;
+  });
+  return [...arrays, alignUp(end, 16)];
 }
 
 /** Leaves that share frames use the same pool and must have frames of the same size, packed alike. */

@@ -86,7 +86,7 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
 }
 
 /** The number of text in the core (assembly/rows/leaf.ts). */
-export const TEXT_CODE = 11;
+export const TEXT_CODE = 13;
 
 /** The number in the core of what a leaf holds. */
 export function dtypeCode({ dtype }: RowLeaf): number {

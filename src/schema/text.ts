@@ -28,9 +28,9 @@ export function writeText(to: Uint8Array, at: number, maxBytes: number, text: st
   return fits;
 }
 
-/** Reads n texts that stand one after the other. */
-export function readTexts(from: Uint8Array, at: number, maxBytes: number, to: string[], n: number): void {
-  for (let i = 0; i < n; i++, at += textBytes(maxBytes)) {
+/** Reads n texts that stand one after the other. @param first where the first of them goes */
+export function readTexts(from: Uint8Array, at: number, maxBytes: number, to: string[], n: number, first = 0): void {
+  for (let i = first; i < first + n; i++, at += textBytes(maxBytes)) {
     let bytes = 0;
     for (let k = 0; k < HEAD_BYTES; k++) bytes += (from[at + k] as number) * 2 ** (8 * k);
     const begin = at + HEAD_BYTES;

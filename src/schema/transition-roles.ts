@@ -8,7 +8,7 @@ export interface TransitionRoles {
   /** What the agent saw before the step. */
   readonly observation?: string;
   readonly action?: string;
-  /** One number a step, which came of the action. */
+  /** One number a step or several, which came of the action. */
   readonly reward?: string;
   /** A factor beside gamma, which came with the reward: 0 where nothing counts any more. */
   readonly discount?: string;
@@ -20,7 +20,7 @@ export type TransitionRole = keyof TransitionRoles;
 
 const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: string } = {
-  reward: "a leaf with one number per step, not bool, text or shared",
+  reward: "a leaf of numbers, not bool, text or shared",
   discount: "a leaf of factors, one per step, not bool (name a flag that ends as terminated), text or shared",
   terminated: "a leaf with one number or bool per step, not text or shared",
 };
@@ -65,22 +65,22 @@ export class Roles {
     );
   }
 
-  /** The one leaf of a role that is a number a step; undefined where there is none. @throws ReplayError SPEC_MISMATCH where it is something else */
+  /** The one leaf of a role that is a number a step, or of a reward one number or several; undefined where there is none. @throws ReplayError SPEC_MISMATCH where it is something else */
   optional(role: TransitionRole): PlacedLeaf | undefined {
     const rule = KINDS[role];
     const [leaf] = this.leaves(role);
     if (rule === undefined || leaf === undefined) return leaf;
     const { dtype, shared } = leaf.leaf;
-    const isFitting = leaf.path === this.path(role) && leaf.size === 1 && shared === undefined && !isText(leaf.leaf);
+    const isFitting = leaf.path === this.path(role) && (leaf.size === 1 || role === "reward") && shared === undefined && !isText(leaf.leaf);
     if (isFitting && (dtype !== "bool" || role === "terminated")) return leaf;
     const what = leaf.path === this.path(role) ? leafText(dtype, leaf.shape) : "a subtree";
     throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, `${this.path(role)}, ${what}`);
   }
 
-  /** The leaf of a number a step that there must be. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
-  number(role: "reward", caller: string): PlacedLeaf {
-    this.required(role, caller);
-    return this.optional(role) as PlacedLeaf;
+  /** The leaf of the reward, which there must be: one number a step, or several. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
+  rewards(caller: string): PlacedLeaf {
+    this.required("reward", caller);
+    return this.optional("reward") as PlacedLeaf;
   }
 
   /** What can be named: leaves, and the subtrees that hold them. */

@@ -7,6 +7,7 @@ export type { Directory, StorageFile } from "../files/directory.ts";
 export { type Fault, type MemoryDirectory, type MemoryOptions, memory, type Operation } from "../files/memory.ts";
 export { node } from "../files/node.ts";
 export { type OpfsDirectory, type OpfsOptions, opfs } from "../files/opfs.ts";
+export { type SqliteOptions, type SqliteStorage, sqlite } from "../files/sqlite.ts";
 export { decodeTagged } from "./decode.ts";
 export { encodeTagged } from "./encode.ts";
 export type { Journal, JournalStats } from "./journal/journal.ts";

@@ -9,6 +9,7 @@ import { node } from "../files/node.ts";
 import { Changes } from "../memory/changes.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
+import { SessionRecords } from "./format/sessions.ts";
 import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
 import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retain } from "./log/durability.ts";
@@ -18,7 +19,7 @@ import { fileOf } from "./log/segment-head.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "./replay-state.ts";
 
 export interface JournalOptions {
-  /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
+  /** A directory's path (Node, Deno, Bun), or what `opfs`, `sqlite` or `memory` of reprise/storage gave. */
   readonly dir: string | Directory;
   /** When what a call changed is on the disk; a second later at most where it is left out. */
   readonly durability?: Durability;
@@ -76,7 +77,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   signal?.throwIfAborted();
   await ready;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
-    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
+    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs(), sqlite() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
   const replayOptions =
@@ -118,7 +119,14 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     }
     recovery.finish();
     if (log.salvaged) for (const [what, invariant] of changes.brokenInvariants()) throw brokenError(directory, `${what}, invariant ${invariant}`);
-    const journal = new Journal(replayState, changes, log, { ...journalOptions, retain: existing.retain, logger: loggerOf(logger) }, recovery.keptValue);
+    const journal = new Journal(
+      replayState,
+      changes,
+      log,
+      { ...journalOptions, retain: existing.retain, logger: loggerOf(logger) },
+      recovery.keptValue,
+      recovery.sessions,
+    );
     if (log.salvaged) journal.renew();
     replayState.finishRestore(writers);
     return { replay: replayState.replay, journal };
@@ -135,6 +143,7 @@ export class Recovery {
   readonly #changes: Changes;
   readonly #name: string;
   readonly #writers = new WritersReader();
+  readonly sessions = new SessionRecords();
   /** The program's own value, as bytes. */
   keptValue: Uint8Array | undefined;
 
@@ -147,7 +156,8 @@ export class Recovery {
   /** A section of a whole group. */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
     if (kind === KEPT) this.keptValue = payload.slice();
-    else if (!this.#writers.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment)) throw this.#corrupt(` in segment ${segment}`);
+    else if (!this.#writers.take(kind, id, payload) && !this.sessions.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment))
+      throw this.#corrupt(` in segment ${segment}`);
   }
 
   /** Once all sections were visited. */

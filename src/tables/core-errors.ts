@@ -1,18 +1,20 @@
 /** Errors of the core for calls of a writer. */
-import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_RATE_LIMITED, E_REWARD } from "../base/abi.ts";
+import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_PRIORITY_LEAF, E_RATE_LIMITED, E_REWARD } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreWriter } from "../memory/writer.ts";
 import { priorityError } from "../schema/copy-numbers.ts";
 import { beginsWithFinal, beyondWindow, endsAlready, noEpisode, notFinite } from "./episode-ends.ts";
+import { noPriority, type ResolvedRule } from "./rules.ts";
 
 /** @param subject the argument that has what was refused: `priority`, or one that has values of several rows or lanes */
-export function coreError(engine: Engine, writer: CoreWriter, code: number, subject = "priority", lane = 0): Error {
+export function coreError(engine: Engine, writer: CoreWriter, rules: readonly ResolvedRule[], code: number, subject = "priority", lane = 0): Error {
   const { core, roles } = engine;
   core.refreshIfMoved();
   if (code === E_RATE_LIMITED)
     return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
   if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.errorArgument}]`, core.errorValue);
+  if (code === E_PRIORITY_LEAF) return noPriority(rules[core.errorArgument] as ResolvedRule, core.errorValue);
   if (code === E_REWARD) return notFinite(roles.path("reward"), core.errorValue);
   if (code === E_NO_EPISODE) {
     const failedLane = core.errorArgument;

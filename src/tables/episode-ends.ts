@@ -7,13 +7,13 @@ import type { PlacedLeaf } from "../schema/layout.ts";
 import { flattenPartial } from "../schema/nest.ts";
 import type { GappedColumnsOf, PartialColumnsOf, PartialStepOf, Spec } from "../schema/spec.ts";
 import type { Roles } from "../schema/transition-roles.ts";
-import type { ResolvedWriterOptions } from "./rules.ts";
+import { hasReturns, type ResolvedWriterOptions } from "./rules.ts";
 
 /** How an episode ends. */
 export interface EndOptions<S = Spec> {
   /** The step behind the last one: what was seen there, in any leaves of the spec; the others are zeros. It is kept, and begins no item. */
   readonly final?: PartialStepOf<S>;
-  /** Whether there is nothing after it to be worth anything; false where only time ran out. With rules of `nStep` it must be said. */
+  /** Whether there is nothing after it to be worth anything; false where only time ran out. With rules of `nStep` or `sequence` it must be said. */
   readonly terminated?: boolean;
   /** The lane that ends. Default: all, where neither `final` nor `terminated` is given. */
   readonly lane?: number;
@@ -35,13 +35,13 @@ export interface BlockOptions<S = Spec, TableName extends string = string> {
   readonly truncated?: ArrayLike<number | boolean>;
   /** Final steps: one for each episode that ends by `terminated` or `truncated`, in the order of the steps. */
   readonly final?: PartialColumnsOf<S>;
-  /** By table, one value per step: the priority of the transition that begins with the step (rules of `nStep`), or of the item that ends with it (rules of `length`). */
+  /** By table, one value per step: the priority of the transition that begins with the step (rules of `nStep`), or of the item that ends with it (rules of `length` and `sequence`). */
   readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> };
 }
 
 /** What decides how a writer's episodes must end. */
 export interface EndRules extends Pick<ResolvedWriterOptions, "lanes" | "autoreset"> {
-  /** Whether a rule makes transitions: then it must be said. */
+  /** Whether a rule makes transitions or sequences: then it must be said. */
   readonly hasTransitions: boolean;
   /** What transitions bootstrap from: its path, and its leaves by their numbers. */
   readonly observation: { readonly path: string; readonly leaves: readonly number[] };
@@ -49,10 +49,10 @@ export interface EndRules extends Pick<ResolvedWriterOptions, "lanes" | "autores
 
 export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, roles: Roles): EndRules {
   const observation = { path: roles.path("observation"), leaves: roles.leaves("observation").map(({ index }) => index) };
-  return { lanes, autoreset, hasTransitions: items.some(({ nStep }) => nStep > 0), observation };
+  return { lanes, autoreset, hasTransitions: items.some(hasReturns), observation };
 }
 
-const NEEDS_TERMINATED = "said with rules of nStep: whether the episode terminated, or was only cut off";
+const NEEDS_TERMINATED = "said with rules of nStep or sequence: whether the episode terminated, or was only cut off";
 
 /** The options of `endEpisode`, checked. */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
@@ -68,6 +68,17 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   return { lane, final, terminated };
 }
 
+/** The lane of `discardEpisode`, checked; undefined for all. @throws TypeError, RangeError, ReplayError UNSUPPORTED */
+export function checkDiscard({ lanes, across }: { readonly lanes: number; readonly across: boolean }, options: { readonly lane?: number }): number | undefined {
+  const { lane } = onlyKeys("discardEpisode", options, "lane");
+  if (across)
+    throw new ReplayError(
+      "UNSUPPORTED",
+      "discardEpisode needs a writer that is not across, since items of such a writer may span episodes: delete its items by their keys",
+    );
+  return lane === undefined ? lane : integer("lane", lane, 0, lanes - 1);
+}
+
 /** The second argument of `append`, checked. @param hasLanes whether the writer was asked for lanes, be it one */
 export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds<S> {
   if (hasLanes) return onlyKeys("append", ends, "terminated, truncated, final");
@@ -80,7 +91,7 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'left out with autoreset: "nextStep", where it comes as the next step', final);
   if (!hasTransitions) return;
-  if (ends !== undefined) throw mustBe(TypeError, "ends", "left out with rules of nStep: say terminated and truncated", ends);
+  if (ends !== undefined) throw mustBe(TypeError, "ends", "left out with rules of nStep or sequence: say terminated and truncated", ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
@@ -116,7 +127,7 @@ export function finalStep(spec: Spec, leaves: readonly PlacedLeaf[], lanes: numb
 }
 
 export function notFinite(path: string, value: unknown): Error {
-  return mustBe("INVALID_DATA", path, "finite, since rules of nStep sum it (finite: false in the rule allows others)", value);
+  return mustBe("INVALID_DATA", path, "finite, since rules of nStep and sequence sum it (finite: false in the rule allows others)", value);
 }
 
 export function beginsWithFinal(length: number): Error {

@@ -1,29 +1,42 @@
 /** Rules: which items a writer makes of its steps. */
 
-import { finite, flag, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { LARGEST, PRIORITY_LEAF_BITS } from "../base/abi.ts";
+import { finite, flag, integer, mustBe, oneOfRule, onlyKeys, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { Engine } from "../memory/engine.ts";
-import { checkSteps } from "../schema/columns.ts";
+import { checkSteps, leafAt } from "../schema/columns.ts";
+import { isText } from "../schema/leaf.ts";
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { AnyTable } from "./table.ts";
 
-interface AnyRule<TableName extends string> {
+interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
-  /** "max" is the larger of 1 and every priority given to a live item of the table since it was made or cleared. Default: 1; for `nStep` on a prioritized table "max". */
-  readonly priority?: number | "max";
+  /**
+   * "max" is the larger of 1 and every priority given to a live item of the table since it was made or cleared. `{ leaf }` takes the value that the leaf has in the item's
+   * first step: with `remover: minHeap()` the table keeps the items with the largest values. Default: 1; for `nStep` and `sequence` on a prioritized
+   * table "max".
+   */
+  readonly priority?: number | "max" | LeafPriority<Path>;
+}
+
+/** The value of a leaf, one number per step, as a priority. */
+export interface LeafPriority<Path extends string = string> {
+  /** Its path. Every step but final ones must have a number from 0 up there: add an offset to values that can be negative. */
+  readonly leaf: Path;
 }
 
 /**
  * Makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps; of a writer that is `across`, whenever the lane has.
  * A final step is one of them, but begins no item.
  */
-export interface LengthRule<TableName extends string = string, Columns = object> extends AnyRule<TableName> {
+export interface LengthRule<TableName extends string = string, Columns = object, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly length: number;
   /** Steps between the starts of two items. Default: 1. */
   readonly stride?: number;
   /** What a batch contains of these items unless `sample` asks for other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
   readonly nStep?: never;
+  readonly sequence?: never;
   readonly finite?: never;
 }
 
@@ -31,18 +44,48 @@ export interface LengthRule<TableName extends string = string, Columns = object>
  * Makes one item of each step: a transition of n steps, of fewer where the episode ends before. It has a row more than steps, the one that the return bootstraps from.
  * An item is made when its last row arrives. Episodes end by `endEpisode({ final, terminated })`, or by what `append` and `appendColumns` have in its place.
  */
-export interface NStepRule<TableName extends string = string> extends AnyRule<TableName> {
+export interface NStepRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly nStep: number;
   /** Whether rewards must be finite numbers. Default: true. */
   readonly finite?: boolean;
   readonly length?: never;
+  readonly sequence?: never;
   readonly stride?: never;
   readonly columns?: never;
 }
 
-export type ItemRule<TableName extends string = string, Columns = object> = LengthRule<TableName, Columns> | NStepRule<TableName>;
+/** The sequences of a rule (R2D2, Kapturowski et al., 2019; Acme's SequenceAdder). */
+export interface SequenceOptions {
+  /** Steps of a sequence, with its burn-in and its last step, from which returns bootstrap. At least burnIn + 2. */
+  readonly length: number;
+  /** Steps at the beginning of a sequence that only warm up the state of a recurrent network. At most 32,766. Default: 0. */
+  readonly burnIn?: number;
+  /** Steps between the starts of two sequences, at most length - burnIn - 1, which is the default: each step is a learning step of one sequence. */
+  readonly stride?: number;
+}
 
-export interface WriterOptions<TableName extends string = string, Columns = object> {
+/**
+ * Makes sequences, so that each step of an episode is a learning step of at least one of them: one whenever the episode has `length`, `length + stride`, … steps, and a shorter
+ * one of what is left where it ends. A learning step is behind the burn-in, and a step follows it. The sequence at the first step of an episode has no burn-in. Of a writer
+ * that is `across` they go on over the ends of episodes: only the first one of a lane has no burn-in, and the shorter one is made by `close()`. Episodes end as with rules of
+ * `nStep`. `table.sequences()` shows them.
+ */
+export interface SequenceRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
+  readonly sequence: SequenceOptions;
+  /** Whether rewards must be finite numbers. Default: true. */
+  readonly finite?: boolean;
+  readonly length?: never;
+  readonly nStep?: never;
+  readonly stride?: never;
+  readonly columns?: never;
+}
+
+export type ItemRule<TableName extends string = string, Columns = object, Path extends string = string> =
+  | LengthRule<TableName, Columns, Path>
+  | NStepRule<TableName, Path>
+  | SequenceRule<TableName, Path>;
+
+export interface WriterOptions<TableName extends string = string, Columns = object, Path extends string = string> {
   /** The name by which a later run finds this writer again, after `Replay.open` or `Replay.restore`. One open writer has it at a time. Default: none. */
   readonly name?: string;
   /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
@@ -53,7 +96,7 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
    */
   readonly lanes?: number;
   /** Rules that make items of the appended steps. An empty list says that there are none on purpose: no warning of episodes without items. */
-  readonly items?: readonly ItemRule<TableName, Columns>[];
+  readonly items?: readonly ItemRule<TableName, Columns, Path>[];
   /**
    * Whether items may span episodes: then `endEpisode` keeps the writer's window, and rules of `length` count the steps of the lane. Transitions stay in their episodes.
    * Default: false.
@@ -61,7 +104,7 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
   readonly across?: boolean;
   /**
    * How the environments of several lanes begin anew, as Gymnasium's vector environments call it. "nextStep": by the next step, which then is the final one of the episode
-   * that ended; the items of one that terminated are made before, and that step fills in what was seen last. "sameStep": at once; "disabled": when they are told to. Both give what was seen last as `final`. With `nStep` rules it must be said. Default: "disabled".
+   * that ended; the items of one that terminated are made before, and that step fills in what was seen last. "sameStep": at once; "disabled": when they are told to. Both give what was seen last as `final`. With rules of `nStep` or `sequence` it must be said. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -71,10 +114,12 @@ export interface ResolvedRule {
   readonly table: string;
   readonly length: number;
   readonly stride: number;
-  readonly priority: number | "max";
+  readonly priority: number | "max" | LeafPriority;
   /** 0: a rule of `length`. */
   readonly nStep: number;
   readonly finite: boolean;
+  /** Of a rule of sequences. */
+  readonly burnIn?: number;
 }
 
 /** A writer's options with all defaults filled in, as a snapshot stores them. */
@@ -91,6 +136,8 @@ export interface ResolvedWriterOptions {
 }
 
 const DEFAULT_KEEP = 32;
+/** Slots have so much room for it (assembly/tables/slots.ts). */
+const MAX_BURN_IN = 32766;
 const AUTORESETS = ["nextStep", "sameStep", "disabled"] as const;
 
 /** Checks the options of a writer and fills in the defaults. */
@@ -99,7 +146,8 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
   if (name !== undefined) mustBeName(name);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = (items as readonly ItemRule[]).map((rule, k) => resolveRule(engine, tables, rule, `items[${k}]`));
-  const longest = Math.max(1, ...rules.map((rule) => rule.length));
+  // Whether a sequence across episodes begins with the first step of one, the step before tells.
+  const longest = Math.max(1, ...rules.map((rule) => rule.length + Number(across === true && rule.burnIn !== undefined)));
   const layouts: number[] = [];
   (items as readonly ItemRule[]).forEach(({ columns }, k) => {
     const number = columns === undefined ? 0 : engine.columnLayouts.numberOf(columns, layouts);
@@ -108,7 +156,7 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     layouts.push(number);
   });
   integer("lanes", lanes, 1, 65536);
-  const isRequired = lanes > 1 && rules.some(({ nStep }) => nStep > 0);
+  const isRequired = lanes > 1 && rules.some(hasReturns);
   if (autoreset === undefined ? isRequired : !AUTORESETS.includes(autoreset)) {
     const reason = isRequired ? ", which says how the environments of the lanes begin anew after an episode" : "";
     throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset);
@@ -130,32 +178,81 @@ function mustBeName(name: unknown): void {
 
 function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule: ItemRule, subject: string): ResolvedRule {
   const isNStep = rule?.nStep !== undefined;
-  const keys = isNStep ? "table, nStep, priority, finite" : "table, length, stride, priority, columns, nStep";
-  const { table, length, stride = 1, nStep = 0, finite: onlyFinite = true } = onlyKeys(subject, rule, keys);
+  const isSequence = rule?.sequence !== undefined;
+  const keys = isSequence
+    ? "table, sequence, priority, finite"
+    : isNStep
+      ? "table, nStep, priority, finite"
+      : "table, length, stride, priority, columns, nStep, sequence";
+  const { table, length, stride = 1, nStep = 0, sequence, finite: onlyFinite = true } = onlyKeys(subject, rule, keys);
   const to = tables.get(table);
   if (to === undefined) throw unknownTable(table, tables.keys(), `${subject}.table`);
-  const { priority = isNStep && SELECTOR_KINDS[to.options.sampler.kind].weighs ? "max" : 1 } = rule;
-  if (length === undefined && !isNStep) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps) or nStep (transitions)", rule);
-  if (isNStep) {
-    integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);
-    const caller = `${subject} (nStep: ${nStep})`;
+  const { priority = (isNStep || isSequence) && SELECTOR_KINDS[to.options.sampler.kind].weighs ? "max" : 1 } = rule;
+  const hasForm = length !== undefined || isNStep || isSequence;
+  if (!hasForm) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps), nStep (transitions) or sequence", rule);
+  const sequences = sequence === undefined ? undefined : resolveSequence(sequence, `${subject}.sequence`);
+  if (isNStep || isSequence) {
+    if (isNStep) integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);
+    const caller = `${subject} (${isNStep ? `nStep: ${nStep}` : "sequence"})`;
     engine.roles.required("observation", caller);
     engine.roles.required("action", caller);
-    engine.roles.number("reward", caller);
+    engine.roles.rewards(caller);
   }
   return {
     table,
-    length: isNStep ? nStep + 1 : integer(`${subject}.length`, length, 1, MAX_LENGTH),
+    length: isNStep ? nStep + 1 : isSequence ? 0 : integer(`${subject}.length`, length, 1, MAX_LENGTH),
     stride: integer(`${subject}.stride`, stride, 1, MAX_LENGTH),
-    priority: priority === "max" ? priority : finite(`${subject}.priority`, priority, 0),
+    priority: resolvePriority(engine, priority, `${subject}.priority`),
     nStep,
     finite: flag(`${subject}.finite`, onlyFinite) !== 0,
+    ...sequences,
   };
 }
 
+function resolvePriority(engine: Engine, priority: number | "max" | LeafPriority, subject: string): ResolvedRule["priority"] {
+  if (priority === "max") return priority;
+  if (typeof priority !== "object" || priority === null) return finite(subject, priority, 0);
+  const { leaf: path } = onlyKeys(subject, priority, "leaf");
+  const { leaf, size } = leafAt(`${subject}.leaf`, engine.layout.leaves, path);
+  if (size !== 1 || leaf.shared !== undefined || leaf.packed !== undefined || isText(leaf))
+    throw mustBe("SPEC_MISMATCH", `${subject}.leaf`, "a leaf with one number per step, and not shared", path);
+  return { leaf: path };
+}
+
+/** What a writer of the core is told of a rule's priority. */
+export function corePriority(engine: Engine, priority: ResolvedRule["priority"]): { readonly priority: number; readonly flags: number } {
+  if (typeof priority === "number") return { priority, flags: 0 };
+  if (priority === "max") return { priority: 1, flags: LARGEST };
+  return { priority: 1, flags: (leafAt("leaf", engine.layout.leaves, priority.leaf).index + 1) << PRIORITY_LEAF_BITS };
+}
+
+/** The error for a value that is no priority. */
+export function noPriority({ table, priority }: ResolvedRule, value: unknown): Error {
+  const rule = `a finite number >= 0, with a weight (priority^exponent) of at most 2^990, since a rule for table ${show(table)} takes it as the priority of its items (add an offset)`;
+  return mustBe("INVALID_DATA", (priority as LeafPriority).leaf, rule, value);
+}
+
+/** @throws TypeError, RangeError */
+function resolveSequence(sequence: SequenceOptions, subject: string): Pick<ResolvedRule, "length" | "stride"> & { readonly burnIn: number } {
+  const { length, burnIn = 0, stride } = onlyKeys(subject, sequence, "length, burnIn, stride");
+  integer(`${subject}.burnIn`, burnIn, 0, MAX_BURN_IN);
+  integer(`${subject}.length`, length, burnIn + 2, MAX_LENGTH - 1);
+  const longest = length - burnIn - 1;
+  if (stride !== undefined && stride > longest) {
+    const rule = `an integer in 1 … ${longest} (length - burnIn - 1), so that no step is left out`;
+    throw mustBe(typeof stride === "number" ? RangeError : TypeError, `${subject}.stride`, rule, stride);
+  }
+  return { length, burnIn, stride: integer(`${subject}.stride`, stride ?? longest, 1, longest) };
+}
+
+/** Whether returns are computed of the items of a rule: then the reward must be there, and how an episode ends. */
+export function hasReturns({ nStep, burnIn }: ResolvedRule): boolean {
+  return nStep > 0 || burnIn !== undefined;
+}
+
 /** The leaf whose values must be finite, by its number. */
-export function finiteReward(engine: Engine, items: readonly ResolvedRule[]): number | undefined {
-  return items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
+export function finiteReward(engine: Pick<Engine, "roles">, items: readonly ResolvedRule[]): number | undefined {
+  return items.some((rule) => hasReturns(rule) && rule.finite) ? engine.roles.optional("reward")?.index : undefined;
 }
 
 export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
@@ -166,11 +263,17 @@ export function unknownTable(name: unknown, tables: Iterable<string>, subject = 
 export interface ItemOptions<Columns = object> {
   /** The item consists of the last `length` steps. */
   readonly length: number;
-  /** Default: 1. */
-  readonly priority?: number;
+  /** "max" is the larger of 1 and every priority given to a live item of the table since it was made or cleared. Default: 1. */
+  readonly priority?: number | "max";
   /** The lane of the steps. Default: 0. */
   readonly lane?: number;
   readonly columns?: Columns;
+}
+
+/** A priority, or "max". @throws TypeError, RangeError */
+export function checkPriority(priority: number | "max"): void {
+  if (typeof priority === "string" && priority !== "max") throw mustBe(TypeError, "priority", 'a finite number, or "max"', priority);
+  if (priority !== "max") finite("priority", priority, 0);
 }
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };

@@ -1,25 +1,28 @@
 /** A table: draws, priorities, deletions, counters. */
 
 import { COUNTERS, DISTINCT } from "../base/abi.ts";
-import { flag, integer, mustBe, show } from "../base/error.ts";
+import { flag, integer, mustBe, onlyKeys, show } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { warnIgnoredPriorities } from "../base/warnings.ts";
+import { type Among, CheckedAmong } from "../batch/among.ts";
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "../batch/batch.ts";
-import { type DatasetOptions, datasetOf } from "../batch/dataset.ts";
+import { type DatasetOf, type DatasetOptions, datasetOf } from "../batch/dataset.ts";
 import { ItemView } from "../batch/item-view.ts";
-import type { Dataset } from "../batch/iterate.ts";
-import { amongOf, OPTIONS, type SampleOptions } from "../batch/options.ts";
+import { GET_OPTIONS, OPTIONS, type SampleOptions } from "../batch/options.ts";
 import { Sampler } from "../batch/sampler.ts";
-import type { NextName, TransitionOptions } from "../batch/transition-batch.ts";
-import { Transitions } from "../batch/transitions.ts";
-import { Draws } from "../batch/waiting.ts";
+import type { SequenceViewOptions, StateName } from "../batch/sequences/sequence-batch.ts";
+import { Sequences } from "../batch/sequences/sequences.ts";
+import type { NextName, TransitionOptions } from "../batch/transitions/transition-batch.ts";
+import { Transitions } from "../batch/transitions/transitions.ts";
+import { Draws, drawsOfViews } from "../batch/waiting.ts";
+import { type WrittenSteps, writeSteps } from "../batch/write-steps.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreTable } from "../memory/table.ts";
 import type { ColumnSet } from "../schema/columns.ts";
-import type { Numbers } from "../schema/copy-numbers.ts";
+import { checkedKeys, checkKeys, type Numbers } from "../schema/copy-numbers.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { IsAny, PathOf } from "../schema/spec.ts";
@@ -44,6 +47,8 @@ export interface TableOptions {
 export type ResolvedTableOptions = Required<TableOptions>;
 
 type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
+/** The options of `get`: those of `sample` that say what a batch shows. */
+type GetOptions<S> = Pick<Options<S>, "into" | "recycle" | "length" | "cross" | "columns" | "nStep" | "mask"> & { readonly offset?: "start" | "end" };
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
@@ -106,6 +111,8 @@ export class Table<S = any, R = any> {
   readonly #sampler: Sampler<Batch>;
   readonly #view: ItemView;
   readonly #draws: Draws<Batch>;
+  /** For `ready`. */
+  readonly #among = new CheckedAmong();
 
   static {
     customInspect<Table<unknown>>(this, "Table", (table) => table.#inspect());
@@ -120,9 +127,14 @@ export class Table<S = any, R = any> {
     this.handle = table.handle;
     this.#table = table;
     let view: ItemView | undefined;
-    this.#sampler = new Sampler<Batch>({ engine, core: table, name, limits: options }, OPTIONS, (sampler) => (view = new ItemView(sampler)));
+    this.#sampler = new Sampler<Batch>(
+      { engine, core: table, name, limits: options, filled: new WeakMap(), update: (keys, priorities, from, to) => this.#update(keys, priorities, from, to) },
+      OPTIONS,
+      (sampler) => (view = new ItemView(sampler)),
+    );
     this.#view = view as unknown as ItemView;
     this.#draws = new Draws(this.#sampler);
+    drawsOfViews.set(this, this.#draws as unknown as Draws<{ count: number }>);
     internals.set(this, { draws: this.#draws, update: (keys, priorities) => this.#update(keys, priorities) });
   }
 
@@ -131,9 +143,10 @@ export class Table<S = any, R = any> {
     return this.#engine.spec as S;
   }
 
-  /** Number of items in the table. */
+  /** Number of items in the table. A function that another call runs, such as a share of a mixture, may read it. */
   get size(): number {
-    return this.#open().size;
+    if (this.#engine.closed) this.#open();
+    return this.#table.size;
   }
 
   /**
@@ -160,10 +173,39 @@ export class Table<S = any, R = any> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
   }
 
+  /**
+   * Returns the items of keys that are still there, in the order of the keys: `batch.info.keys` says which. It does not draw: nothing is counted, no random number is taken, and
+   * the rate limiter is not asked. Items that wait for the limiter are not there yet. Takes the options of `sample` that say what a batch shows. O(n × steps + bytes)
+   * @throws TypeError, RangeError for keys as `updatePriorities` does · ReplayError SPEC_MISMATCH, NOT_FOUND, OUT_OF_MEMORY
+   */
+  get<const O extends GetOptions<S>>(keys: Numbers, options?: O & Only<O, GetOptions<S>>): BatchOf<S, O> {
+    const all = Float64Array.from(checkedKeys("keys", keys));
+    checkKeys(all, 0, all.length);
+    const own = onlyKeys("get", { ...options } as SampleOptions, GET_OPTIONS);
+    if (own.offset === "uniform") throw mustBe(RangeError, "offset", '"start" or "end": get leaves nothing to chance', own.offset);
+    return this.#sampler.get(all, own) as BatchOf<S, O>;
+  }
+
+  /**
+   * Writes values to the stored steps that a batch of this table shows, for example targets that a learner computes anew (MuZero's reanalysis) or latent states
+   * (Dreamer). `values` has some of the batch's columns, under the same names and of the same shapes: `[count, …]`, or as long as the batch's arrays. Each value goes to
+   * the step that its place in the batch shows, also for columns at the bootstrap; padding is skipped, and of values for one step the last one counts. Another item that
+   * shares a step shows the new value, too. Priorities stay, and rewards that are not finite are written, too. All is checked before anything is written. Costs O(count × steps + bytes).
+   * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
+   * @returns the number of values written, and how many of the batch's items are gone: their values are skipped
+   * @throws TypeError for what is no batch of this table · ReplayError NOT_FOUND for a column that the batch does not have, UNSUPPORTED for `shared` and `packed` leaves,
+   * on which other steps stand, SPEC_MISMATCH, INVALID_DATA
+   */
+  writeSteps(batch: object, values: object): WrittenSteps {
+    this.#begin();
+    const { table } = this.#sampler;
+    return writeSteps(table, batch, typeof batch === "object" && batch !== null ? table.filled.get(batch) : undefined, values);
+  }
+
   /** Batches for a `for` or `for await` loop. */
-  dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
+  dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): DatasetOf<BatchOf<S, O>, O> {
     this.#engine.open();
-    return datasetOf(this.#draws, options as DatasetOptions) as Dataset<BatchOf<S, O>>;
+    return datasetOf(this.#draws, options as DatasetOptions) as DatasetOf<BatchOf<S, O>, O>;
   }
 
   /** New arrays for n items of `length` steps each, to pass as `into`. */
@@ -178,9 +220,21 @@ export class Table<S = any, R = any> {
    * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `next`; SPEC_MISMATCH for a leaf that has the
    * name of a column of the view, or a rule that makes items of a single step
    */
-  transitions<const O extends TransitionOptions<NextName<S, R>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
+  transitions<const O extends TransitionOptions<NextName<S, R>, PathOf<S>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
     this.#open();
     return new Transitions(this.#sampler.table, options);
+  }
+
+  /**
+   * A view of the items as sequences, for recurrent networks and models of the world: every step under the names of the roles, with masks, ends of episodes, and n-step
+   * returns that stay inside the sequence. An item of a rule of `sequence` knows its burn-in, and whether it begins an episode; any other item has no burn-in. Make it once:
+   * each view has its own batches to refill.
+   * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `state`; SPEC_MISMATCH for a leaf that has the name
+   * of a column of the view
+   */
+  sequences<const O extends SequenceViewOptions<StateName<S, R>>>(options: O & Only<O, SequenceViewOptions>): Sequences<S, R, O> {
+    this.#open();
+    return new Sequences(this.#sampler.table, options);
   }
 
   /**
@@ -195,10 +249,10 @@ export class Table<S = any, R = any> {
     return found;
   }
 
-  #update(keys: Numbers, priorities: Numbers): number {
-    const found = this.#begin().update(keys, priorities);
+  #update(keys: Numbers, priorities: Numbers, from = 0, to?: number): number {
+    const found = this.#begin().update(keys, priorities, from, to);
     if (found > 0 && SELECTOR_KINDS[this.options.sampler.kind].weighs && (this.#engine.defaultPriorityRules.get(this.name) ?? 0) > 0)
-      this.#checkDefaultPriority(priorities);
+      this.#checkDefaultPriority(priorities, from, to ?? priorities.length);
     return found;
   }
 
@@ -220,12 +274,13 @@ export class Table<S = any, R = any> {
    * Whether a batch of n can be drawn now, whichever items it will have: the rate limiter allows it, and there are enough items if they must differ or get used up.
    * O(1); with `maxTimesSampled` or without replacement O(size) at most
    */
-  ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
+  ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
     const { replacement = true, among } = options;
     integer("n", n, 1, MAX_LENGTH);
-    const oldest = amongOf(among);
-    return this.#open().guaranteedDraws(n, DISTINCT * (1 - flag("replacement", replacement)), oldest) >= n;
+    this.#among.read(among);
+    const table = this.#open();
+    return table.guaranteedDraws(n, DISTINCT * (1 - flag("replacement", replacement)) + this.#among.flags, this.#among.of(table)) >= n;
   }
 
   /** Whether the rate limiter allows n draws now. */
@@ -292,8 +347,8 @@ export class Table<S = any, R = any> {
   }
 
   /** Warns where items get priorities beside which new items, whose priority is 1, are hardly drawn. */
-  #checkDefaultPriority(priorities: Numbers): void {
-    for (let i = 0; i < priorities.length; i++) {
+  #checkDefaultPriority(priorities: Numbers, from: number, to: number): void {
+    for (let i = from; i < to; i++) {
       if (!((priorities[i] as number) > HIGH_PRIORITY)) continue;
       if (this.#engine.warnings.first("defaultPriority")) {
         const reason = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;

@@ -4,7 +4,7 @@ import { onlyKeys } from "../base/error.ts";
 import { type Block, copyEnds, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "../memory/block.ts";
 import type { Engine } from "../memory/engine.ts";
 import { withLock } from "../memory/reentrancy.ts";
-import { flattener, flattenPartial } from "../schema/nest.ts";
+import { flattenPartial } from "../schema/nest.ts";
 import {
   type BlockOptions,
   checkEnd,
@@ -26,14 +26,12 @@ export class WriterEnds {
   readonly #engine: Engine;
   readonly #isVector: boolean;
   readonly #rules: EndRules;
-  readonly #flatten: (columns: unknown) => unknown[];
 
   constructor(engine: Engine, options: ResolvedWriterOptions, isVector: boolean) {
     this.#engine = engine;
     this.tables = options.items.map((rule) => rule.table);
     this.#isVector = isVector;
     this.#rules = endRulesOf(options, engine.roles);
-    this.#flatten = flattener(engine.spec);
   }
 
   /** The options of `endEpisode`, checked. */
@@ -64,7 +62,7 @@ export class WriterEnds {
     return withLock(engine, () => {
       const finals = final === undefined ? undefined : flattenPartial(engine.spec, final, "final");
       const block = placeBlock(engine, this.#rules.lanes, {
-        columns: this.#flatten(columns),
+        columns: engine.flatten(columns),
         ends,
         finals,
         priorities: this.tables.map((table) => priorities?.[table]),

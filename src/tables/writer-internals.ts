@@ -14,10 +14,10 @@ export interface WriterInternals {
   readonly saved: SavedWriterOptions;
   /** Notes that the state of a writer of an earlier run was restored. */
   resume(): void;
-  /** `createItem`, of `length` steps that end `behind` the newest one. */
-  createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number): Promise<void> | undefined;
+  /** `createItem`, of `length` steps that end `behind` the newest one. @param isEarlier 1 if an item that the writer made for the table before ends later */
+  createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;
   /** The same with the number of a column layout, and without a promise. Allocates nothing. @returns whether the item is in the table */
-  insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): boolean;
+  insert(table: AnyTable, length: number, priority: number, behind: number, layout: number, isEarlier: number): boolean;
   /** How many items would wait for a table's rate limiter if it got n more. */
   waiting(table: AnyTable, n: number): number;
 }

@@ -1,26 +1,26 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 
-import { E_PRIORITY, LARGEST, TAILS } from "../base/abi.ts";
-import { finite, integer, ReplayError } from "../base/error.ts";
+import { E_PRIORITY, SEQUENCE, TAILS } from "../base/abi.ts";
+import { integer, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine } from "../memory/engine.ts";
 import { withLock } from "../memory/reentrancy.ts";
-import { type StagedOf, Staging, writerClosed } from "../memory/staged.ts";
+import { type StagedOf, type Staging, writerClosed } from "../memory/staged.ts";
 import { CoreWriter } from "../memory/writer.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "../schema/columns.ts";
 import { priorityError } from "../schema/copy-numbers.ts";
-import { type Visit, visitor } from "../schema/nest.ts";
+import type { Visit } from "../schema/nest.ts";
 import type { ColumnsOf, IsAny, StepOf } from "../schema/spec.ts";
 import { BarrenEpisodes } from "./barren-episodes.ts";
 import { coreError } from "./core-errors.ts";
-import type { BlockOptions, EndOptions, LaneEnds } from "./episode-ends.ts";
-import { checkItemOptions, finiteReward, type ItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
+import { type BlockOptions, checkDiscard, type EndOptions, type LaneEnds } from "./episode-ends.ts";
+import { checkItemOptions, checkPriority, corePriority, finiteReward, type ItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import type { AnyTable, Table } from "./table.ts";
 import { WriterEnds } from "./writer-ends.ts";
 import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
+import { WriterRecord } from "./writer-record.ts";
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
 export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
@@ -51,18 +51,14 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
   readonly #writer: CoreWriter;
-  /** The staging record; with several lanes, a block of columns. */
-  readonly #recordBytes: number;
-  /** The step as a block of columns, if its lanes can be told how they end; 0 else. */
-  readonly #blockAt: number;
-  /** Behind that, how the episode of each lane ends with it. */
-  readonly #endsAt: number;
   readonly #ends: WriterEnds;
   /** What the engine knows of this writer. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
+  /** The staging record; with several lanes, a block of columns. What is needed at each step is here, too. */
+  readonly #place: WriterRecord | undefined;
   #record = 0;
-  readonly #staging: Staging;
-  readonly #fill: Visit;
+  #staging: Staging;
+  #fill: Visit;
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
@@ -80,8 +76,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         // Whether createItem made an item of what is open nobody knows.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
-      createItem: (table, options, stepsBack) => writer.#createItem(table, options, stepsBack),
-      insert: (table, length, priority, stepsBack, layout) => writer.#insert(table, length, priority, stepsBack, layout),
+      createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),
+      insert: (table, length, priority, stepsBack, layout, isEarlier) => writer.#insert(table, length, priority, stepsBack, layout, isEarlier),
       waiting: (table, n) => writer.#writer.waiting(table.handle, n),
     });
     customInspect<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#inspect());
@@ -101,14 +97,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#engine = engine;
     this.#tables = tables;
     this.#onClose = onClose;
-    const { core, spec, layout } = engine;
+    const { core } = engine;
     const { lanes, items, layouts } = options;
-    const { leaves } = layout;
-    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
-    const stepBytes = offsets.pop() as number;
-    const [head = 0] = this.#isVector ? blockOffsets([], items.length + leaves.length, 1) : [];
-    const end = stepBytes + head;
-    this.#recordBytes = lanes === 1 && !this.#isVector ? end : end + lanes;
     this.#ends = new WriterEnds(engine, options, this.#isVector);
     const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, finalIsNext: options.autoreset === "nextStep", reward }, items.length);
@@ -116,10 +106,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#barrenEpisodes = new BarrenEpisodes(engine.warnings, writer, options, createsItems);
     this.streams = writer.streams;
     try {
-      items.forEach(({ table, length, stride, priority: rulePriority, nStep }, k) => {
-        const [priority, largest] = rulePriority === "max" ? [1, LARGEST] : [rulePriority, 0];
-        const flags = (nStep > 0 ? TAILS : 0) + largest;
-        const code = writer.rule(k, { table: this.#table(table).handle, length, stride, layout: layouts[k] as number, priority, flags });
+      items.forEach(({ table, length, stride, priority: rulePriority, nStep, burnIn }, k) => {
+        const { priority, flags } = corePriority(engine, rulePriority);
+        const form = (nStep > 0 ? TAILS : 0) + (burnIn === undefined ? 0 : SEQUENCE);
+        const layout = burnIn ?? (layouts[k] as number);
+        const code = writer.rule(k, { table: this.#table(table).handle, length, stride, layout, priority, flags: flags + form });
         if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
         core.checkedResult(code);
       });
@@ -128,22 +119,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       engine.columnLayouts.rules.add(layouts);
       this.#info = { lanes, items, core: writer };
       engine.writers.add(this.#info);
-      this.#record = engine.stage(this.#recordBytes);
-      this.#endsAt = this.#record + end;
-      this.#blockAt = this.#record + (this.#isVector ? stepBytes : 0);
+      this.#place = new WriterRecord(engine, options, this.#isVector);
     } catch (error) {
       this.#free();
       throw error;
     }
-    const addresses = offsets.map((offset) => this.#record + offset);
-    // A column of one row is that row's value.
-    if (this.#isVector) placeAddresses(core, this.#blockAt, addresses);
-    const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
-    const staging = new Staging(core, maker, this.#record, leaves, addresses, lead, this.#isVector, () => {
-      this.#stepsToCheck = 1;
-    });
-    this.#staging = staging;
-    this.#fill = visitor(spec, (i) => staging.setters[i] as Visit);
+    ({ record: this.#record, staging: this.#staging, fill: this.#fill } = this.#place.filler);
   }
 
   /** The form of a step. */
@@ -151,9 +132,15 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#engine.spec as S;
   }
 
-  /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
+  /**
+   * The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are.
+   * If several writers are open, all values are zeros at first.
+   * @throws ReplayError OUT_OF_MEMORY the first time
+   */
   get staged(): StagedOf<S, Lanes> {
     this.#open();
+    const place = this.#place as WriterRecord;
+    if (place.isShared) ({ record: this.#record, staging: this.#staging, fill: this.#fill } = place.own());
     return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
@@ -196,6 +183,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         throw this.#staging.misfit(engine.spec, step, error);
       }
       engine.locked = false;
+      if (engine.sawNaN) this.#stepsToCheck = 1;
     }
     this.#finishCall(this.#writer.append(this.#record));
     if (--this.#stepsToCheck <= 0) this.#checkValues();
@@ -220,21 +208,22 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. O(length + log size)
+   * Makes an item of the last steps. O(log size) if one of the same length was made a step before, and is still there; else O(length + log size)
    * @returns `undefined` if the item is in the table, or a promise if the rate limiter makes it wait, which resolves when it is let in
    * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
-    return this.#createItem(table, options, 0);
+    return this.#createItem(table, options, 0, 0);
   }
 
-  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number): Promise<void> | undefined {
+  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number, isEarlier: number): Promise<void> | undefined {
     // Read first, so that one look is enough.
     const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
-    finite("priority", priority, 0);
+    // Tested here, because passing a fraction as an argument would allocate it.
+    if (typeof priority !== "number" || !(priority >= 0 && priority < Number.POSITIVE_INFINITY)) checkPriority(priority);
     integer("lane", lane, 0, this.options.lanes - 1);
     let layout = 0;
     if (columns !== undefined) {
@@ -242,16 +231,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#begin();
     }
     this.#barrenEpisodes.createsItems = true;
-    this.#writer.priority[0] = priority;
-    const state = this.#writer.insert(to.handle, lane, length, stepsBack, layout);
+    const { priority: argument } = this.#writer;
+    if (priority === "max") argument[0] = this.#writer.maxPriority(to.handle);
+    else argument[0] = priority;
+    const state = this.#writer.insert(to.handle, lane, length, stepsBack, layout, isEarlier);
     return this.#finishCall(state, "priority", lane) === 1 ? undefined : this.#whenAdmitted(to);
   }
 
-  #insert(table: AnyTable, length: number, priority: number, stepsBack: number, layout: number): boolean {
+  #insert(table: AnyTable, length: number, priority: number, stepsBack: number, layout: number, isEarlier: number): boolean {
     this.#begin();
     this.#barrenEpisodes.createsItems = true;
     this.#writer.priority[0] = priority;
-    return this.#finishCall(this.#writer.insert(table.handle, 0, length, stepsBack, layout)) === 1;
+    return this.#finishCall(this.#writer.insert(table.handle, 0, length, stepsBack, layout, isEarlier)) === 1;
   }
 
   /** The key of the newest item of a table; 0 if there was none yet. */
@@ -284,6 +275,23 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#countBarren(true);
   }
 
+  /**
+   * Gives up the open episode, for example if a simulator failed in the middle of it: deletes the items that were made of it, in all tables, cancels those that wait for a
+   * rate limiter, and lets its steps go. It takes nothing else back: what these items evicted is gone, and they count as inserted and deleted. With
+   * `autoreset: "nextStep"`, where the final step of the episode is still to come, that step is dropped. O(size) per table with such items.
+   * @param options.lane the lane whose episode it is. Default: all
+   * @returns the number of items that were deleted or cancelled; 0 if no episode is open
+   * @throws ReplayError UNSUPPORTED for a writer that is `across`, whose items may span episodes
+   */
+  discardEpisode(options: { readonly lane?: number } = {}): number {
+    this.#begin();
+    const lane = checkDiscard(this.options, options);
+    let items = 0;
+    for (const i of lane === undefined ? this.streams.keys() : [lane]) items += this.#writer.discard(i, this.#tables.values());
+    this.#engine.changed();
+    return items;
+  }
+
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
@@ -293,8 +301,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Releases the window and the memory of the writer. Items stay. With rules of `nStep` an open episode is truncated: its newest step serves as the final one, and begins
-   * no item.
+   * Releases the window and the memory of the writer. Items stay. With rules of `nStep` or `sequence` an open episode is truncated: its newest step serves as the final one,
+   * and begins no item.
    */
   close(): void {
     if (this.#isClosed) return;
@@ -302,9 +310,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#isClosed = true;
     if (this.#barrenEpisodes.hasUnreported && !this.#engine.closed) this.#barrenEpisodes.report(this.#writer.barrenEpisodes);
     this.#onClose();
-    const { isBorrowed } = this.#staging;
-    this.#staging.close();
-    this.#free(isBorrowed);
+    this.#free();
     this.#engine.changed();
   }
 
@@ -336,10 +342,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return state === undefined ? this.options : { ...this.options, state };
   }
 
-  #free(isBorrowed = false): void {
+  #free(): void {
     this.#engine.columnLayouts.rules.delete(this.options.layouts);
     if (this.#info) this.#engine.forget(this.#info);
-    this.#engine.unstage(this.#record, this.#recordBytes, isBorrowed);
+    this.#place?.close();
     this.#writer.close();
   }
 
@@ -370,12 +376,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Appends a step of several lanes, or what is staged, of which some end. */
   #appendWithEnds(step: unknown, endOptions: LaneEnds<S>): void {
     const engine = this.#engine;
+    const { blockAt, endsAt } = this.#place as WriterRecord;
     const [endCount, truncated, finals] = withLock(engine, () => {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
-      return this.#ends.placeLanes(this.#endsAt, endOptions);
+      return this.#ends.placeLanes(endsAt, endOptions);
     });
-    const code = this.#writer.appendBlock(this.#blockAt, this.options.lanes, this.#endsAt, finals);
+    const code = this.#writer.appendBlock(blockAt, this.options.lanes, endsAt, finals);
     if (endCount > truncated && code >= 0) engine.hasTerminated = true;
     this.#finishCall(code, "terminated");
     this.#checkValues();
@@ -392,7 +399,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /** Looks at the step that was appended. */
   #checkValues(): void {
-    this.#afterCall(this.#staging.checkForNaN(this.#engine.reportNaN));
+    this.#engine.sawNaN = false;
+    this.#afterCall(this.#staging.checkForNaN(this.#engine.reportNaN, ++(this.#place as WriterRecord).looks));
   }
 
   /** Warns of what the last call has seen. @param steps steps until the next look at values @param rows how many it appended */
@@ -409,7 +417,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #finishCall(code: number, subject?: string, lane?: number): number {
-    if (code < 0) throw coreError(this.#engine, this.#writer, code, subject, lane);
+    if (code < 0) throw coreError(this.#engine, this.#writer, this.options.items, code, subject, lane);
     this.#engine.changed();
     return code;
   }

@@ -1,5 +1,5 @@
 /** The open writers of a Replay: those of this run, and those that it was restored with, which a run finds again by their names. */
-import { corrupt, ReplayError, show } from "../base/error.ts";
+import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
 import { type ColumnSet, isSameSelection } from "../schema/columns.ts";
@@ -22,6 +22,8 @@ export class Writers {
   readonly #byName = new Map<string, Writer>();
   /** Writers of an earlier run that nobody has asked for by name, and their positions when they were restored. */
   readonly #orphans = new Map<Writer, string>();
+  /** Whether the shared record is kept for writers of an earlier run that find no room for one of their own. */
+  #holdsFiller = false;
 
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>) {
     this.#engine = engine;
@@ -61,6 +63,11 @@ export class Writers {
     return this.#create(resolved, options);
   }
 
+  /** The writer of an earlier run that has a name and that nobody has gone on with; undefined where there is none. */
+  orphan(name: string): Writer | undefined {
+    return [...this.#orphans.keys()].find((writer) => writer.options.name === name);
+  }
+
   /** @throws ReplayError OUT_OF_TURN for a name that a writer of this run has */
   mustBeFree(name: string | undefined): void {
     this.#findByName(name);
@@ -72,11 +79,26 @@ export class Writers {
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
       throw corrupt("the list of writers contradicts itself", `${show(name)} is no name of one writer`);
     // An empty list of rules, or one lane, may be on purpose: it is not known any more.
-    this.#orphans.set(this.#add(options, [], { createsItems: options.items.length === 0, isVector: true }), "");
+    const createsItems = options.items.length === 0;
+    if (options.lanes === 1 && !this.#holdsFiller) {
+      this.#engine.shareFiller();
+      this.#holdsFiller = true;
+    }
+    let writer: Writer;
+    try {
+      writer = this.#add(options, [], { createsItems, isVector: true });
+    } catch (error) {
+      // At maxBytes there may be no room for a record of its own, but for the shared one there is.
+      if (codeOf(error) !== "OUT_OF_MEMORY" || options.lanes !== 1) throw error;
+      writer = this.#add(options, [], { createsItems });
+    }
+    this.#orphans.set(writer, "");
   }
 
   /** The state of those that were adopted is there. @param isCopy whether the run that they are of may go on */
   finishRestore(writers: OpenWriters, isCopy = false): void {
+    if (this.#holdsFiller) this.#engine.unshareFiller();
+    this.#holdsFiller = false;
     for (const writer of [...this.#orphans.keys()]) {
       const { name, items } = writer.options;
       internalsOf(writer).resume();
@@ -170,7 +192,7 @@ export class Writers {
     requested.items.forEach((rule, k) => {
       const other = existing.items[k];
       if (other === undefined) return;
-      for (const key of RULE) if (rule[key] !== other[key]) throw mismatch(`items[${k}].${key}`, other[key], rule[key]);
+      for (const key of RULE) if (!isSameOption(rule[key], other[key])) throw mismatch(`items[${k}].${key}`, other[key], rule[key]);
       const [requestedLayout, existingLayout] = [requested, existing].map(({ layouts }) => this.#engine.columnLayouts.get(layouts[k] as number));
       if (
         requestedLayout !== existingLayout &&
@@ -183,10 +205,15 @@ export class Writers {
   }
 }
 
+/** Priorities from a leaf are objects. */
+const isSameOption = (one: unknown, two: unknown) => one === two || JSON.stringify(one) === JSON.stringify(two);
+
 /** What two rules can differ in, besides their columns. */
-const RULE: readonly (keyof ResolvedRule)[] = ["table", "nStep", "length", "stride", "priority", "finite"];
+const RULE: readonly (keyof ResolvedRule)[] = ["table", "nStep", "burnIn", "length", "stride", "priority", "finite"];
 
 /** The tables of rules that leave the priority of items to a default. */
 function defaultPriorityTables(items: AnyOptions["items"] = []): string[] {
-  return (items as readonly ItemRule[]).flatMap((rule) => (rule.priority === undefined && rule.nStep === undefined ? [rule.table] : []));
+  return (items as readonly ItemRule[]).flatMap((rule) =>
+    rule.priority === undefined && rule.nStep === undefined && rule.sequence === undefined ? [rule.table] : [],
+  );
 }

@@ -1,5 +1,6 @@
 /** Signatures: what the items of a table look like, column by column. */
 import { mustBe, ReplayError } from "../base/error.ts";
+import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
@@ -11,7 +12,7 @@ export interface LeafSignature {
   readonly dtype: RowLeaf["dtype"] | "unknown";
   /** A size of null is any length, a shape of null any shape. */
   readonly shape: readonly (number | null)[] | null;
-  /** The data type on the server if that is another one, such as "float16". Such a column can be read, and not written. */
+  /** The data type on the server if that is another one, such as "complex64". Such a column can be read, and not written. */
   readonly stored?: string;
 }
 
@@ -96,9 +97,14 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
   });
 }
 
+/** Whether a column of a dtype is read as one of another: half floats are f32, too. */
+export function isReadAs(stored: string, dtype: string): boolean {
+  return stored === dtype || (isHalf(stored) && dtype === "f32");
+}
+
 /** Whether some column could be as both. */
 function agree(a: LeafSignature, b: LeafSignature): boolean {
-  if (a.dtype !== b.dtype) return false;
+  if (!isReadAs(a.dtype, b.dtype)) return false;
   const { shape } = a;
   if (shape === null || b.shape === null) return true;
   return shape.length === b.shape.length && b.shape.every((n, k) => n === null || (shape[k] ?? n) === n);

@@ -3,7 +3,7 @@
 import { LEVEL } from "../base/abi.ts";
 import { integer } from "../base/error.ts";
 import { gather } from "../batch/gather.ts";
-import { type ItemBuffer, itemBuffer } from "../batch/item-view.ts";
+import { type ItemBuffer, itemBuffer } from "../batch/item-layout.ts";
 import { BatchPool } from "../batch/pool.ts";
 import type { Engine } from "../memory/engine.ts";
 import { StreamSet, type StreamSetOptions } from "../memory/streams.ts";

@@ -5,7 +5,9 @@ export interface FormatNames {
   /** In NumPy, so also in tensorflow_datasets, LeRobot, Minari and Gymnasium. */
   readonly numpy: string;
   /** In Parquet: how a value is stored, and as what it is meant if that is not the same. Our files have the second only where it says more. */
-  readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE"; readonly integer?: IntegerName };
+  readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
+  /** The dtype whose names these are, if neither has the type: files have its numbers as those, of which each is one. */
+  readonly widened?: Dtype;
 }
 
 type IntegerName = "INT_8" | "INT_16" | "INT_32" | "INT_64" | "UINT_8" | "UINT_16" | "UINT_32" | "UINT_64";
@@ -22,10 +24,13 @@ export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
   u64: { numpy: "uint64", parquet: { type: "INT64", integer: "UINT_64" } },
   f32: { numpy: "float32", parquet: { type: "FLOAT" } },
   f64: { numpy: "float64", parquet: { type: "DOUBLE" } },
+  f16: { numpy: "float16", parquet: { type: "FIXED_LEN_BYTE_ARRAY" } },
+  bf16: { numpy: "float32", parquet: { type: "FLOAT" }, widened: "f32" },
 };
 
-/** The dtypes by one of their names; a dtype without that name is left out. */
+/** The dtypes by one of their names; a dtype without a name of its own is left out. */
 export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
-  const pairs = Object.entries(FORMAT_NAMES).map(([dtype, names]) => [nameOf(names), dtype] as const);
+  const own = Object.entries(FORMAT_NAMES).filter(([, { widened }]) => widened === undefined);
+  const pairs = own.map(([dtype, names]) => [nameOf(names), dtype] as const);
   return Object.fromEntries(pairs.filter(([name]) => name !== undefined));
 }

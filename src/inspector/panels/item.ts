@@ -105,6 +105,8 @@ export function explanationText(
       : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
     return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
   }
+  if (kind === "recency")
+    return `Its share is age^-${numberText(exponent)} of all; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
   return probability > 0
     ? `The next draw gives it: ${kind} takes ${known?.picks}. ${drawsText}`
     : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawsText}`;

@@ -58,6 +58,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   async flush(): Promise<void> {
     this.commit();
     this.#log.flush();
+    await this.#log.confirm();
   }
 
   /** Flushes, and lets go of the directory. What is in memory can still be sampled. @throws ReplayError IO */

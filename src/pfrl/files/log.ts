@@ -172,6 +172,10 @@ export class BufferLog {
     this.#failure = undefined;
   }
 
+  confirm(): Promise<void> {
+    return this.#log.confirm();
+  }
+
   close(): void {
     this.#log.close();
   }

@@ -8,7 +8,7 @@ import type { Content, StoreLoader } from "./loader.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 
 /** What a file of ours says that it is. */
-export const ABOUT = { reprise: "pfrl", version: 1 };
+export const ABOUT = { reprise: "pfrl", version: 2 };
 
 /** Files that this process saves to, by the paths of their folders, or by their directories. */
 const busy = new Map<string | Directory, Set<string>>();

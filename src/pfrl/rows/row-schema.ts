@@ -19,7 +19,7 @@ interface Extra {
   readonly takesNull: boolean;
 }
 
-type PartName = "state" | "action" | "nextState" | "nextAction";
+export type PartName = "state" | "action" | "nextState" | "nextAction";
 const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
 /** Of a form without object columns. */
 const NO_RECORD: RowValues = Object.freeze([]) as unknown as RowValues;

@@ -61,16 +61,10 @@ export interface AnyBatch extends TransitionBatch {
   readonly weights?: Float64Array<ArrayBuffer>;
 }
 
-/** The same batch. Who goes over it as over PFRL's list is told of the list form; copies, comparisons and loops over keys do not see that. */
-export function withoutItems<B extends AnyBatch>(batch: B): B {
-  return Object.defineProperty(batch, Symbol.iterator, NO_ITEMS);
+/** The message for programs that loop over a batch. */
+export function noItems(): TypeError {
+  return trimStack(new TypeError('a batch has columns, and no items to go over: take the list form, { form: "list" }'));
 }
-
-const NO_ITEMS: PropertyDescriptor = {
-  value: () => {
-    throw trimStack(new TypeError('a batch has columns, and no items to go over: take the list form, { form: "list" }'));
-  },
-};
 
 /** A list of what was drawn, with what is told of each beside it. */
 export type SampleList<T> = readonly T[] & {

@@ -1,19 +1,26 @@
-/** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
+/**
+ * The batch form of what was drawn, one typed array per leaf. Where the arrays are is worked out once: then a new batch takes its own memory and objects, and a sample into a
+ * batch allocates nothing.
+ */
 
 import { CROSS, FROM_START } from "../../base/abi.ts";
 import { mustBe } from "../../base/error.ts";
 import { trimStack } from "../../base/stack-trace.ts";
+import type { Into } from "../../batch/batch.ts";
 import type { Draw } from "../../batch/draw.ts";
 import { gather } from "../../batch/gather.ts";
-import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
+import { type ItemBuffer, type ItemShape, itemBuffer } from "../../batch/item-layout.ts";
 import { WEIGHTS } from "../../batch/layout.ts";
+import { BatchPool } from "../../batch/pool.ts";
 import type { GrowingTable } from "../../memory/growing-table.ts";
 import { Column } from "../../schema/column.ts";
 import type { Selection } from "../../schema/columns.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
+import { setPart } from "../../schema/nest.ts";
 import { cloneObject } from "../rows/object-value.ts";
+import type { PartName } from "../rows/row-schema.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
-import { type AnyBatch, withoutItems } from "../rows/transition-batch.ts";
+import { type AnyBatch, noItems } from "../rows/transition-batch.ts";
 import type { Steps } from "./steps.ts";
 
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
@@ -30,73 +37,123 @@ interface ObjectColumn {
   readonly values: unknown[];
 }
 
-/** The spec of a batch of runs, shown by their ends. */
-const specs = new WeakMap<object, WholeSpec>();
+/** What the items of a draw have, one number each. */
+export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
+
+/** What a batch is made of besides its columns. It has nothing of the buffer, so that a batch that is kept keeps only its own memory. */
+interface Origin {
+  /** The mark of the batches that a buffer fills again; undefined for one that is not filled again. */
+  readonly owner: object | undefined;
+  /** The engine's batch on the same arrays. */
+  readonly engineBatch: DrawnItems;
+  readonly n: number;
+  readonly width: number;
+  /** Undefined if every column is of each step. */
+  readonly spec: WholeSpec | undefined;
+  readonly objectColumns: readonly ObjectColumn[];
+  /** Which extras each step has, as bits; undefined without extras. */
+  readonly present: Uint32Array | undefined;
+}
+
+type DrawnItems = ItemBuffer["batch"];
+
+/** The columns of transitions under PFRL's names. */
+class TransitionBatch implements AnyBatch {
+  readonly count: number;
+  readonly lengths: AnyBatch["lengths"];
+  readonly keys: AnyBatch["keys"];
+  readonly probabilities: AnyBatch["probabilities"];
+  readonly weights: AnyBatch["keys"] | undefined;
+  readonly state: unknown;
+  readonly action: unknown;
+  readonly reward: Column<"f64">;
+  readonly nextState: unknown;
+  readonly nextAction: unknown;
+  readonly isStateTerminal: Column<"bool">;
+  readonly hasNextState: Column<"bool">;
+  readonly hasNextAction: Column<"bool">;
+  readonly extras: AnyBatch["extras"];
+  readonly hasExtras: AnyBatch["hasExtras"];
+  readonly #origin: Origin;
+
+  constructor(
+    steps: Steps,
+    view: RunView,
+    { owner, engineBatch, n, width, info = engineBatch.info }: Pick<Origin, "owner" | "engineBatch" | "n" | "width"> & { readonly info?: ItemInfo },
+  ) {
+    const { schema, leafIndices } = steps;
+    const columns = engineBatch.steps as { readonly [index: string]: Column };
+    const objectColumns: ObjectColumn[] = [];
+    const column = (path: string) => columns[leafIndices.get(path) as number] as Column;
+    const list = (path: string) => (slot: number) => {
+      const values: unknown[] = [];
+      const from = view === "all" ? "each" : width === 1 ? "first" : LAST.test(path) ? "last" : FIRST.test(path) ? "first" : "each";
+      objectColumns.push({ slot, from, values });
+      return values;
+    };
+    const part = (name: PartName) => schema.parts[name].columns<Column | unknown[]>(name, schema.slotOf[name], column, list(name));
+    this.count = n;
+    this.lengths = engineBatch.lengths;
+    this.keys = info.keys;
+    this.probabilities = info.probabilities;
+    this.weights = info.weights;
+    this.state = part("state");
+    this.action = part("action");
+    this.reward = column("reward") as Column<"f64">;
+    this.nextState = part("nextState");
+    this.nextAction = part("nextAction");
+    this.isStateTerminal = column("isStateTerminal") as Column<"bool">;
+    this.hasNextState = column("hasNextState") as Column<"bool">;
+    this.hasNextAction = column("hasNextAction") as Column<"bool">;
+    const { data, shape } = this.isStateTerminal;
+    const extras: { [name: string]: unknown } = {};
+    const hasExtras: { [name: string]: Column<"bool"> } = {};
+    for (const { name, part, slot } of schema.extras) {
+      setPart(extras, name, part.columns<Column | unknown[]>(`extras.${name}`, slot, column, list(`extras.${name}`)));
+      setPart(hasExtras, name, new Column<"bool">(new Uint8Array(data.length), shape));
+    }
+    this.extras = extras;
+    this.hasExtras = hasExtras;
+    const present = schema.extras.length === 0 ? undefined : (column("present").data as Uint32Array);
+    this.#origin = { owner, engineBatch, n, width, spec: view === "ends" ? schema.spec : undefined, objectColumns, present };
+  }
+
+  /** A loop over a batch, as PFRL's list allows it, is told of the list form. Copies, comparisons and loops over keys do not see it. */
+  [Symbol.iterator](): never {
+    throw noItems();
+  }
+
+  /** Of a batch that a buffer made; undefined for anything else. */
+  static originOf(batch: unknown): Origin | undefined {
+    return typeof batch === "object" && batch !== null && #origin in batch ? (batch as TransitionBatch).#origin : undefined;
+  }
+}
+
+const { originOf } = TransitionBatch;
 
 /** Of a batch that `sample` gave; undefined for anything else. */
 export function specOfBatch(batch: unknown): WholeSpec | undefined {
-  return typeof batch === "object" && batch !== null ? specs.get(batch) : undefined;
+  return originOf(batch)?.spec;
 }
 
-/** One batch, and how it is filled. */
+/** A batch, and how it is filled. */
 export class BatchFiller {
   readonly batch: AnyBatch;
-  readonly n: number;
-  /** Steps of an item at most. */
-  readonly width: number;
   /** To be filled with picks; void after the next call that is not `fill`. */
   readonly draw: Draw;
   readonly #steps: Steps;
   readonly #buffer: ItemBuffer;
-  readonly #objectColumns: ObjectColumn[] = [];
-  /** Which extras each step has, as bits; and its columns. */
-  #present: Column | undefined;
+  readonly #origin: Origin;
+  /** Who fills the next new batch; undefined if this one is filled again. */
+  readonly #pool: BatchPool | undefined;
 
-  constructor(steps: Steps, n: number, width: number, view: RunView, hasWeights: boolean) {
-    this.n = n;
-    this.width = width;
-    this.#steps = steps;
-    const { engine, schema } = steps;
-    const { leaves } = engine.layout;
-    const selections = leaves.map((leaf) => selectionOf(leaf, width, view));
-    const buffer = itemBuffer(engine, { n, width, selections, isWhole: false, holds: hasWeights ? WEIGHTS : 0 });
-    this.#buffer = buffer;
+  constructor(steps: Steps, buffer: ItemBuffer, batch: AnyBatch, pool?: BatchPool) {
+    this.batch = batch;
     this.draw = buffer.draw;
-    const { lengths, info } = buffer.batch;
-    const columnsByIndex = buffer.batch.steps as { readonly [index: string]: Column };
-    const column = (path: string): Column => columnsByIndex[leaves.findIndex((leaf) => leaf.path === path)] as Column;
-    const list = (path: string) => (slot: number) => {
-      const values: unknown[] = [];
-      const from = view === "all" ? "each" : width === 1 ? "first" : LAST.test(path) ? "last" : FIRST.test(path) ? "first" : "each";
-      this.#objectColumns.push({ slot, from, values });
-      return values;
-    };
-    const part = (name: "state" | "action" | "nextState" | "nextAction") =>
-      schema.parts[name].columns<Column | unknown[]>(name, schema.slotOf[name], column, list(name));
-    this.batch = {
-      count: n,
-      lengths,
-      keys: info.keys,
-      probabilities: info.probabilities,
-      weights: info.weights,
-      state: part("state"),
-      action: part("action"),
-      reward: column("reward"),
-      nextState: part("nextState"),
-      nextAction: part("nextAction"),
-      isStateTerminal: column("isStateTerminal"),
-      hasNextState: column("hasNextState"),
-      hasNextAction: column("hasNextAction"),
-      extras: Object.fromEntries(
-        schema.extras.map(({ name, part, slot }) => [name, part.columns<Column | unknown[]>(`extras.${name}`, slot, column, list(`extras.${name}`))]),
-      ),
-      hasExtras: {},
-    } as AnyBatch;
-    withoutItems(this.batch);
-    if (schema.extras.length > 0) this.#present = column("present");
-    const { data, shape } = this.batch.isStateTerminal;
-    for (const { name } of schema.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = new Column<"bool">(new Uint8Array(data.length), shape);
-    if (view === "ends") specs.set(this.batch, schema.spec);
+    this.#steps = steps;
+    this.#buffer = buffer;
+    this.#origin = originOf(batch) as Origin;
+    this.#pool = pool;
   }
 
   /** Makes the draw. What could find no room does so here. */
@@ -107,21 +164,25 @@ export class BatchFiller {
 
   /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
   fill(items: GrowingTable): AnyBatch {
-    this.draw.runs(items.handle, this.n, this.width, CROSS);
+    const { n, width } = this.#origin;
+    this.draw.runs(items.handle, n, width, CROSS);
     return this.gather();
   }
 
   /** Names the items of the draw, and where in each its run begins. */
   name(items: GrowingTable, slots: Uint32Array, starts: Uint32Array): void {
+    const { n, width } = this.#origin;
     this.draw.nameItems(items.handle, slots, starts);
-    this.draw.runs(items.handle, this.n, this.width, FROM_START + CROSS);
+    this.draw.runs(items.handle, n, width, FROM_START + CROSS);
   }
 
   /** Reads the rows that the draw names. */
   gather(): AnyBatch {
-    gather(this.#buffer, this.n);
-    if (this.#objectColumns.length > 0) this.#fillLists();
-    if (this.#present !== undefined) this.#fillPresent(this.#present.data as Uint32Array);
+    const { n, objectColumns, present } = this.#origin;
+    gather(this.#buffer, n);
+    if (objectColumns.length > 0) this.#fillLists();
+    if (present !== undefined) this.#fillPresent(present);
+    this.#pool?.give(this.#buffer);
     this.#steps.engine.changed();
     return this.batch;
   }
@@ -135,12 +196,12 @@ export class BatchFiller {
 
   #fillLists(): void {
     const { objectStore: beside } = this.#steps.engine;
-    const { width } = this;
-    const rows = this.draw.rows(this.n * width);
+    const { n, width, objectColumns } = this.#origin;
+    const rows = this.draw.rows(n * width);
     const { lengths } = this.batch;
-    for (const { slot, from, values } of this.#objectColumns) {
+    for (const { slot, from, values } of objectColumns) {
       const value = (i: number, t: number) => cloneObject(beside.get(rows[i * width + t] as number)?.[slot] ?? null);
-      for (let i = 0; i < this.n; i++) {
+      for (let i = 0; i < n; i++) {
         const length = lengths[i] as number;
         if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));
         else values[i] = value(i, from === "last" ? length - 1 : 0);
@@ -149,32 +210,58 @@ export class BatchFiller {
   }
 }
 
-/** The batches of a buffer that are filled again. */
+/** The batches of a buffer: new ones, which share what is worked out for the first, and those that are filled again. */
 export class Batches {
   /** Steps of an item at most: those of a window, or more where a file had longer ones. */
   width: number;
   readonly #steps: Steps;
-  readonly #hasWeights: boolean;
+  readonly #holds: number;
+  /** Marks the batches of this buffer. */
+  readonly #owner = {};
+  readonly #pool = new BatchPool();
   readonly #fillers = new WeakMap<AnyBatch, BatchFiller>();
+  readonly #views: { [view: string]: readonly Selection[] } = {};
 
   constructor(steps: Steps, width: number, hasWeights: boolean) {
     this.#steps = steps;
     this.width = width;
-    this.#hasWeights = hasWeights;
+    this.#holds = hasWeights ? WEIGHTS : 0;
   }
 
   /** For n items: the batch that is given, or a new one. @throws TypeError, RangeError for a batch that is not this buffer's, or for another n */
   of(n: number, into: AnyBatch | undefined): BatchFiller {
-    if (into === undefined) {
-      const batchFiller = new BatchFiller(this.#steps, n, this.width, "ends", this.#hasWeights);
-      this.#fillers.set(batchFiller.batch, batchFiller);
-      return batchFiller;
-    }
-    const batchFiller = this.#fillers.get(into);
-    if (batchFiller === undefined) throw mustBe(TypeError, "into", "a batch from this buffer", into);
-    if (batchFiller.n !== n || batchFiller.width !== this.width)
-      throw trimStack(new RangeError(`into must be a batch of ${sizeText(n, this.width)}, got one of ${sizeText(batchFiller.n, batchFiller.width)}`));
+    if (into === undefined) return this.#fresh(n, this.width, "ends", this.#holds);
+    const origin = originOf(into);
+    if (origin?.owner !== this.#owner) throw mustBe(TypeError, "into", "a batch from this buffer", into);
+    if (origin.n !== n || origin.width !== this.width)
+      throw trimStack(new RangeError(`into must be a batch of ${sizeText(n, this.width)}, got one of ${sizeText(origin.n, origin.width)}`));
+    const known = this.#fillers.get(into);
+    if (known !== undefined) return known;
+    const buffer = itemBuffer(this.#steps.engine, this.#shape(n, this.width, "ends", this.#holds), origin.engineBatch as Into);
+    const batchFiller = new BatchFiller(this.#steps, buffer, into);
+    this.#fillers.set(into, batchFiller);
     return batchFiller;
+  }
+
+  /** For n runs of which each step is shown: a new batch. @param info what their items have */
+  runs(n: number, width: number, info: ItemInfo): BatchFiller {
+    return this.#fresh(n, width, "all", 0, info);
+  }
+
+  #fresh(n: number, width: number, view: RunView, holds: number, info?: ItemInfo): BatchFiller {
+    const shape = this.#shape(n, width, view, holds);
+    const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
+    const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
+    // Nobody has its batch yet.
+    buffer.isFresh = true;
+    const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
+    return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);
+  }
+
+  #shape(n: number, width: number, view: RunView, holds: number): ItemShape {
+    const name = view === "ends" && width === 1 ? "single" : view;
+    this.#views[name] ??= this.#steps.engine.layout.leaves.map((leaf) => selectionOf(leaf, width, view));
+    return { n, width, selections: this.#views[name], isWhole: false, holds };
   }
 }
 

@@ -1,11 +1,10 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
 
 import { finite, ReplayError } from "../../base/error.ts";
-import type { ItemBuffer } from "../../batch/item-view.ts";
+import type { ItemBuffer } from "../../batch/item-layout.ts";
 import { drawablePriority, MAX_PRIORITY } from "../../memory/priorities.ts";
-import { type AnyBatch, createSampleList, type SampleList, withoutItems } from "../rows/transition-batch.ts";
+import { type AnyBatch, createSampleList, type SampleList } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkEnvId, checkTransition, type Transition } from "../transition.ts";
-import { BatchFiller } from "./batches.ts";
 import { Memory } from "./memory.ts";
 import type { Env } from "./steps.ts";
 import { type BufferContents, firstSpec, infoOf, type SampleRequest, Stored, type StoredOptions } from "./stored.ts";
@@ -154,7 +153,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     n: number,
     { form, maxLength = Number.POSITIVE_INFINITY }: EpisodeSampleOptions,
   ): AnyBatch | SampleList<Transition[]> {
-    const { items, lists, steps } = contents;
+    const { items, lists, batches } = contents;
     const { draw } = drawFiller;
     const slots = draw.slots(n).slice();
     draw.starts(n).fill(0);
@@ -167,10 +166,9 @@ export class EpisodeStore extends Stored<EpisodeContents> {
       return createSampleList(list, info);
     }
     const longest = lengths.reduce((max, length) => Math.max(max, length), 0);
-    const filling = new BatchFiller(steps, n, longest, "all", false).prepare();
+    const filling = batches.runs(n, longest, info).prepare();
     filling.name(items, slots, starts);
-    const { keys, probabilities, weights } = info;
-    return withoutItems({ ...filling.gather(), keys, probabilities, weights });
+    return filling.gather();
   }
 
   /** What an episode weighs. */

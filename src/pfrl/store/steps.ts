@@ -44,6 +44,8 @@ export interface Env {
 export class Steps {
   readonly schema: RowSchema;
   readonly engine: Engine;
+  /** The numbers of the row's leaves, by their paths. */
+  readonly leafIndices: ReadonlyMap<string, number>;
   /** What the ends of its running episodes are going to store: items, or single steps. */
   owed = 0;
   /** The writer of all environments: its lane, and what appends the form's step. */
@@ -60,6 +62,7 @@ export class Steps {
     this.schema = new RowSchema(spec, packed === true ? {} : packed || undefined);
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
+    this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
     // A buffer has no option of the engine's name.
     this.engine.core.remedy = "give a smaller capacity";
     // So that what is stored can be read when memory is full.

@@ -4,7 +4,7 @@ import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Draw } from "../../batch/draw.ts";
 import { gather } from "../../batch/gather.ts";
-import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
+import { type ItemBuffer, itemBuffer } from "../../batch/item-layout.ts";
 import { WEIGHTS } from "../../batch/layout.ts";
 import { GrowingTable } from "../../memory/growing-table.ts";
 import { reentrancyError } from "../../memory/reentrancy.ts";

@@ -1,7 +1,7 @@
 /** Samples in PFRL's form: lists of transitions, each an object of its own. */
 
 import { gather } from "../../batch/gather.ts";
-import { type ItemBuffer, itemBuffer } from "../../batch/item-view.ts";
+import { type ItemBuffer, itemBuffer } from "../../batch/item-layout.ts";
 import type { GrowingTable } from "../../memory/growing-table.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Selection } from "../../schema/columns.ts";

@@ -1,5 +1,6 @@
 /** TensorFlow's data types beside ours. */
 import { DTYPES, type Dtype } from "../../schema/dtype.ts";
+import { isHalf } from "../../schema/half.ts";
 
 export interface DataType {
   /** TensorFlow's number. */
@@ -11,7 +12,7 @@ export interface DataType {
   /** What its elements are read as. */
   readonly as: Dtype | "string";
   /** How they become that, where they are not that already. */
-  readonly widen?: "half" | "bfloat16" | "pair";
+  readonly widen?: "half" | "pair";
   readonly integer: boolean;
 }
 
@@ -20,21 +21,21 @@ function type(number: number, name: string, bytes: number, as: DataType["as"] = 
 }
 
 /** TensorFlow's numbers of our dtypes: a row for each. */
-const NUMBERS: { readonly [D in Dtype]: number } = { f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, u16: 17, u32: 22, u64: 23 };
+const NUMBERS: { readonly [D in Dtype]: number } = {
+  ...{ f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, bf16: 14, u16: 17, f16: 19, u32: 22, u64: 23 },
+};
 
 /** Complex numbers are pairs, with a last dimension of 2. Quantized integers are integers. */
 const TYPES = [
-  ...Object.entries(NUMBERS).map(([dtype, number]) => type(number, dtype, DTYPES[dtype as Dtype].bytes)),
+  ...Object.entries(NUMBERS).map(([dtype, number]) => type(number, dtype, DTYPES[dtype as Dtype].bytes, dtype as Dtype, isHalf(dtype) ? "half" : undefined)),
   type(7, "string", 0),
   type(8, "complex64", 8, "f32", "pair"),
   type(11, "qint8", 1, "i8"),
   type(12, "quint8", 1, "u8"),
   type(13, "qint32", 4, "i32"),
-  type(14, "bfloat16", 2, "f32", "bfloat16"),
   type(15, "qint16", 2, "i16"),
   type(16, "quint16", 2, "u16"),
   type(18, "complex128", 16, "f64", "pair"),
-  type(19, "float16", 2, "f32", "half"),
 ];
 
 const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((dataTypeEntry) => dataTypeEntry.number === number));

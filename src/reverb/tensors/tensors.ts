@@ -1,7 +1,7 @@
 /** Arrays of some steps as tensors on the wire, and back. */
 import { ReplayError } from "../../base/error.ts";
-import { fromBfloats, fromHalves } from "../../datasets/formats/half.ts";
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../schema/dtype.ts";
+import { type HalfDtype, isHalf, narrowHalves, widenHalves } from "../../schema/half.ts";
 import type { TensorMessage } from "../wire/tensor.ts";
 import { type DataType, dataType, dataTypeOf, typeName } from "./data-types.ts";
 import { fromDeltas, toDeltas } from "./delta.ts";
@@ -21,7 +21,8 @@ const REFERENCE_BYTES = 8;
 export function writeTensor(dtype: Dtype | "string", shape: readonly number[], data: AnyArray | readonly string[], delta = false): TensorMessage {
   const type = dataTypeOf(dtype);
   if (!ArrayBuffer.isView(data)) return { dtype: type.number, shape, content: writeStrings(data) };
-  let bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  const stored = isHalf(dtype) ? narrowHalves(dtype, data as Float32Array) : data;
+  let bytes = new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
   if (delta && isDelta(type, shape)) {
     bytes = bytes.slice();
     toDeltas(bytes as Uint8Array<ArrayBuffer>, type.bytes, data.length / (shape[0] as number));
@@ -30,18 +31,18 @@ export function writeTensor(dtype: Dtype | "string", shape: readonly number[], d
 }
 
 /** Bytes of a tensor's elements before they are compressed. */
-export function sizeOfData(data: AnyArray | readonly string[]): number {
-  if (ArrayBuffer.isView(data)) return data.byteLength;
+export function sizeOfData(dtype: Dtype | "string", data: AnyArray | readonly string[]): number {
+  if (ArrayBuffer.isView(data)) return data.length * dataTypeOf(dtype).bytes;
   return data.reduce((sum, text) => sum + text.length, 0);
 }
 
 /** Memory that so many elements take; of text the references alone. */
 export function bytesOf(dtype: Tensor["dtype"], count: number): number {
-  return count * (dtype === "string" ? REFERENCE_BYTES : DTYPES[dtype].bytes);
+  return count * (dtype === "string" ? REFERENCE_BYTES : DTYPES[dtype].array.BYTES_PER_ELEMENT);
 }
 
 /**
- * Half precision comes as f32, complex numbers with a last dimension of 2, text that is not UTF-8 with U+FFFD. O(bytes)
+ * Half floats come in a Float32Array, complex numbers with a last dimension of 2, text that is not UTF-8 with U+FFFD. O(bytes)
  * @param taking is told how many bytes the elements will take, before they do: what it throws is thrown
  * @throws ReplayError CORRUPT for content that has not the shape's size · UNSUPPORTED for another data type
  */
@@ -57,8 +58,7 @@ export function readTensor({ dtype, shape, content }: TensorMessage, delta: bool
   if (delta && isDelta(type, shape)) fromDeltas(bytes, type.bytes, count / (shape[0] as number));
   if (type.widen === "pair") return { dtype: type.as, shape: [...shape, 2], data: elements(type.as, bytes) };
   if (type.widen === undefined) return { dtype: type.as, shape, data: elements(type.as, bytes) };
-  const halves = new Uint16Array(bytes.buffer);
-  return { dtype: type.as, shape, data: type.widen === "half" ? fromHalves(halves) : fromBfloats(halves) };
+  return { dtype: type.as, shape, data: widenHalves(type.as as HalfDtype, new Uint16Array(bytes.buffer)) };
 }
 
 function isDelta(type: DataType, shape: readonly number[]): boolean {

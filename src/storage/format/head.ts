@@ -15,7 +15,7 @@ import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
 /** Raised when a record, or what a number in it means, changes. */
-const VERSION = 5;
+const VERSION = 7;
 
 export interface StateHead {
   readonly version: number;

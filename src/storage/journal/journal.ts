@@ -8,6 +8,7 @@ import type { Engine } from "../../memory/engine.ts";
 import type { Section } from "../../memory/state.ts";
 import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";
+import { SessionRecords } from "../format/sessions.ts";
 import { writersBytes } from "../format/writers.ts";
 import { DelayedCall, type Durability, type Retain } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
@@ -22,6 +23,8 @@ const SHARE = 1 << 20;
 const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MAX_WAITING = 8 << 20;
+/** How often the counts of draws are written where nobody asks for it: a busy learner draws every item of its table each second, and each count has 8 bytes. */
+const COUNTS_MS = 1000;
 
 export interface JournalStats {
   /** Of the files. */
@@ -32,6 +35,8 @@ export interface JournalStats {
 }
 
 export class Journal {
+  /** Of remote writers: for the package's own modules. */
+  readonly sessions: SessionRecords;
   readonly #replayState: ReplayState;
   readonly #engine: Engine;
   readonly #changes: Changes;
@@ -53,7 +58,13 @@ export class Journal {
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  readonly #flushTimer = new DelayedCall(() => this.#onTime());
+  /** With by-hand durability a group is a moment that the caller chose: it has the counts of draws. */
+  readonly #countsInGroups: boolean;
+  /** Whether the timer that flushes is slow enough to write the counts of draws. */
+  readonly #countsInFlushes: boolean;
+  readonly #flushTimer = new DelayedCall(() => this.#onTime(this.#countsInFlushes));
+  /** Else they have a timer of their own. */
+  readonly #countsTimer = new DelayedCall(() => this.#onTime(true));
   #isBusy = false;
   #isClosed = false;
   #keptValue: Uint8Array | undefined;
@@ -67,14 +78,18 @@ export class Journal {
     log: Log,
     options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number; readonly logger: FullLogger },
     keptValue?: Uint8Array,
+    sessions = new SessionRecords(),
   ) {
     this.#keptValue = keptValue;
+    this.sessions = sessions;
     this.#replayState = replayState;
     this.#engine = replayState.engine;
     this.#changes = changes;
     this.#layouts = new Layouts(replayState);
     this.#log = log;
     this.#durability = options.durability;
+    this.#countsInGroups = options.durability === "manual";
+    this.#countsInFlushes = typeof options.durability === "object" && options.durability.everyMs >= COUNTS_MS;
     this.#isCompacting = options.retain === "capacity";
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
@@ -85,11 +100,11 @@ export class Journal {
     if (!this.#isCompacting) changes.keep();
     this.#engine.journal = () => this.#onChange();
     log.onTakeover = () => {
-      this.#flushTimer.cancel();
+      this.#cancelTimers();
       this.#isClosed = true;
       this.#engine.journal = undefined;
       this.#engine.journalError = closedError;
-      this.#group();
+      this.#group(true);
     };
   }
 
@@ -110,7 +125,7 @@ export class Journal {
     this.#engine.begin();
     this.#keptValue = encodeTagged(value, "value");
     this.#save();
-    if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
+    this.#schedule();
   }
 
   get stats(): JournalStats {
@@ -125,6 +140,7 @@ export class Journal {
   async flush(): Promise<void> {
     this.#open();
     this.#flush();
+    await this.#log.confirm();
   }
 
   /** Flushes, and lets the files go. The Replay is not usable afterwards. */
@@ -145,7 +161,7 @@ export class Journal {
     this.#log.flush();
     for (const id of old)
       for (let k = changes.pools.length + changes.tables.length - 1; k >= 0; k--) for (let at = 1; at !== 0; ) at = changes.collect(id, k, at, SHARE);
-    this.#group();
+    this.#group(true);
     this.#log.flush();
     if (!this.#isCompacting) return;
     for (const id of old) if (this.#log.segments.some((segment) => segment.id === id)) this.#log.drop(id);
@@ -156,18 +172,25 @@ export class Journal {
     this.#isClosed = true;
     this.#engine.journal = undefined;
     this.#engine.journalError = undefined;
-    this.#flushTimer.cancel();
+    this.#cancelTimers();
     this.#log.close();
+  }
+
+  #cancelTimers(): void {
+    this.#flushTimer.cancel();
+    this.#countsTimer.cancel();
   }
 
   #open(): void {
     if (this.#isClosed) throw closedError();
   }
 
-  #flush(): void {
+  /** @param counts whether the counts of draws are written, too */
+  #flush(counts = true): void {
     this.#flushTimer.cancel();
+    if (counts) this.#countsTimer.cancel();
     try {
-      this.#group();
+      this.#group(counts);
       this.#log.flush();
     } catch (error) {
       // Whoever waits for this is told; without a timer nothing would try again.
@@ -181,12 +204,18 @@ export class Journal {
   #onChange(): void {
     if (this.#isBusy) return;
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
+    this.#schedule();
+  }
+
+  /** What changed is written when its time has come. */
+  #schedule(): void {
     if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
+    if (!this.#countsInGroups && !this.#countsInFlushes && this.#changes.hasCounts) this.#countsTimer.schedule(COUNTS_MS);
   }
 
   #save(): void {
     try {
-      this.#group();
+      this.#group(this.#countsInGroups);
       if (this.#durability !== "always") return;
       this.#log.flush();
       this.#clearFailure();
@@ -195,9 +224,9 @@ export class Journal {
     }
   }
 
-  #onTime(): void {
+  #onTime(counts: boolean): void {
     try {
-      this.#flush();
+      this.#flush(counts);
     } catch (error) {
       this.#onFailure(error as Error);
     }
@@ -225,14 +254,14 @@ export class Journal {
     this.#engine.journalError = undefined;
   }
 
-  /** Writes what changed since the last group as one. */
-  #group(): void {
+  /** Writes what changed since the last group as one. @param counts whether the counts of draws are part of it */
+  #group(counts: boolean): void {
     this.#isBusy = true;
     try {
       // Where the disk refuses, changes stay marked rather than pile up.
       if (this.#log.waiting > MAX_WAITING) this.#log.flush();
       this.#changes.forget();
-      if (this.#write()) this.#log.commit();
+      if (this.#write(counts)) this.#log.commit();
       if (this.#isCompacting) {
         this.#compact();
         // Large groups need more than a share.
@@ -246,7 +275,7 @@ export class Journal {
   }
 
   /** Whether there was anything to write. */
-  #write(): boolean {
+  #write(counts = this.#countsInGroups): boolean {
     const log = this.#log;
     const segment = log.segment;
     let sections = 0;
@@ -254,7 +283,7 @@ export class Journal {
       log.write(kind, id, payload);
       sections++;
     };
-    this.#changes.write(segment, write);
+    this.#changes.write(segment, write, counts);
     this.#layouts.write(segment, write);
     const isNewSegment = this.#restSegment !== segment;
     if (isNewSegment) this.#lastWritten.clear();
@@ -272,6 +301,7 @@ export class Journal {
     yield [WRITERS, 0, this.#openWriters()];
     yield* this.#changes.numbers();
     if (this.#keptValue !== undefined) yield [KEPT, 0, this.#keptValue];
+    yield* this.sessions.sections();
   }
 
   /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */

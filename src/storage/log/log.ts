@@ -7,7 +7,7 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 import { COMMIT, DROP, isOwn, SEGMENT } from "../../base/kinds.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
-import { withIoErrors } from "../../files/io-errors.ts";
+import { ioError, reasonOf, withIoErrors } from "../../files/io-errors.ts";
 import { randomId } from "../../files/random-id.ts";
 import { SectionMemory } from "../../memory/section-memory.ts";
 import { numberBytes } from "../format/section.ts";
@@ -201,6 +201,15 @@ export class Log {
       // Without a timer nothing would try again.
       if (typeof this.#durability === "object" && !this.broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
+    }
+  }
+
+  /** Resolves when what was flushed is safe, where the directory knows that later. @throws ReplayError IO where it will never be */
+  async confirm(): Promise<void> {
+    try {
+      await this.#directory.confirm?.();
+    } catch (cause) {
+      throw ioError(`confirming what was written to ${this.#directory.name} failed: ${reasonOf(cause)}`, cause);
     }
   }
 

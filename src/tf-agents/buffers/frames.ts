@@ -4,6 +4,7 @@ import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import { isShaped, put, targetOf } from "../../schema/copy-values.ts";
 import { type AnyArray, DTYPES, type NumberArray } from "../../schema/dtype.ts";
+import { isHalf } from "../../schema/half.ts";
 import { blank, isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
 import { flattener, leaves, type MakeError, packer, zip } from "../../schema/nest.ts";
 import type { IsAny, Spec } from "../../schema/spec.ts";
@@ -57,16 +58,17 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
+  // Half floats are rounded, into an array of their own.
+  const isKept = (data: unknown): data is AnyArray => ArrayBuffer.isView(data) && data instanceof array && !isHalf(dtype);
   return (value, expectedRows) => {
-    if (ArrayBuffer.isView(value) && value instanceof array && expectedRows !== undefined && value.length === expectedRows * size && dtype !== "bool")
-      return value;
+    if (isKept(value) && expectedRows !== undefined && value.length === expectedRows * size && dtype !== "bool") return value;
     const rows = rowCount(shape, size, value);
     if (rows === undefined || rows < 1 || (expectedRows !== undefined && rows !== expectedRows)) {
       const actual = isShaped(value) ? `[${value.shape.join(", ")}]` : value;
       throw refuse("SPEC_MISMATCH", keys, leafText(dtype, [expectedRows ?? "rows", ...shape]), actual);
     }
     const data = isShaped(value) ? value.data : value;
-    const output = ArrayBuffer.isView(data) && data instanceof array ? data : blank(leaf, rows * size);
+    const output = isKept(data) ? data : blank(leaf, rows * size);
     // What is refused is refused before anything is written.
     const mismatch = put(targetOf(dtype, [rows, ...shape]), output === data ? undefined : (output as unknown as NumberArray), 0, data, { anyNumbers: true });
     if (mismatch !== undefined) throw refuse(mismatch.code, keys, mismatch.rule, mismatch.value);

@@ -4,7 +4,7 @@ import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../base
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
-import type { Batch, BatchInfo, StepsOf } from "../../batch/batch.ts";
+import type { Batch, StepsOf } from "../../batch/batch.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../batch/iterate.ts";
 import type { Replay } from "../../replay/replay.ts";
 import { Column } from "../../schema/column.ts";
@@ -289,13 +289,24 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   /** The same of all items of a batch, [count, steps, …]. */
   #batchOf({ count, steps, lengths, info }: Batch): AnyElement<S> {
     const length = this.#length as number;
-    for (const found of lengths) if (found !== length) this.#checkLength(found);
-    const toColumn = (values: ArrayLike<number>) => {
-      const data = new Float64Array(count * length);
-      for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);
+    for (let i = 0; i < count; i++) if (lengths[i] !== length) this.#checkLength(lengths[i] as number);
+    const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
+    const size = count * length;
+    // One piece of memory for all of them, as a batch has: allocating five would cost more than filling them.
+    const memory = new ArrayBuffer(8 * 5 * size);
+    const column = (place: number, values: Float64Array | Uint32Array) => {
+      const data = new Float64Array(memory, 8 * place * size, size);
+      for (let i = 0, at = 0; i < count; i++) for (const end = at + length; at < end; at++) data[at] = values[i] as number;
       return new Column<"f64">(data, [count, length]);
     };
-    return [steps as StepsOf<S>, infoOf(info, toColumn)];
+    const columns = {
+      ids: column(0, keys),
+      probabilities: column(1, probabilities),
+      tableSizes: column(2, tableSizes),
+      priorities: column(3, priorities),
+      timesSampled: column(4, timesSampled),
+    };
+    return [steps as StepsOf<S>, columns];
   }
 
   #checkLength(length: number): number {
@@ -313,15 +324,4 @@ function isCertain({ sampler, remover }: TableInfo): boolean {
 function mustBeCertain(info: TableInfo, isSinglePass: boolean): void {
   if (isSinglePass && !isCertain(info))
     throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
-}
-
-function infoOf(info: BatchInfo, toColumn: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
-  const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
-  return {
-    ids: toColumn(keys),
-    probabilities: toColumn(probabilities),
-    tableSizes: toColumn(tableSizes),
-    priorities: toColumn(priorities),
-    timesSampled: toColumn(timesSampled),
-  };
 }

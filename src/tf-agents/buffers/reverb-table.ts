@@ -6,7 +6,7 @@ import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
 import { type Draws, unusedPrefetch } from "../../batch/waiting.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
-import { dtypeOf } from "../../schema/dtype.ts";
+import { arrayDtype, dtypeOf } from "../../schema/dtype.ts";
 import { type BoundedText, leafText } from "../../schema/leaf.ts";
 import { waitsForDraws } from "../../schema/rate-limiter.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../schema/spec.ts";
@@ -16,6 +16,7 @@ import { isPromise } from "../awaitable.ts";
 import type { DrawnItem, ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler-options.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
+import { isReadAs } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { keyList } from "../writers/key-changes.ts";
 import type { Awaitable } from "../writers/step-client.ts";
@@ -32,7 +33,7 @@ export interface Items {
   /** Whether they do not count yet. */
   readonly isAhead?: boolean;
   /** All of it as one, [count, steps, …], where it is that. */
-  readonly batch?: Batch<StepsOf<never>>;
+  readonly batch?: Batch<StepsOf<never>> | undefined;
   /** @throws ReplayError SPEC_MISMATCH where its columns are not those of the data spec */
   item(i: number): TableItem;
 }
@@ -123,7 +124,7 @@ class LocalTable implements BufferTable {
     const items = (batch: Batch, isAhead = false): Items => ({
       count: batch.count,
       isAhead,
-      ...(isWhole(batch) && { batch: batch as Batch<StepsOf<never>> }),
+      batch: isWhole(batch) ? (batch as Batch<StepsOf<never>>) : undefined,
       item: (i) => this.#item(batch, i),
     });
     return {
@@ -159,7 +160,7 @@ class LocalTable implements BufferTable {
     const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
     const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);
     const dtypes = ordered.map((column) => (isColumn(column) ? (dtypeOf(column.data) ?? "string") : undefined));
-    mustHaveColumns(this.#table.name, this.#leaves, ordered, names, (dtype, k) => (dtype === "bool" ? "u8" : dtype) === dtypes[k]);
+    mustHaveColumns(this.#table.name, this.#leaves, ordered, names, (dtype, k) => arrayDtype(dtype) === dtypes[k]);
     return ordered;
   }
 }
@@ -273,12 +274,8 @@ class CalledTable implements BufferTable {
   #toTableItem({ info, columns }: DrawnItem): TableItem {
     const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
     const shapes = columns.map(({ column: { shape } }) => shape);
-    mustHaveColumns(
-      this.#name,
-      this.#leaves,
-      ordered,
-      `columns of shapes ${shapes.map((shape) => `[${shape.join(", ")}]`).join(" ")}`,
-      (dtype, k) => columns[k]?.dtype === dtype,
+    mustHaveColumns(this.#name, this.#leaves, ordered, `columns of shapes ${shapes.map((shape) => `[${shape.join(", ")}]`).join(" ")}`, (dtype, k) =>
+      isReadAs((columns[k] as DrawnItem["columns"][number]).dtype, dtype),
     );
     return { columns: ordered, info };
   }

@@ -1,6 +1,7 @@
 /** When a config is applied: comparisons of counts and of scalar fields. Reverb's `Condition`. */
 import { finite, integer, mustBe } from "../../base/error.ts";
-import { DTYPES, isDtype } from "../../schema/dtype.ts";
+import { isDtype, isFloat } from "../../schema/dtype.ts";
+import { isHalf, roundHalf } from "../../schema/half.ts";
 import { leafText, type RowLeaf } from "../../schema/leaf.ts";
 import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, IsAny, Spec } from "../../schema/spec.ts";
@@ -105,8 +106,7 @@ export class Comparable {
     const { leaf, mod } = this.#operand;
     const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
-    const isFloat = leaf !== undefined && isDtype(leaf.leaf.dtype) && DTYPES[leaf.leaf.dtype].float;
-    if (isFloat) finite(subject, value);
+    if (isFloat(leaf?.leaf.dtype)) finite(subject, value);
     // No remainder is negative where nobody counts below 0.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
     return new Condition(this.#operand, comparison, value);
@@ -128,12 +128,18 @@ export class Comparable {
 export function testOf({ comparison, mod, value: threshold, leaf }: Condition): (number: number | bigint) => boolean {
   const compare = COMPARISONS[comparison];
   // A number that a leaf rounds is compared as it is stored, with one that is rounded alike.
-  const isRounded = leaf?.leaf.dtype === "f32";
-  const value = isRounded ? Math.fround(threshold) : threshold;
-  if (isRounded) return (number) => compare(mod === undefined ? Math.fround(Number(number)) : Math.fround(Number(number)) % mod, value);
+  const round = roundingOf(leaf?.leaf.dtype);
+  const value = round === undefined ? threshold : round(threshold);
+  if (round !== undefined) return (number) => compare(mod === undefined ? round(Number(number)) : round(Number(number)) % mod, value);
   if (mod === undefined) return (number) => compare(number, value);
   const big = BigInt(mod);
   return (number) => compare(typeof number === "bigint" ? Number(number % big) : number % mod, value);
+}
+
+/** How a dtype rounds the numbers that it is given; undefined if it does not. */
+function roundingOf(dtype: string | undefined): ((number: number) => number) | undefined {
+  if (dtype === "f32") return Math.fround;
+  return dtype !== undefined && isHalf(dtype) ? (number) => roundHalf(dtype, number) : undefined;
 }
 
 const COMPARISONS: { readonly [C in Comparison]: (a: number | bigint, b: number) => boolean } = {

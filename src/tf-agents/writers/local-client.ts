@@ -3,7 +3,8 @@
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { RemoteWriter } from "../../remote/writer.ts";
-import { Replay, type ReplayOptions } from "../../replay/replay.ts";
+import type { ReplayOptions } from "../../replay/options.ts";
+import { Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { Table, TableOptions } from "../../tables/table.ts";
 import type { Writer } from "../../tables/writer.ts";

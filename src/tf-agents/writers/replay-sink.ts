@@ -62,6 +62,8 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #isOpen = false;
   /** Steps that are in the engine's writer. */
   #rows = 0;
+  /** By table, how many rows there were up to the end of the item that ends last. */
+  readonly #ends = new Map<string, number>();
   #patterns: readonly PreparedPattern[] = [];
   /** Each pattern's layout: as long as the engine knows this list, they keep their numbers. */
   readonly #layouts: number[] = [];
@@ -157,7 +159,8 @@ export class ReplaySink<S extends Spec> implements StepSink {
       named.set(name, columnOf(column, first, length));
     }
     const item = { length, priority, columns: Object.fromEntries(named) };
-    const waits = (this.#internals as WriterInternals).createItem(table, item, this.#rows - 1 - last);
+    const waits = (this.#internals as WriterInternals).createItem(table, item, this.#rows - 1 - last, this.#isEarlier(table, last + 1));
+    this.#noteEnd(table, last + 1);
     if (waits !== undefined) this.#note(table, writer.lastKey(table));
     return waits;
   }
@@ -169,6 +172,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const columns = leaves.length === this.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const writer = this.#begin();
     const waits = writer.createItem(table, { length, priority, ...(columns as object) });
+    this.#noteEnd(table, this.#rows);
     if (waits !== undefined) this.#note(table, writer.lastKey(table));
     return waits;
   }
@@ -212,8 +216,19 @@ export class ReplaySink<S extends Spec> implements StepSink {
     if (pattern.endOffset === 0) this.#writeNewest();
     // An open step that no item has needed yet is not among the rows.
     const endOffset = pattern.endOffset - (this.total - this.#rows);
-    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout);
+    const end = this.#rows - endOffset;
+    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout, this.#isEarlier(table.name, end));
+    this.#noteEnd(table.name, end);
     if (!isIn) this.#note(table.name, writer.lastKey(table.name));
+  }
+
+  /** 1 if an item of a table ends after `end` rows, else 0. */
+  #isEarlier(table: string, end: number): number {
+    return Number(end < (this.#ends.get(table) ?? 0));
+  }
+
+  #noteEnd(table: string, end: number): void {
+    if (end > (this.#ends.get(table) ?? 0)) this.#ends.set(table, end);
   }
 
   waiting(): Promise<void> | undefined {

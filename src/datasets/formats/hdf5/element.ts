@@ -1,10 +1,10 @@
 /** Elements of an HDF5 dataset: which leaf they are, and from bytes to values. */
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
+import { widenHalves } from "../../../schema/half.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { fromHalves } from "../half.ts";
 import { utf8, withoutTail } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
 
@@ -35,7 +35,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
-  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  if (kind === "float" && type.size === 2) return { ...base, dtype: "f16", decode: (bytes) => widenHalves("f16", new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
     const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}`;
     if (!isDtype(dtype)) throw unsupported(`${kind}s of ${type.size} bytes`);

@@ -1,5 +1,6 @@
 /** Values of leaves as JSON, without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
 
+import { isFloat } from "../../../schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -64,7 +65,7 @@ function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;
-  if (leaf.dtype === "f32" || leaf.dtype === "f64") return /^(NaN|-?Infinity|-0)$/.test(value) ? Number(value) : value;
+  if (isFloat(leaf.dtype)) return /^(NaN|-?Infinity|-0)$/.test(value) ? Number(value) : value;
   if (leaf.dtype === "i64" || leaf.dtype === "u64") return /^-?\d{1,20}$/.test(value) ? BigInt(value) : value;
   return value;
 }

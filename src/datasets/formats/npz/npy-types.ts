@@ -1,10 +1,10 @@
 /** What the elements of NumPy's arrays are, by its names for them. */
 import { dataView } from "../../../base/bytes.ts";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
+import { widenHalves } from "../../../schema/half.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { fromHalves } from "../half.ts";
 import { utf8, withoutTail } from "../utf8.ts";
 
 export interface ElementType {
@@ -28,7 +28,7 @@ export function typeOf(descr: string, file: string, name: string): ElementType {
   const n = Number(digits);
   const base = { bytes: n, unit: n, big: order === ">", memoryBytes: n };
   if ((kind === "b" && n === 1) || kind === "?") return { ...base, bytes: 1, unit: 1, memoryBytes: 1, dtype: "bool", decode: bools };
-  if (kind === "f" && n === 2) return { ...base, memoryBytes: 4, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  if (kind === "f" && n === 2) return { ...base, memoryBytes: 4, dtype: "f16", decode: (bytes) => widenHalves("f16", new Uint16Array(bytes.buffer)) };
   if ((kind === "S" || kind === "a") && n > 0)
     return { ...base, unit: 1, memoryBytes: STRING + 2 * n, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
   if (kind === "U" && n > 0)

@@ -29,8 +29,6 @@ export interface FileColumn {
   readonly typeLength: number;
   /** Undefined for types that nothing here can be. */
   readonly dtype: Dtype | "string" | "bytes" | undefined;
-  /** 16-bit floats, which become f32. */
-  readonly half: boolean;
   /** What the file calls its type. */
   readonly type: string;
   /** Lists around a value. */
@@ -69,16 +67,16 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
 
 function leafOf({ element, path }: SchemaNode, keys: readonly string[], listDepth: number, maxDefinition: number): FileColumn {
   const { type: physical = "", type_length = 0, converted_type, logical_type } = element;
-  const half = physical === "FIXED_LEN_BYTE_ARRAY" && logical_type?.type === "FLOAT16";
   return {
-    ...{ keys, path: path.join("."), physical, typeLength: type_length, half, listDepth, maxDefinition, optional: element.repetition_type === "OPTIONAL" },
-    dtype: half ? "f32" : dtypeOf(physical, converted_type, logical_type),
+    ...{ keys, path: path.join("."), physical, typeLength: type_length, listDepth, maxDefinition, optional: element.repetition_type === "OPTIONAL" },
+    dtype: dtypeOf(physical, type_length, converted_type, logical_type),
     type: logical_type?.type ?? converted_type ?? physical,
   };
 }
 
-function dtypeOf(physical: string, converted: string | undefined, logical: SchemaNode["element"]["logical_type"]): FileColumn["dtype"] {
+function dtypeOf(physical: string, length: number, converted: string | undefined, logical: SchemaNode["element"]["logical_type"]): FileColumn["dtype"] {
   if (converted === "DECIMAL" || logical?.type === "DECIMAL") return undefined;
+  if (physical === "FIXED_LEN_BYTE_ARRAY") return logical?.type === "FLOAT16" && length === 2 ? "f16" : "bytes";
   if (Object.hasOwn(PLAIN, physical)) return PLAIN[physical];
   if (physical === "INT32" || physical === "INT64") {
     const typeName = logical?.type === "INTEGER" ? `${logical.isSigned ? "INT" : "UINT"}_${logical.bitWidth}` : converted;
@@ -87,6 +85,5 @@ function dtypeOf(physical: string, converted: string | undefined, logical: Schem
     return FORMAT_NAMES[dtype].parquet.type === physical ? dtype : undefined;
   }
   const text = ["UTF8", "JSON", "ENUM"].includes(converted ?? "") || ["STRING", "JSON", "ENUM"].includes(logical?.type ?? "");
-  if (physical === "BYTE_ARRAY") return text ? "string" : "bytes";
-  return physical === "FIXED_LEN_BYTE_ARRAY" ? "bytes" : undefined;
+  return physical === "BYTE_ARRAY" ? (text ? "string" : "bytes") : undefined;
 }

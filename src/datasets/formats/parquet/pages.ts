@@ -1,7 +1,7 @@
 /** One column of one row group: its pages, checked before they are decoded. */
 import { dataView } from "../../../base/bytes.ts";
-import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
-import { fromHalf } from "../half.ts";
+import { type AnyArray, type Dtype, isFloat, zeros } from "../../../schema/dtype.ts";
+import { widenHalf } from "../../../schema/half.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Decompress, Hyparquet } from "./packages.ts";
 import { checkRuns, widthOf } from "./runs.ts";
@@ -271,11 +271,11 @@ class ColumnBuffer {
   }
 
   #put(value: number | bigint | boolean | Uint8Array | undefined): void {
-    const { dtype, half } = this.#column;
+    const { dtype } = this.#column;
     const at = this.#size++;
     const to = this.#values as Float32Array;
     if (value === undefined) {
-      const float = dtype === "f32" || dtype === "f64";
+      const float = isFloat(dtype);
       if (float) to[at] = Number.NaN;
       if (!float && this.#missing < 0) this.#missing = this.#row;
       if (Array.isArray(this.#values)) this.#values.push(dtype === "string" ? "" : NO_TEXT);
@@ -283,9 +283,9 @@ class ColumnBuffer {
       (this.#values as string[]).push(this.#text(value as Uint8Array));
     } else if (dtype === "bytes") {
       (this.#values as Uint8Array[]).push(value as Uint8Array);
-    } else if (half) {
+    } else if (dtype === "f16") {
       const [low, high] = value as Uint8Array;
-      to[at] = fromHalf((low as number) | ((high as number) << 8));
+      to[at] = widenHalf("f16", (low as number) | ((high as number) << 8));
     } else {
       // An integer of fewer bits than its column is brought into them, an unsigned one out of its sign.
       to[at] = value as number;

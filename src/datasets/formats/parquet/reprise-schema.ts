@@ -1,6 +1,8 @@
 /** The schema in the files that writeParquet wrote. */
-import type { StepSpec } from "../../model/dataset.ts";
+import { isDtype } from "../../../schema/dtype.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { FORMAT_NAMES } from "../dtypes.ts";
 import { parseJson } from "../json.ts";
 import { specFromJson } from "../jsonl/spec-json.ts";
 import type { FileColumn } from "./columns.ts";
@@ -29,12 +31,17 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 
+/** What a leaf is in a file: bf16 is f32 there. */
+function storedDtype({ dtype }: StepLeaf): StepLeaf["dtype"] {
+  return (isDtype(dtype) && FORMAT_NAMES[dtype].widened) || dtype;
+}
+
 /** The columns of steps and of metadata, each in the order of its spec's leaves. @throws RldsError CORRUPT for one that is not there, or another */
 export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }: FileSchema) {
   const columns = listOutputColumns(stepSpec, metadataSpec).map((output) => {
     const { name, leaf, of } = output;
     const column = findColumn(file, name);
-    if (column === undefined || column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)
+    if (column === undefined || column.dtype !== storedDtype(leaf) || column.listDepth !== leaf.shape.length)
       throw corruptFile({ file: file.name }, `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`);
     return { column, leaf, of };
   });

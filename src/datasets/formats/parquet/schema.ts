@@ -30,7 +30,9 @@ export interface FileSchema {
 /** Of hyparquet's SchemaElement what is used. */
 export interface SchemaElement {
   readonly name: string;
-  readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY";
+  readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY" | "FIXED_LEN_BYTE_ARRAY";
+  readonly type_length?: number;
+  readonly logical_type?: { readonly type: "FLOAT16" };
   readonly repetition_type?: "REQUIRED" | "OPTIONAL" | "REPEATED";
   readonly converted_type?: "UTF8" | "LIST" | "INT_8" | "INT_16" | "UINT_8" | "UINT_16" | "UINT_32" | "UINT_64";
   readonly num_children?: number;
@@ -73,9 +75,10 @@ export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
   return [...listSchema, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
 }
 
-function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {
+function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "type_length" | "logical_type" | "converted_type"> {
   if (isText(leaf)) return leaf.dtype === "string" ? { type: "BYTE_ARRAY", converted_type: "UTF8" } : { type: "BYTE_ARRAY" };
-  const { type, integer } = FORMAT_NAMES[leaf.dtype].parquet;
+  if (leaf.dtype === "f16") return { type: "FIXED_LEN_BYTE_ARRAY", type_length: 2, logical_type: { type: "FLOAT16" } };
+  const { type, integer } = FORMAT_NAMES[leaf.dtype].parquet as { readonly type: "FLOAT"; readonly integer?: "INT_8" | "INT_32" | "INT_64" };
   // A plain INT32 or INT64 is that already.
   return { type, ...(integer !== undefined && integer !== "INT_32" && integer !== "INT_64" && { converted_type: integer }) };
 }

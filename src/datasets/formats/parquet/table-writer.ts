@@ -1,5 +1,6 @@
 /** One file of Parquet on its way: a row group at a time. */
 
+import { isFloat } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -52,7 +53,7 @@ export class TableWriter {
 
 /** A dictionary takes -0 for 0, and images are all different. */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
-  return dtype.startsWith("f") || dtype === "bytes" ? { encoding: "PLAIN" } : {};
+  return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }
 
 /** The value whose elements begin at `at`: a single value, or lists. */

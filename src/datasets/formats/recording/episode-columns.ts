@@ -1,6 +1,7 @@
 /** The steps of one recorded episode as they come, into columns. */
 import { dataView } from "../../../base/bytes.ts";
-import { type AnyArray, DTYPES, type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
+import { type AnyArray, DTYPES, type NumberArray, zeros } from "../../../schema/dtype.ts";
+import { isHalf, widenHalves } from "../../../schema/half.ts";
 import type { RowLayout } from "../../model/recording/row-layout.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
@@ -21,15 +22,19 @@ export class EpisodeColumns {
   constructor(layout: RowLayout, capacity: number) {
     this.#layout = layout;
     this.#row = new Uint8Array(layout.numberBytes);
-    this.#views = layout.numbers.map(({ leaf, offset, size }) => new DTYPES[leaf.dtype as Dtype].array(this.#row.buffer, offset, size));
+    this.#views = layout.numbers.map(({ leaf: { dtype }, offset, size }) => {
+      const kind = isHalf(dtype) ? Uint16Array : DTYPES[dtype].array;
+      return new kind(this.#row.buffer, offset, size);
+    });
     this.#numbers = layout.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * capacity));
     this.#frames = layout.frames.map(({ size }) => new Uint8Array(size * capacity));
     this.#texts = layout.texts.map(() => []);
   }
 
   /** Bytes of one step in memory, but for texts. */
-  static stepBytes({ numberBytes, frames }: RowLayout): number {
-    return frames.reduce((sum, { size }) => sum + size, Math.max(numberBytes, 1));
+  static stepBytes({ numbers, numberBytes, frames }: RowLayout): number {
+    const halves = numbers.reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? bytes : 0), 0);
+    return frames.reduce((sum, { size }) => sum + size, Math.max(numberBytes + halves, 1));
   }
 
   /** @param frames pixels of each camera @throws Error for a row that is none */
@@ -40,7 +45,7 @@ export class EpisodeColumns {
     numbers.forEach(({ leaf, path, size }, i) => {
       const view = this.#views[i] as NumberArray;
       if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is no bool`);
-      (this.#numbers[i] as NumberArray).set(view, this.length * size);
+      (this.#numbers[i] as NumberArray).set(isHalf(leaf.dtype) ? widenHalves(leaf.dtype, view) : view, this.length * size);
     });
     let at = numberBytes;
     const view = dataView(row);

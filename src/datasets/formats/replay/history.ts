@@ -13,6 +13,7 @@ import type { Engine } from "../../../memory/engine.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
 import { UnpackedFrame } from "../../../memory/unpacked-frame.ts";
 import { engineOf, type Replay, stateOf } from "../../../replay/replay.ts";
+import { isHalf, widenHalves } from "../../../schema/half.ts";
 import { HEAD_BYTES, type PlacedLeaf, SHARED, WIDE } from "../../../schema/layout.ts";
 import { blank, isText } from "../../../schema/leaf.ts";
 import { readTexts, textBytes } from "../../../schema/text.ts";
@@ -348,6 +349,10 @@ function put(column: ColumnData, { leaf, bytes, size }: PlacedLeaf, at: number, 
     const texts: string[] = [];
     readTexts(from, 0, leaf.maxBytes, texts, from.length / textBytes(leaf.maxBytes));
     for (const [i, text] of texts.entries()) (column as string[])[(at / bytes) * size + i] = text;
+    return;
+  }
+  if (isHalf(leaf.dtype)) {
+    (column as Float32Array).set(widenHalves(leaf.dtype, new Uint16Array(from.slice().buffer)), at / 2);
     return;
   }
   const { buffer, byteOffset } = column as Uint8Array;

@@ -2,7 +2,7 @@
 
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../../../base/abi.ts";
 import { gather } from "../../../batch/gather.ts";
-import { type ItemBuffer, itemBuffer } from "../../../batch/item-view.ts";
+import { type ItemBuffer, itemBuffer } from "../../../batch/item-layout.ts";
 import type { Piece } from "../../../batch/stored-episodes.ts";
 import type { Engine } from "../../../memory/engine.ts";
 import type { Column } from "../../../schema/column.ts";

@@ -1,12 +1,12 @@
 /** Tensors that are stored as bytes, each value by itself: plain or zlib. */
 
-import { DTYPES } from "../../../schema/dtype.ts";
+import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
+import { isHalf, widenHalves } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { fromBfloats, fromHalves } from "../half.ts";
 import { inflate, inflateExactly } from "../images/inflate.ts";
 import type { Example } from "./example.ts";
-import type { Dimensions, NumberType } from "./features.ts";
+import type { Dimensions } from "./features.ts";
 import { bytesOf, integersOf } from "./lists.ts";
 import { describeShape, matchesShape, shapeError, stepOf } from "./shapes.ts";
 import { countUnknown, isDynamic, type LeafFeature, type LeafItems, type StoredLeaf } from "./stored-leaf.ts";
@@ -17,7 +17,7 @@ type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, feature: NumbersFeature): LeafItems {
   const parts = bytesOf(example, key);
   const { type, encoding } = feature;
-  const width = type === "f16" || type === "bf16" ? 2 : DTYPES[type].bytes;
+  const width = DTYPES[type].bytes;
   const shapes = shapesOf(example, leaf, parts.length);
   let shape = expectedShape;
   let output = new Uint8Array(0);
@@ -66,10 +66,10 @@ function resolveShape(shape: Dimensions, elements: () => number): number[] {
 }
 
 /** Little-endian bytes as an array of the type. */
-function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<ArrayBuffer>, type: NumberType): ColumnData {
-  if (type === "f16" || type === "bf16") {
+function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<ArrayBuffer>, type: Dtype): ColumnData {
+  if (isHalf(type)) {
     example.reserve(2 * bytes.length);
-    return (type === "f16" ? fromHalves : fromBfloats)(new Uint16Array(bytes.buffer));
+    return widenHalves(type, new Uint16Array(bytes.buffer));
   }
   if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must hold booleans, bytes of 0 and 1`);
   return new DTYPES[type].array(bytes.buffer);

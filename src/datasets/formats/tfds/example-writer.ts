@@ -1,5 +1,6 @@
 /** One episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { isFloat } from "../../../schema/dtype.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { OutputLeaf } from "./feature-config.ts";
@@ -39,8 +40,8 @@ export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng
 function feature(to: BinaryWriter, { name, leaf, data, length }: OutputColumn, encodePng: EncodePng, episode: number): void {
   const list = (field: number) => to.tag(field, WireType.LengthDelimited).fork();
   if (leaf.encoding === "none") {
-    const packed = leaf.leaf.dtype === "f32" ? floats(data as Float32Array) : integers(data as Int32Array, name, leaf, episode);
-    list(leaf.leaf.dtype === "f32" ? FLOAT_LIST : INT64_LIST);
+    const packed = isFloat(leaf.leaf.dtype) ? floats(data as Float32Array) : integers(data as Int32Array, name, leaf, episode);
+    list(isFloat(leaf.leaf.dtype) ? FLOAT_LIST : INT64_LIST);
     if (packed.length > 0) to.tag(VALUE, WireType.LengthDelimited).bytes(packed);
   } else {
     list(BYTES_LIST);

@@ -86,7 +86,7 @@ function leafOf(leaf: StepLeaf, encoding: Encoding): object {
   if (leaf.dtype === "string" && shape.length === 0) return { pythonClassName: CLASSES.text, text: {} };
   const dimensions = shape.length === 0 ? {} : { dimensions: shape.map(String) };
   if (encoding === "png") return { image: { dtype: "uint8", encodingFormat: "png", shape: dimensions }, pythonClassName: CLASSES.image };
-  const dtype = isText(leaf) ? "string" : FORMAT_NAMES[leaf.dtype].numpy;
+  const dtype = isText(leaf) ? "string" : leaf.dtype === "bf16" ? "bfloat16" : FORMAT_NAMES[leaf.dtype].numpy;
   const pythonClassName = shape.length === 0 && encoding === "none" ? CLASSES.scalar : CLASSES.tensor;
   return { pythonClassName, tensor: { dtype, encoding: encoding === "bytes" ? "bytes" : "none", shape: dimensions } };
 }

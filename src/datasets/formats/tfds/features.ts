@@ -13,19 +13,16 @@ export const FEATURES = "features.json";
 /** Lengths by dimension; null where only the data tells. */
 export type Dimensions = readonly (number | null)[];
 
-/** Numbers of two bytes, which become f32, and all others under our names. */
-export type NumberType = Dtype | "f16" | "bf16";
-
 export type Feature =
   | { readonly kind: "dict"; readonly features: { readonly [name: string]: Feature } }
   | { readonly kind: "sequence"; readonly feature: Feature; readonly length: number | null }
-  | { readonly kind: "numbers"; readonly type: NumberType; readonly shape: Dimensions; readonly encoding: "none" | "bytes" | "zlib" }
+  | { readonly kind: "numbers"; readonly type: Dtype; readonly shape: Dimensions; readonly encoding: "none" | "bytes" | "zlib" }
   | { readonly kind: "text"; readonly shape: Dimensions }
   | { readonly kind: "image"; readonly type: "u8" | "u16" | "f32"; readonly shape: Dimensions };
 
-const TYPES: { readonly [name: string]: NumberType | "text" } = {
+const TYPES: { readonly [name: string]: Dtype | "text" } = {
   ...dtypesBy(({ numpy }) => numpy),
-  ...{ float16: "f16", bfloat16: "bf16", string: "text", object: "text" },
+  ...{ bfloat16: "bf16", string: "text", object: "text" },
 };
 
 /** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */

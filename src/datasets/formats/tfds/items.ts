@@ -1,6 +1,7 @@
 /** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
 
 import { DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
+import { isHalf, roundHalf } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -22,7 +23,7 @@ export interface Decoding {
 export function dtypeOf(feature: LeafFeature, { text, images }: Decoding): Dtype | "string" | "bytes" {
   if (feature.kind === "text") return text;
   if (feature.kind === "image" && images === undefined) return "bytes";
-  return feature.type === "f16" || feature.type === "bf16" ? "f32" : feature.type;
+  return feature.type;
 }
 
 /** The shape that a feature's values come to. */
@@ -43,8 +44,15 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
   }
   if (feature.encoding !== "none") return encodedOf(example, leaf, key, shape, feature);
   const { type } = feature;
-  const floats = type === "f32" || type === "f16" || type === "bf16";
-  if (floats) return cutValues(example, leaf, floatsOf(example, key), shape);
+  if (type === "f32") return cutValues(example, leaf, floatsOf(example, key), shape);
+  // As halves they were written, and others do not come of that.
+  if (isHalf(type))
+    return cutValues(
+      example,
+      leaf,
+      floatsOf(example, key).map((number) => roundHalf(type, number)),
+      shape,
+    );
   if (type !== "f64") return cutValues(example, leaf, integersOf(example, key, type), shape);
   const stored = floatsOf(example, key);
   example.reserve(stored.length * 8);

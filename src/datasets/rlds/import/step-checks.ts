@@ -1,4 +1,5 @@
 /** Checks of each step of an episode: its flags, its reward, whether it conforms to the spec, and values that are not finite. */
+import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
 import type { MaybeAsyncIterable, RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -93,7 +94,7 @@ export class Inspector {
 }
 
 function floatsOf(spec: StepSpec): LeafEntry[] {
-  return leavesOf(spec).filter(({ leaf }) => leaf.dtype === "f32" || leaf.dtype === "f64");
+  return leavesOf(spec).filter(({ leaf }) => isFloat(leaf.dtype));
 }
 
 /** Goes through columns, not steps; undefined where a flag is no single number. */
@@ -120,7 +121,7 @@ function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts,
 function nonFiniteSteps(leaves: readonly LeafEntry[], steps: StepColumns<unknown>): Map<number, NonFiniteLeaf[]> {
   const leavesByStep = new Map<number, NonFiniteLeaf[]>();
   leaves.forEach(({ leaf, keys, path, size }, k) => {
-    if (leaf.dtype !== "f32" && leaf.dtype !== "f64") return;
+    if (!isFloat(leaf.dtype)) return;
     const data = steps.data[k] as Float64Array;
     for (let at = 0; at < data.length; at++) {
       if (Number.isFinite(data[at])) continue;

@@ -1,4 +1,5 @@
 /** The spec of what a function has made of a step. */
+import { isFloat } from "../../../schema/dtype.ts";
 import { map, valueAt } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { findTracedLeaf, traceLeaves } from "../../model/leaf-tracing.ts";
@@ -21,6 +22,6 @@ export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpe
 function resolveLeaf(leaf: StepLeaf, at: unknown, keys: readonly string[]): StepLeaf {
   const sourceLeaf = at as Partial<StepLeaf> | undefined;
   if (leaf.shape.length > 0 || leaf.dtype === "string" || sourceLeaf?.shape?.length !== 0 || sourceLeaf.dtype === leaf.dtype) return leaf;
-  if (sourceLeaf.dtype === "f64" && leaf.dtype === "f32") return sourceLeaf as StepLeaf;
+  if (isFloat(sourceLeaf.dtype) && leaf.dtype === "f32") return sourceLeaf as StepLeaf;
   throw new RangeError(`${keys.join("/")} was ${sourceLeaf.dtype}: a number does not tell whether it still is`);
 }

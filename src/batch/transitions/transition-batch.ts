@@ -1,14 +1,15 @@
 /** What a view of transitions is asked, and what it gives. */
 
-import type { Column } from "../schema/column.ts";
-import type { RowLeaf } from "../schema/leaf.ts";
-import type { IsAny } from "../schema/spec.ts";
-import type { TransitionRole } from "../schema/transition-roles.ts";
-import type { ItemOf, StepsOf } from "./batch.ts";
-import type { DatasetOptions } from "./dataset.ts";
-import type { SampleOptions } from "./options.ts";
+import type { Column } from "../../schema/column.ts";
+import type { RowLeaf } from "../../schema/leaf.ts";
+import type { IsAny } from "../../schema/spec.ts";
+import type { TransitionRole } from "../../schema/transition-roles.ts";
+import type { ItemOf, StepsOf } from "../batch.ts";
+import type { DatasetOptions } from "../dataset.ts";
+import type { SampleOptions } from "../options.ts";
+import type { RelabelOptions } from "./goals.ts";
 
-export interface TransitionOptions<Name extends string = string> {
+export interface TransitionOptions<Name extends string = string, Path extends string = string> {
   /** The discount a step, in [0, 1]. */
   readonly gamma: number;
   /** Cuts each transition to its first n steps. Default: an item of L steps is a transition of L - 1. */
@@ -17,6 +18,8 @@ export interface TransitionOptions<Name extends string = string> {
   readonly next?: readonly Name[];
   /** The dtype of returns, discounts and weights. Default: "f32". */
   readonly dtype?: "f32" | "f64";
+  /** Gives a share of the transitions another goal, one that was achieved in their episode (hindsight experience replay). */
+  readonly relabel?: RelabelOptions<Path>;
 }
 
 export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "replacement" | "among" | "stratified" | "normalize" | "beta"> {
@@ -26,7 +29,7 @@ export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "repl
 
 export interface TransitionDatasetOptions
   extends SampleTransitions,
-    Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch"> {}
+    Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch" | "epochs" | "shuffle" | "seed" | "state"> {}
 
 /** A batch of any view. */
 export interface AnyTransitions {
@@ -37,14 +40,20 @@ export interface AnyTransitions {
 }
 
 /** Where a role's leaves are: what `new Replay` was told, or the role's own name. */
-type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;
+export type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;
 type PathsIn<R> = { [Role in TransitionRole]: PathIn<R, Role> }[TransitionRole];
 
 /** What stands at a dotted path. */
-type NodeAt<S, P extends string> = P extends keyof S ? S[P] : P extends `${infer K}.${infer Rest}` ? (K extends keyof S ? NodeAt<S[K], Rest> : never) : never;
+export type NodeAt<S, P extends string> = P extends keyof S
+  ? S[P]
+  : P extends `${infer K}.${infer Rest}`
+    ? K extends keyof S
+      ? NodeAt<S[K], Rest>
+      : never
+    : never;
 
 /** A node without the leaves and subtrees that are `Used`. */
-type Without<S, Used extends string, At extends string> = S extends RowLeaf | readonly unknown[]
+export type Without<S, Used extends string, At extends string> = S extends RowLeaf | readonly unknown[]
   ? S
   : { readonly [K in keyof S & string as Left<S[K], Used, `${At}${K}`> extends never ? never : K]: Without<S[K], Used, `${At}${K}.`> };
 /** Whether anything is left of it: never, or the path. */
@@ -63,11 +72,11 @@ type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (
 type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
 
 /** One number a transition. */
-interface TransitionColumns<Float extends "f32" | "f64"> {
+interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number]> {
   /** Number of transitions in the batch. The rest of the arrays has no meaning. */
   readonly count: number;
-  /** r_0 + γ d_0 r_1 + … over the steps of the transition. */
-  readonly returns: Column<Float, [number]>;
+  /** r_0 + γ d_0 r_1 + … over the steps of the transition; of a reward of several numbers, each by itself. */
+  readonly returns: Column<Float, Returns>;
   /** γ^k times the discounts on the way: what the value of nextObservation counts; 0 where the episode terminated. */
   readonly discounts: Column<Float, [number]>;
   /** The true number of steps k. */
@@ -102,7 +111,18 @@ export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, 
 /** One transition of a batch, under the same names. */
 type TransitionOf<Parts> = { [K in keyof Parts as K extends "count" ? never : K]: Parts[K] extends Float64Array ? number : ItemOf<Parts[K]> };
 
-type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>> &
+/** The shape of returns: that of the reward, behind the dimensions of the batch. */
+export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never]
+  ? Lead
+  : IsAny<S> extends true
+    ? Lead
+    : StepsOf<NodeAt<S, PathIn<R, "reward">>, Lead> extends { readonly shape: infer Shape extends readonly number[] }
+      ? Shape
+      : Lead;
+
+type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>, ReturnsOf<S, R, [number]>> &
+  /** 1 where a transition has another goal. */
+  (O extends { readonly relabel: object } ? { readonly relabelled: Column<"u8", [number]> } : unknown) &
   (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
   (IsAny<S> extends true
     ? // biome-ignore lint/suspicious/noExplicitAny: of any spec

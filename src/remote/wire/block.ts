@@ -1,14 +1,19 @@
 /** A block: many steps on their way, a column a leaf, in one buffer that goes there and comes back. Behind the columns is a byte a row for what ends. */
-import { DTYPES } from "../schema/dtype.ts";
-import { alignUp, type PlacedLeaf } from "../schema/layout.ts";
-import { readTexts } from "../schema/text.ts";
+import { ENDS } from "../../base/abi.ts";
+import { DTYPES } from "../../schema/dtype.ts";
+import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";
+import { readTexts } from "../../schema/text.ts";
 
 /** What happens between two steps: numbers in the message, so many each; the first is the number of the slot that comes next. */
 export const CALL = 7;
 /** Slot, ITEM, table, length, priority, lane, columns + 1 (0 without). */
 export const ITEM = 0;
+/** In the place of an item's priority: "max". */
+export const LARGEST_PRIORITY = -1;
 /** Slot, END, lane + 1 (0 for all), terminated + 1 (0 where it is not said), whether the slot has the final step: in its first row. */
 export const END = 1;
+/** Slot, DISCARD, lane + 1 (0 for all). */
+export const DISCARD = 3;
 /** Slot, FLAGS, how many final steps: the step of several lanes in the slot ends some of them, as their bytes say; the final steps are in the next slot. */
 export const FLAGS = 2;
 
@@ -25,17 +30,17 @@ export interface BlockLayout {
 
 export function blockLayout(leaves: readonly PlacedLeaf[], lanes: number, slots: number): BlockLayout {
   let at = 0;
-  const offsets = leaves.map(({ bytes }) => {
+  const offsets = leaves.map(({ arrayBytes }) => {
     const offset = at;
-    at = alignUp(at + bytes * lanes * slots, 16);
+    at = alignUp(at + arrayBytes * lanes * slots, 8);
     return offset;
   });
   return { slots, lanes, leaves, offsets, flags: at, bytes: alignUp(at + lanes * slots, 16) };
 }
 
-/** A block's columns from one slot on, of so many rows, one a leaf. */
-export function columnsOf({ lanes, leaves, offsets }: BlockLayout, buffer: ArrayBuffer, slot: number, rows: number): unknown[] {
-  return leaves.map((leaf, i) => columnAt(leaf, buffer, (offsets[i] as number) + slot * lanes * leaf.bytes, rows));
+/** A block's columns from one slot on, of so many rows, one a leaf. @param base where the block begins */
+export function columnsOf({ lanes, leaves, offsets }: BlockLayout, buffer: ArrayBuffer, base: number, slot: number, rows: number): unknown[] {
+  return leaves.map((leaf, i) => columnAt(leaf, buffer, base + (offsets[i] as number) + slot * lanes * leaf.arrayBytes, rows));
 }
 
 /** A leaf's column of so many rows; texts are read out. */
@@ -44,4 +49,9 @@ export function columnAt({ leaf, size }: PlacedLeaf, buffer: ArrayBuffer, at: nu
   const texts: string[] = [];
   readTexts(new Uint8Array(buffer), at, leaf.maxBytes, texts, rows * size);
   return texts;
+}
+
+/** Whether a row that ends so has a final step, by its byte of placeEnds. */
+export function endsWithFinal(how: number): boolean {
+  return how > ENDS;
 }

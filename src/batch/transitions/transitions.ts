@@ -1,16 +1,14 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 
-import { onlyKeys } from "../base/error.ts";
-import { customInspect, PlainText } from "../base/inspect.ts";
-import { hideFrames } from "../base/stack-trace.ts";
-import type { WaitOptions } from "../base/wait.ts";
-import { type DatasetOptions, datasetOf } from "./dataset.ts";
-import type { Dataset } from "./iterate.ts";
-import { type SampleOptions, VIEW_OPTIONS } from "./options.ts";
-import { type SampledTable, Sampler } from "./sampler.ts";
+import { customInspect, PlainText } from "../../base/inspect.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import type { WaitOptions } from "../../base/wait.ts";
+import { type DatasetOf, type DatasetOptions, datasetOf } from "../dataset.ts";
+import { type SampleOptions, VIEW_OPTIONS } from "../options.ts";
+import { type SampledTable, Sampler } from "../sampler.ts";
+import { Draws, drawsOfViews } from "../waiting.ts";
 import type { AnyTransitions, SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./transition-batch.ts";
 import { TransitionView } from "./transition-view.ts";
-import { Draws } from "./waiting.ts";
 
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
@@ -22,8 +20,8 @@ export class Transitions<S = any, R = any, O = any> {
 
   static {
     customInspect<Transitions>(this, "Transitions", (view) => {
-      const { gamma, n, columns } = view.#view;
-      return { table: view.#draws.table.name, gamma, ...(n !== undefined && { n }), parts: new PlainText(columns.join(", ")) };
+      const { gamma, n, names } = view.#view;
+      return { table: view.#draws.table.name, gamma, ...(n !== undefined && { n }), parts: new PlainText(names.join(", ")) };
     });
   }
 
@@ -34,6 +32,7 @@ export class Transitions<S = any, R = any, O = any> {
     const sampler = new Sampler<AnyTransitions>(table, VIEW_OPTIONS, (of) => (view = new TransitionView(of, options)));
     this.#view = view as unknown as TransitionView;
     this.#draws = new Draws(sampler);
+    drawsOfViews.set(this, this.#draws);
   }
 
   /**
@@ -54,15 +53,14 @@ export class Transitions<S = any, R = any, O = any> {
   }
 
   /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
-  dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): Dataset<TransitionBatch<S, R, O, P>> {
+  dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): DatasetOf<TransitionBatch<S, R, O, P>, P> {
     this.#draws.table.engine.open();
-    return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<TransitionBatch<S, R, O, P>>;
+    return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<TransitionBatch<S, R, O, P>, P>;
   }
 
   /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
   batch<const P extends Pick<SampleTransitions, "beta">>(n: number, options?: P & Only<P, Pick<SampleTransitions, "beta">>): TransitionBatch<S, R, O, P> {
     this.#draws.table.engine.open();
-    const { beta } = onlyKeys("batch", (options ?? {}) as SampleTransitions, "beta");
-    return this.#view.batch(n, beta !== undefined) as unknown as TransitionBatch<S, R, O, P>;
+    return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as TransitionBatch<S, R, O, P>;
   }
 }

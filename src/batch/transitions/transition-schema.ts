@@ -1,11 +1,11 @@
 /** What a view of transitions shows: which leaves, at which end of a transition, under which names. */
-import { BOOTSTRAP } from "../base/abi.ts";
-import { mustBe, oneOfRule, ReplayError, show } from "../base/error.ts";
-import type { Engine } from "../memory/engine.ts";
-import type { PlacedLeaf } from "../schema/layout.ts";
-import { isLeaf, type RowLeaf } from "../schema/leaf.ts";
-import { leaves, type Nest, valueAt } from "../schema/nest.ts";
-import type { Spec } from "../schema/spec.ts";
+import { BOOTSTRAP } from "../../base/abi.ts";
+import { mustBe, oneOfRule, ReplayError, show } from "../../base/error.ts";
+import type { Engine } from "../../memory/engine.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import { isLeaf, type RowLeaf } from "../../schema/leaf.ts";
+import { leaves, type Nest, valueAt } from "../../schema/nest.ts";
+import type { Spec } from "../../schema/spec.ts";
 
 /** A leaf or a subtree of the batch. */
 export interface Part {
@@ -25,7 +25,7 @@ export interface TransitionSchema {
   readonly terminated: PlacedLeaf | undefined;
 }
 
-const FIRST: readonly number[] = [0];
+export const FIRST: readonly number[] = [0];
 const LAST: readonly number[] = [BOOTSTRAP];
 const OWN = "count, observation, nextObservation, action, returns, discounts, steps, terminated, truncated, weights, keys, toArray, detached, release".split(
   ", ",
@@ -33,42 +33,55 @@ const OWN = "count, observation, nextObservation, action, returns, discounts, st
 
 /**
  * @param next names of the batch's parts that are shown at the bootstrap as well
+ * @param goal the leaf that is relabelled
  * @throws ReplayError NOT_FOUND for a role without a leaf, or a name in `next` that there is not · SPEC_MISMATCH for a leaf that has the name of a column of the view
  */
-export function schemaOf({ spec, layout, roles }: Engine, next: readonly string[]): TransitionSchema {
-  const reward = roles.number("reward", "transitions()");
+export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedLeaf): TransitionSchema {
+  const { roles } = engine;
+  const reward = roles.rewards("transitions()");
   const [discount, terminated] = [roles.optional("discount"), roles.optional("terminated")];
-  const partOf = (name: string, nest: Spec, keys: readonly string[], at = FIRST): Part => {
-    const placed = (path: string) => layout.leaves.find((leaf) => leaf.path === path) as PlacedLeaf;
-    return { name, spec: nest, leaves: leaves(nest).map((found) => ({ keys: found.keys, leaf: placed([...keys, ...found.keys].join(".")) })), at };
-  };
-  const inRole = (role: "observation" | "action"): Part => {
-    roles.required(role, "transitions()");
-    const keys = roles.path(role).split(".");
-    return partOf(role, valueAt(spec, keys) as Spec, keys);
-  };
-  const [observation, action] = [inRole("observation"), inRole("action")];
-  const used = new Set([...[...observation.leaves, ...action.leaves].map(({ leaf }) => leaf), reward, discount, terminated].map((leaf) => leaf?.path));
-  const others = Object.keys(spec).flatMap((name) => {
-    const nest = without(valueAt(spec, [name]) as Spec, name, used);
-    return nest === undefined ? [] : [partOf(name, nest, [name])];
-  });
+  const [observation, action] = [partInRole(engine, "observation", "transitions()"), partInRole(engine, "action", "transitions()")];
+  const others = otherParts(engine, [...[...observation.leaves, ...action.leaves].map(({ leaf }) => leaf), reward, discount, terminated]);
   const visible = [action, ...others];
   const nexts = [...new Set(next)].map((name) => {
     const part = visible.find((known) => known.name === name);
     if (part === undefined) throw mustBe("NOT_FOUND", "each of next", oneOfRule(visible.map((known) => known.name)), name);
     return { ...part, name: nextName(name), at: LAST };
   });
-  const reserved = [...OWN, ...nexts.map(({ name }) => name)];
+  if (goal !== undefined && ![observation, ...visible].some((part) => part.leaves.some(({ leaf }) => leaf === goal)))
+    throw mustBe("SPEC_MISMATCH", "relabel.goal", "a leaf that batches show, not that of a reward, a discount or a terminal flag", goal.path);
+  const reserved = [...OWN, ...(goal === undefined ? [] : ["relabelled"]), ...nexts.map(({ name }) => name)];
   for (const { name } of others) {
     if (!reserved.includes(name)) continue;
     const role = roles.path("terminated") === "terminated" ? "" : `, or name it in new Replay({ transition: { ${name}: ${show(name)} } })`;
-    throw new ReplayError(
-      "SPEC_MISMATCH",
-      `the leaf ${show(name)} has the name of a column of transitions(): rename it in spec${name === "terminated" ? role : ""}`,
-    );
+    throw reservedName(name, "transitions()", name === "terminated" ? role : "");
   }
   return { parts: [observation, ...visible, { ...observation, name: "nextObservation", at: LAST }, ...nexts], reward, discount, terminated };
+}
+
+/** The leaf or subtree in a role. @param caller the view, as messages call it @throws ReplayError NOT_FOUND */
+export function partInRole(engine: Engine, role: "observation" | "action" | "reward", caller: string): Part {
+  engine.roles.required(role, caller);
+  const keys = engine.roles.path(role).split(".");
+  return partOf(engine, role, valueAt(engine.spec, keys) as Spec, keys);
+}
+
+/** What is left of a spec without the leaves that play another part, under its own names. */
+export function otherParts(engine: Engine, used: readonly (PlacedLeaf | undefined)[]): Part[] {
+  const paths = new Set(used.map((leaf) => leaf?.path));
+  return Object.keys(engine.spec).flatMap((name) => {
+    const nest = without(valueAt(engine.spec, [name]) as Spec, name, paths);
+    return nest === undefined ? [] : [partOf(engine, name, nest, [name])];
+  });
+}
+
+export function reservedName(name: string, caller: string, remedy = ""): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", `the leaf ${show(name)} has the name of a column of ${caller}: rename it in spec${remedy}`);
+}
+
+function partOf({ layout }: Engine, name: string, nest: Spec, keys: readonly string[]): Part {
+  const placed = (path: string) => layout.leaves.find((leaf) => leaf.path === path) as PlacedLeaf;
+  return { name, spec: nest, leaves: leaves(nest).map((found) => ({ keys: found.keys, leaf: placed([...keys, ...found.keys].join(".")) })), at: FIRST };
 }
 
 /** `nextMask` of `mask`. */

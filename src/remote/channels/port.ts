@@ -1,6 +1,7 @@
 /** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
-import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../base/error.ts";
-import { malformed } from "./validators.ts";
+import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../../base/error.ts";
+import { malformed } from "../validators.ts";
+import type { SentError } from "../wire/messages.ts";
 
 /** A method, so that each port's own listeners fit. */
 type Listener = { onMessage(event: unknown): void }["onMessage"];
@@ -18,7 +19,7 @@ export interface PortLike {
 }
 
 /** What only some ports have. */
-interface Control {
+export interface Control {
   start?(): void;
   close?(): void;
   ref?(): void;
@@ -59,45 +60,6 @@ export function listen(port: PortLike, onMessage: (message: unknown) => void, on
   };
 }
 
-/** One end of a connection's own channel. What it hears goes to its owner of the moment. */
-export class Channel {
-  /** Receives each message. */
-  onMessage: (message: never) => void = () => {};
-  /** Called once when the other end is gone. */
-  onEnd: () => void = () => {};
-  readonly #port: PortLike & Control;
-  readonly #stop: () => void;
-
-  constructor(port: PortLike) {
-    this.#port = port;
-    const onMessage = (message: unknown) => this.onMessage(message as never);
-    this.#stop = listen(port, onMessage, () => this.onEnd());
-  }
-
-  post(message: object, transfer: readonly object[] = []): void {
-    this.#port.postMessage(message, transfer);
-  }
-
-  /** Sets whether the channel keeps a process of Node alive. */
-  keepAlive(isAlive: boolean): void {
-    if (isAlive) this.#port.ref?.();
-    else this.#port.unref?.();
-  }
-
-  /** Messages that were posted still arrive. */
-  close(): void {
-    this.#stop();
-    this.#port.close?.();
-  }
-}
-
-/** An error in a message. */
-export interface SentError {
-  readonly kind: "TypeError" | "RangeError" | "ReplayError";
-  readonly code?: ReplayErrorCode;
-  readonly message: string;
-}
-
 export function encodeError(error: unknown): SentError {
   const { message } = error as Error;
   if (error instanceof ReplayError) return { kind: "ReplayError", code: error.code, message };
@@ -108,5 +70,5 @@ export function encodeError(error: unknown): SentError {
 export function decodeError(sentError: SentError): Error {
   const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
   if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "one that Reprise has sent");
-  return kind === "ReplayError" ? new ReplayError(code, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);
+  return kind === "ReplayError" ? new ReplayError(code as ReplayErrorCode, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);
 }

@@ -1,0 +1,41 @@
+/** A queue: `shift` of an array takes as long as the array is. */
+
+/** Elements that have left, before the array is cut. */
+const SLACK = 1024;
+
+export class Fifo<T> {
+  #elements: (T | undefined)[] = [];
+  #head = 0;
+
+  /** The oldest element; undefined where there is none. */
+  get first(): T | undefined {
+    return this.#elements[this.#head];
+  }
+
+  push(element: T): void {
+    this.#elements.push(element);
+  }
+
+  /** Takes the oldest element; undefined where there is none. O(1), amortized */
+  shift(): T | undefined {
+    if (this.#head === this.#elements.length) return undefined;
+    const element = this.#elements[this.#head];
+    this.#elements[this.#head++] = undefined;
+    if (this.#head > SLACK && 2 * this.#head > this.#elements.length) {
+      this.#elements = this.#elements.slice(this.#head);
+      this.#head = 0;
+    }
+    return element;
+  }
+
+  /** The oldest element that passes. */
+  find(passes: (element: T) => boolean): T | undefined {
+    for (let i = this.#head; i < this.#elements.length; i++) if (passes(this.#elements[i] as T)) return this.#elements[i];
+    return undefined;
+  }
+
+  clear(): void {
+    this.#elements = [];
+    this.#head = 0;
+  }
+}

@@ -1,0 +1,69 @@
+/** The option `among`: from how many of the oldest or newest items draws come. */
+
+import { NEWEST } from "../base/abi.ts";
+import { integer, mustBe, onlyKeys } from "../base/error.ts";
+
+/** So many items, at least 1; or a share, above 0 and up to 1, of the items that the table has at the call, rounded up. */
+export type AmongCount = number | { readonly share: number };
+/** The k oldest items; or the newest, or oldest, ones. */
+export type Among = number | { readonly newest: AmongCount; readonly oldest?: undefined } | { readonly oldest: AmongCount; readonly newest?: undefined };
+
+const MAX_COUNT = 0xffffffff;
+const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 } }";
+
+/** What `among` comes to, once it is checked. */
+export class CheckedAmong {
+  /** NEWEST, or 0. */
+  flags = 0;
+  /** 0: all items, or a share of them. */
+  #count = 0;
+  /** 0: none. In an array: a fraction in a field would be allocated. */
+  readonly #share = new Float64Array(1);
+
+  /** Takes the option of a call. Whether it is that of the call before. @throws TypeError, RangeError */
+  read(among: unknown): boolean {
+    const { flags } = this;
+    const count = this.#count;
+    const share = this.#share[0];
+    if (among === undefined) this.#set(0, 0);
+    else if (typeof among !== "object" || among === null) this.#set(0, countOf("among", among, FORM));
+    else this.#readSide(among as { readonly [side: string]: unknown });
+    return flags === this.flags && count === this.#count && share === this.#share[0];
+  }
+
+  /** How many items of a table that is, as the core has it: 0 for all. */
+  of(table: { readonly size: number }): number {
+    const share = this.#share[0] as number;
+    return share === 0 ? this.#count : Math.max(1, Math.ceil(share * table.size));
+  }
+
+  #readSide(among: { readonly [side: string]: unknown }): void {
+    const { newest, oldest } = onlyKeys("among", among, "newest, oldest");
+    if ((newest === undefined) === (oldest === undefined)) throw mustBe(TypeError, "among", FORM, among);
+    const side = newest === undefined ? "among.oldest" : "among.newest";
+    const value = newest ?? oldest;
+    const flags = newest === undefined ? 0 : NEWEST;
+    if (typeof value !== "object" || value === null) {
+      this.#set(flags, countOf(side, value, "a number of items, or { share: 0.1 }"));
+      return;
+    }
+    const { share } = onlyKeys(side, value as { readonly share?: unknown }, "share");
+    if (typeof share !== "number" || !(share > 0 && share <= 1))
+      throw mustBe(typeof share === "number" ? RangeError : TypeError, `${side}.share`, "a number above 0 and up to 1", share);
+    this.#set(flags, 0);
+    this.#share[0] = share;
+  }
+
+  #set(flags: number, count: number): void {
+    this.flags = flags;
+    this.#count = count;
+    this.#share[0] = 0;
+  }
+}
+
+/** @throws TypeError, RangeError */
+function countOf(subject: string, value: unknown, form: string): number {
+  if (value === 0) throw mustBe(RangeError, subject, `an integer in 1 … ${MAX_COUNT} (leave it out to draw from all items)`, value);
+  if (typeof value !== "number") throw mustBe(TypeError, subject, form, value);
+  return integer(subject, value, 1, MAX_COUNT);
+}

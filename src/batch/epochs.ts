@@ -1,0 +1,276 @@
+/** Epochs of a table: batches in which each item that was there at the start comes once. */
+
+import { DELETES, INSERTS, PENDING, SAMPLES, SHUFFLED } from "../base/abi.ts";
+import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import type { EpochPlace, EpochState } from "./epoch-state.ts";
+import { type Dataset, type ElementSource, elementsOf } from "./iterate.ts";
+import type { SampleOptions } from "./options.ts";
+import { type Draws, stuck } from "./waiting.ts";
+
+const MAX_U32 = 0xffffffff;
+
+export interface EpochOptions {
+  /** Number of epochs: in each, every item that is in the table at its start comes once. Not with `beta`, nor for a table with `maxTimesSampled`. */
+  readonly epochs: number;
+  /** Whether the order of an epoch is random; otherwise it is that of the slots: of insertion, as long as no item has left. Default: true. */
+  readonly shuffle?: boolean;
+  /** Seed of the orders. Default: 0. */
+  readonly seed?: number;
+  /** A state from `state()`, with which the dataset goes on. */
+  readonly state?: EpochState;
+}
+
+/** What datasets of both kinds take. */
+export interface LoopOptions extends SampleOptions {
+  readonly batchSize: number;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly dropRemainder?: boolean;
+  readonly prefetch?: number;
+}
+
+/** Batches in epochs. A loop that was left is continued by the next one; after the last epoch a loop begins as many again. */
+export interface EpochDataset<B> extends Dataset<B> {
+  /** Where it stands, behind the last batch that a loop got. */
+  state(): EpochState;
+}
+
+/** What was in the table when an epoch began, and how many came: as long as nothing has left, the rest is known without a look. */
+interface Counts {
+  items: number;
+  inserts: number;
+  samples: number;
+  deletes: number;
+  draws: number;
+}
+
+type Place = EpochPlace & { counts: Counts | undefined };
+
+/** What a walk gives: a batch, or none where the last epoch is over; and the place behind it. */
+interface Step<B> {
+  readonly batch: B | undefined;
+  readonly place: Place;
+}
+
+class Epochs<B extends { readonly count: number; release?(): void }> {
+  readonly #draws: Draws<B>;
+  readonly #n: number;
+  readonly #epochs: number;
+  readonly #drops: boolean;
+  readonly #options: SampleOptions;
+  /** Behind the last batch that a loop got. */
+  #place: Place;
+  /** Behind the last one that was drawn. */
+  #head: Place;
+
+  constructor(draws: Draws<B>, n: number, epochs: number, drops: boolean, options: SampleOptions, place: EpochPlace) {
+    this.#draws = draws;
+    this.#n = n;
+    this.#epochs = epochs;
+    this.#drops = drops;
+    this.#options = options;
+    this.#place = { ...place, counts: undefined };
+    this.#head = copyOf(this.#place);
+  }
+
+  state(): EpochState {
+    const { counts: _, ...state } = this.#place;
+    return state;
+  }
+
+  /** What was drawn ahead, and no loop got, comes again. */
+  rewind(): void {
+    this.#head = copyOf(this.#place);
+  }
+
+  /** The loop gets a batch: the place behind it. */
+  reached(place: Place): void {
+    this.#place = place;
+  }
+
+  /** The next batch; undefined where the rate limiter does not let it pass. */
+  next(ahead: boolean): Step<B> | undefined {
+    const { engine, core } = this.#draws.table;
+    engine.begin();
+    const place = this.#head;
+    for (;;) {
+      if (place.since === 0) {
+        // It begins when its first batch can be drawn, so that what comes until then belongs to it.
+        const { size } = core;
+        if (size === 0 || !core.canSample(Math.min(this.#n, size))) return undefined;
+        this.#begin(place);
+      }
+      const n = this.#left(place);
+      if (n > 0 && !core.canSample(n)) return undefined;
+      if (n === this.#n || (n > 0 && !this.#drops)) {
+        const batch = this.#draws.sampler.epoch(place, n, this.#options, ahead);
+        const { counts } = place;
+        if (counts !== undefined) {
+          counts.draws += batch.count;
+          counts.samples = core.counter(SAMPLES);
+        }
+        // Where the table was emptied meanwhile, there may be none.
+        if (batch.count > 0) return { batch, place: copyOf(place) };
+        batch.release?.();
+      }
+      place.epoch++;
+      place.position = 0;
+      place.since = 0;
+      place.slots = 0;
+      place.counts = undefined;
+      if (place.epoch % this.#epochs === 0) return { batch: undefined, place: copyOf(place) };
+    }
+  }
+
+  /** @throws ReplayError RATE_LIMITED where neither this batch nor an item can pass */
+  checkStuck(): void {
+    const { core, name } = this.#draws.table;
+    if (core.size > 0 && !core.canInsert(1)) throw stuck(name);
+  }
+
+  #begin(place: Place): void {
+    const { engine, core, name } = this.#draws.table;
+    place.since = core.beginEpoch();
+    if (place.since === 0) throw new ReplayError("KEYS_EXHAUSTED", `table ${show(name)} has no keys left that would tell items of this epoch from newer ones`);
+    place.slots = core.high;
+    const isKnown = core.counter(PENDING) === 0;
+    place.counts = isKnown
+      ? { items: core.size, inserts: core.counter(INSERTS), samples: core.counter(SAMPLES), deletes: core.counter(DELETES), draws: 0 }
+      : undefined;
+    engine.changed();
+  }
+
+  /** Items of the next batch. */
+  #left(place: Place): number {
+    const { core } = this.#draws.table;
+    const { counts } = place;
+    if (counts !== undefined) {
+      const isWhole =
+        core.counter(DELETES) === counts.deletes &&
+        core.counter(INSERTS) >= counts.inserts &&
+        core.counter(SAMPLES) >= counts.samples &&
+        core.size >= counts.items;
+      if (isWhole) return Math.min(this.#n, counts.items - counts.draws);
+      place.counts = undefined;
+    }
+    return this.#draws.sampler.epochItems(place, this.#n);
+  }
+}
+
+function copyOf(place: Place): Place {
+  return { ...place, counts: place.counts && { ...place.counts } };
+}
+
+const OPTIONS = ["among", "stratified", "beta", "normalize"] as const;
+
+/** @throws ReplayError UNSUPPORTED, TypeError, RangeError */
+function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, options: SampleOptions): void {
+  const { maxTimesSampled, maxSize, rateLimiter } = table.limits;
+  const name = show(table.name);
+  if (maxTimesSampled <= MAX_U32)
+    throw new ReplayError("UNSUPPORTED", `epochs need a table without maxTimesSampled, and the draws of table ${name} remove items. Leave epochs out`);
+  const wrong = OPTIONS.find((option) => options[option] !== undefined);
+  if (wrong !== undefined) throw new ReplayError("UNSUPPORTED", `epochs draw every item once, which leaves no room for ${wrong}. Leave ${wrong} out`);
+  if (options.replacement === true) throw new ReplayError("UNSUPPORTED", "epochs draw every item once, and never with replacement. Leave replacement out");
+  const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
+  const most = Math.floor(Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
+  if (Math.min(n, maxSize) > most)
+    throw mustBe(RangeError, "batchSize", `<= ${most}, because table ${name} with its rate limiter never allows more draws at once`, n);
+}
+
+/** @throws TypeError, RangeError */
+function placeOf({ shuffle, seed, state }: Partial<EpochOptions>): EpochPlace {
+  if (state === undefined)
+    return { shuffle: flag("shuffle", shuffle ?? true) === 1, seed: integer("seed", seed ?? 0, 0, MAX_U32), epoch: 0, position: 0, since: 0, slots: 0 };
+  const known = onlyKeys("state", state, "shuffle, seed, epoch, position, since, slots");
+  if (seed !== undefined && seed !== known.seed) throw mustBe(RangeError, "seed", "left out beside state, which has it", seed);
+  if (shuffle !== undefined && shuffle !== known.shuffle) throw mustBe(RangeError, "shuffle", "left out beside state, which has it", shuffle);
+  return {
+    shuffle: flag("state.shuffle", known.shuffle) === 1,
+    seed: integer("state.seed", known.seed, 0, MAX_U32),
+    epoch: integer("state.epoch", known.epoch, 0, MAX_U32),
+    position: integer("state.position", known.position, 0, MAX_U32),
+    since: integer("state.since", known.since, 0, MAX_U32),
+    slots: integer("state.slots", known.slots, 0, MAX_U32),
+  };
+}
+
+/** Batches in epochs. */
+export function epochsOf<B extends { readonly count: number; release?(): void }>(draws: Draws<B>, options: LoopOptions & EpochOptions): EpochDataset<B> {
+  const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, epochs, shuffle, seed, state, ...sample } = options;
+  const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
+  const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
+  const drops = flag("dropRemainder", dropRemainder) === 1;
+  integer("epochs", epochs, 1, MAX_U32);
+  checkEpochs(draws, n, sample);
+  draws.sampler.check(sample);
+  const place = placeOf({ shuffle, seed, state } as Partial<EpochOptions>);
+  const { engine, core, name } = draws.table;
+  const { since, slots, position } = place;
+  if (since !== 0 || slots !== 0 || position !== 0) {
+    engine.begin();
+    if (!core.resumeEpoch(since, slots, position, place.shuffle ? SHUFFLED : 0))
+      throw mustBe(RangeError, "state", `that of a dataset of table ${show(name)}, of this Replay or of the one whose snapshot was restored`, state);
+    engine.changed();
+  }
+  const walk = new Epochs(draws, n, epochs, drops, sample, place);
+  const lends = sample.recycle === true || sample.recycle === "detach";
+  const begin = (): ElementSource<B> => {
+    walk.rewind();
+    /** Batches that the loop has not got yet, and the places behind them. */
+    const places = new Map<B, Place>();
+    /** Behind the last epoch, if that was seen ahead. */
+    let end: Place | undefined;
+    const take = (): Step<B> | undefined => {
+      const step = walk.next(false);
+      if (step === undefined) walk.checkStuck();
+      else walk.reached(step.place);
+      return step;
+    };
+    return {
+      next: () => take()?.batch,
+      most: (prefetch) => draws.most(prefetch),
+      ahead() {
+        const step = end === undefined ? walk.next(true) : undefined;
+        if (step?.batch !== undefined) places.set(step.batch, step.place);
+        else end ??= step?.place;
+        return step?.batch;
+      },
+      passed(batch) {
+        const at = places.get(batch);
+        if (at === undefined) return;
+        places.delete(batch);
+        draws.sampler.passed(batch);
+        walk.reached(at);
+      },
+      done: (batch) => {
+        if (lends) batch.release?.();
+      },
+      close: () => walk.rewind(),
+      later({ signal: stop }) {
+        if (end !== undefined) {
+          walk.reached(end);
+          end = undefined;
+          return undefined;
+        }
+        const attempt = () => {
+          engine.open();
+          return take();
+        };
+        const failed = (error: unknown) => {
+          if (codeOf(error) === "TIMEOUT") return undefined;
+          throw error;
+        };
+        try {
+          const wait = { signal: stop, ...(timeoutMs !== undefined && { timeoutMs }) };
+          const step = engine.waiters.until(attempt, () => `an epoch's batch from table ${show(name)}`, wait, core);
+          return step instanceof Promise ? step.then(({ batch }) => batch, failed) : step.batch;
+        } catch (error) {
+          return failed(error);
+        }
+      },
+    };
+  };
+  return { ...elementsOf(begin, { prefetch: ahead, ...(signal !== undefined && { signal }) }), state: () => walk.state() };
+}

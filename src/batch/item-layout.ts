@@ -1,0 +1,86 @@
+/** Layouts of batches of items: which steps and columns there is room for. */
+
+import { LENGTH, RETURN, WEIGHT } from "../base/abi.ts";
+import type { Engine } from "../memory/engine.ts";
+import { type Selection, stepIndices, stepsOf } from "../schema/columns.ts";
+import { packer } from "../schema/nest.ts";
+import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, N_STEP } from "./batch.ts";
+import { BatchBuffer } from "./buffer.ts";
+import { type ArraySpec, BatchLayout, COMPONENTS, type ColumnSpec, MASK, RETURNS, SOURCE, WEIGHTS } from "./layout.ts";
+
+/** Which part of items a batch has room for. */
+export interface ItemShape {
+  /** Items at most. */
+  readonly n: number;
+  /** Steps of a window. */
+  readonly width: number;
+  readonly selections: readonly Selection[];
+  /** Whether columns are nested as the spec; else they are under their names. */
+  readonly isWhole: boolean;
+  /** WEIGHTS, RETURNS, MASK, COMPONENTS. */
+  readonly holds: number;
+  /** Of a part of a batch: runs continue to the end of the window, wherever they should stop, since how wide the whole batch will be is not known yet. */
+  readonly isOpen?: boolean;
+  /** Whether draws may look up only the steps that columns name. */
+  readonly mayPick?: boolean;
+}
+
+/** A buffer whose batch is one of items. */
+export type ItemBuffer = BatchBuffer & { readonly batch: Omit<Batch<unknown>, "count" | "blocked"> };
+
+/** A layout of items. */
+export class Items extends BatchLayout implements ItemLayout {
+  readonly selections: readonly Selection[];
+  readonly isWhole: boolean;
+  /** Steps that the longest item must have for these. */
+  readonly least: number;
+
+  constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {
+    const numbers = (columns: { readonly [name: string]: number }) =>
+      Object.entries(columns).map(([name, drawColumn]): ArraySpec => ({ keys: [name], drawColumn: drawColumn, type: arrayOf(drawColumn) }));
+    const info = holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO;
+    const source: ArraySpec[] = holds & SOURCE ? [{ keys: ["source"], type: Uint8Array, each: 1 }] : [];
+    const columns: ColumnSpec[] = [
+      { name: "steps", arrays: selections.map((selection) => leafArray(selection, width, isOpen)), nest: nestOf(engine, selections, isWhole) },
+      { name: "lengths", arrays: [{ keys: [], drawColumn: LENGTH, type: Uint32Array }] },
+      { name: "info", arrays: [...numbers(info), ...source], nest: [...Object.keys(info), ...source.flatMap(({ keys }) => keys)] },
+    ];
+    if (holds & RETURNS)
+      columns.push({ name: "nStep", arrays: [returnsArray(1 + (holds >> COMPONENTS)), ...numbers(N_STEP)], nest: ["returns", ...Object.keys(N_STEP)] });
+    if (holds & MASK) columns.push({ name: "mask", arrays: [{ keys: [], type: Uint8Array, each: width }] });
+    super({ n, width, content: selections, holds, batch: DrawnBatch, isBlockable: true, columns, mayPick: mayPick && !(holds & RETURNS) });
+    this.selections = selections;
+    this.isWhole = isWhole;
+    this.least = stepsOf(selections);
+  }
+}
+
+/** The returns: a column of the draw, or computed if each component of a reward has its own. */
+function returnsArray(components: number): ArraySpec {
+  const keys = ["returns"];
+  return components === 1 ? { keys, drawColumn: RETURN, type: Float64Array } : { keys, isComputed: true, each: components, type: Float64Array };
+}
+
+function leafArray(selection: Selection, width: number, isOpen: boolean): ArraySpec {
+  const { keys, leaf, start, to = 0, squeezed } = selection;
+  const steps = stepIndices(isOpen && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, width);
+  // One of the last steps may have more than the window, and more in a shorter one.
+  return { keys, leaf, steps, longest: Math.max(steps.length, -start), shape: [...(squeezed ? [] : [steps.length]), ...leaf.shape] };
+}
+
+function nestOf(engine: Engine, selections: readonly Selection[], isWhole: boolean): ColumnSpec["nest"] {
+  // A nest without leaves is in no selection, and in each batch.
+  const isFlat = !Array.isArray(engine.spec) && Object.keys(engine.spec).length === selections.length && selections.every(({ keys }) => keys.length === 1);
+  return isWhole && !isFlat ? packer(engine.spec) : selections.map(({ keys }) => keys[0] as string);
+}
+
+/**
+ * A buffer of items.
+ * @param into the batch to refill; without it a new one is made
+ * @throws ReplayError SPEC_MISMATCH if that has no array for something, or too small a one
+ */
+export function itemBuffer(engine: Engine, shape: ItemShape, into?: Into): ItemBuffer {
+  return new BatchBuffer(engine, new Items(engine, { ...shape, holds: shape.holds | (into?.mask ? MASK : 0) }), into) as ItemBuffer;
+}
+
+export const layoutIn = (buffer: BatchBuffer): Items => buffer.layout as Items;

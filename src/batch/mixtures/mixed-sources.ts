@@ -1,0 +1,237 @@
+/** The sources of a mixture: whether each can give its share of a batch now, and who waits until they can. */
+
+import { DISTINCT, NEWEST } from "../../base/abi.ts";
+import { finite, mustBe, ReplayError, show } from "../../base/error.ts";
+import { checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { warnIgnoredPriorities } from "../../base/warnings.ts";
+import type { Engine } from "../../memory/engine.ts";
+import type { ParsedOptions, SampleOptions } from "../options.ts";
+import { Part } from "../part-buffer.ts";
+import { emptyTable, notReady } from "../refused-draws.ts";
+import type { Sampler } from "../sampler.ts";
+import type { Draws } from "../waiting.ts";
+import { PartOptions, type SourceOptions } from "./part-options.ts";
+import type { Shares } from "./shares.ts";
+
+/** A source, as a mixture draws from it. */
+export interface Source {
+  readonly draws: Draws<AnyBatch>;
+  readonly sampler: Sampler;
+  readonly part: Part;
+  /** A part of a batch of one row, by which `ready` looks. */
+  readonly probe: Part;
+  readonly own: SourceOptions;
+  /** The options of its next draw. */
+  readonly options: PartOptions;
+  /** Whether another source draws from the same table. */
+  readonly isRepeated: boolean;
+}
+
+export interface AnyBatch {
+  count: number;
+  release?(): void;
+}
+
+/** Whether a source without items is an error, or the others give its rows. */
+export type Fallback = "others" | undefined;
+
+export class MixedSources {
+  readonly list: readonly Source[];
+  readonly shares: Shares;
+  /** The Replays of the sources, each once. */
+  readonly #engines: readonly Engine[];
+  readonly #fallback: Fallback;
+
+  constructor(sources: readonly { readonly draws: Draws<AnyBatch>; readonly own: SourceOptions }[], shares: Shares, fallback: Fallback) {
+    this.list = sources.map(({ draws, own }) => {
+      const part = new Part();
+      const probe = new Part();
+      const isRepeated = sources.filter((other) => other.draws.table === draws.table).length > 1;
+      part.isSure = !isRepeated;
+      probe.isSure = !isRepeated;
+      return { draws, own, sampler: draws.sampler.copy() as unknown as Sampler, part, probe, options: new PartOptions(part), isRepeated };
+    });
+    this.shares = shares;
+    this.#engines = [...new Set(sources.map(({ draws }) => draws.table.engine))];
+    this.#fallback = fallback;
+  }
+
+  get names(): string {
+    return this.list.map(({ draws }) => show(draws.table.name)).join(", ");
+  }
+
+  /** Refuses calls while one of the Replays is closed, or busy. @throws ReplayError CLOSED, OUT_OF_TURN */
+  open(): void {
+    for (const engine of this.#engines) engine.open();
+  }
+
+  /** The same of calls that may change something. */
+  begin(): void {
+    for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).begin();
+  }
+
+  lock(locked: boolean): void {
+    for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).locked = locked;
+  }
+
+  /** Tells the Replays that a draw has changed them. */
+  changed(): void {
+    for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).changed();
+  }
+
+  /** Whether none of the tables uses priorities. */
+  get ignorePriorities(): boolean {
+    return this.list.every(({ draws }) => draws.table.core.ignoresPriorities);
+  }
+
+  warnIgnored(call: "beta" | "updatePriorities"): void {
+    const { engine, name, core } = (this.list[0] as Source).draws.table;
+    warnIgnoredPriorities(engine.warnings, name, core, call);
+  }
+
+  of(source: ArrayLike<number>, row: number): Source {
+    const found = this.list[source[row] as number];
+    // A text is made only for an error.
+    if (found === undefined) throw mustBe(RangeError, `the source of row ${row}`, `an integer in 0 … ${this.list.length - 1}`, source[row]);
+    return found;
+  }
+
+  /** Reads the shares of a draw of n, and divides its rows. @param options those of the call @returns which source cannot give its share now, and why; undefined if all can. */
+  prepare(n: number, options: ParsedOptions): { readonly source: number; readonly error: Error } | undefined {
+    const { list: sources, shares } = this;
+    shares.read();
+    const empty = this.#leaveOut();
+    if (empty >= 0) return { source: empty, error: this.#errorOf(empty, emptyOf(sources[empty] as Source)) };
+    shares.split(n);
+    for (let i = 0; i < sources.length; i++) {
+      if (shares.rows[i] === 0) continue;
+      const { sampler, draws, own, options: of } = sources[i] as Source;
+      sampler.options.read(shares.rows[i] as number, of.take(options, own) as unknown as SampleOptions);
+      sampler.options.resolve(draws.table.core);
+      sampler.options.beta[0] = options.beta[0] as number;
+    }
+    for (let i = 0; i < sources.length; i++) {
+      if (shares.rows[i] === 0) continue;
+      const error = this.#lacking(i);
+      if (error !== undefined) return { source: i, error };
+    }
+    return undefined;
+  }
+
+  /** With a fallback: leaves out sources that have too few items for their limiter. A source that is missing; -1 if there is enough to draw from. */
+  #leaveOut(): number {
+    if (this.#fallback === undefined) return -1;
+    let missing = -1;
+    let has = false;
+    for (let i = 0; i < this.list.length; i++) {
+      if (!this.shares.has(i)) continue;
+      const { core, limits } = (this.list[i] as Source).draws.table;
+      if (core.size >= limits.rateLimiter.minSize) has = true;
+      else {
+        this.shares.leaveOut(i);
+        if (missing < 0) missing = i;
+      }
+    }
+    return has ? -1 : missing;
+  }
+
+  /** Why a source cannot give its rows now. */
+  #lacking(i: number): Error | undefined {
+    const { sampler, draws, isRepeated } = this.list[i] as Source;
+    const { table } = draws;
+    const { n, among, flags } = sampler.options;
+    const how = flags & (DISTINCT | NEWEST);
+    if (table.core.size === 0) return this.#errorOf(i, emptyTable(table, "nStep"));
+    if (table.core.guaranteedDraws(n, how, among) < n) return this.#errorOf(i, notReady(table, n, how, among));
+    return isRepeated ? this.#lackingTogether(i) : undefined;
+  }
+
+  /** The same of all sources that draw from its table, together. */
+  #lackingTogether(i: number): Error | undefined {
+    const { table } = (this.list[i] as Source).draws;
+    let n = 0;
+    let distinct = 0;
+    for (let k = 0; k < this.list.length; k++) {
+      const { draws, sampler } = this.list[k] as Source;
+      if (draws.table !== table || this.shares.rows[k] === 0) continue;
+      n += sampler.options.n;
+      // Items that leave with the draws of one source are missing for another.
+      if (table.limits.maxTimesSampled <= 0xffffffff) distinct |= sampler.options.flags & DISTINCT;
+    }
+    // Whichever items the others give; then so many different ones, too.
+    for (let how = 0; how <= distinct; how += DISTINCT) if (table.core.guaranteedDraws(n, how, 0) < n) return this.#errorOf(i, notReady(table, n, how, 0));
+    return undefined;
+  }
+
+  #errorOf(i: number, error: ReplayError): ReplayError {
+    const remedy = error.code === "EMPTY" && this.#fallback === undefined ? ', or set fallback: "others"' : "";
+    return new ReplayError(error.code, `source ${i} of the mixture: ${error.message}${remedy}`);
+  }
+
+  /** @throws RangeError if a source can never give its rows · ReplayError RATE_LIMITED if it cannot before others have drawn */
+  checkComing(i: number, n: number): void {
+    const { draws, sampler } = this.list[i] as Source;
+    const { table } = draws;
+    if (this.shares.rows[i] !== 0) draws.check(sampler.options.n, { replacement: sampler.options.replacement }, true);
+    if (table.core.canInsert(1)) return;
+    const why = `its rate limiter lets no item in before there were draws, and does not allow as many as it gives of ${n}`;
+    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot give its share, because ${why}: sample fewer`);
+  }
+
+  /** Steps of the longest item that a source may give. */
+  longest(): number {
+    const { list: sources, shares } = this;
+    let longest = 0;
+    for (let i = 0; i < sources.length; i++)
+      if (shares.rows[i] !== 0) longest = Math.max(longest, (sources[i] as Source).sampler.longest(!(sources[i] as Source).isRepeated));
+    return longest;
+  }
+
+  /** @throws ReplayError UNSUPPORTED */
+  checkAmong(i: number): void {
+    const { sampler, draws, isRepeated } = this.list[i] as Source;
+    if (isRepeated && sampler.options.among !== 0 && draws.table.limits.maxTimesSampled <= 0xffffffff) throw noAmong(draws.table.name);
+  }
+
+  /** What `attempt` gives; a promise of it where it gives nothing yet. `queue`: whose calls are served in their order. @param what for the message of a timeout */
+  until<T>(attempt: () => T | undefined, what: () => string, wait: WaitOptions, queue: object): T | Promise<T> {
+    if (this.#engines.length === 1) return (this.#engines[0] as Engine).waiters.until(attempt, what, wait, queue);
+    const { signal, timeoutMs } = wait;
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0);
+    checkSignal(signal);
+    signal?.throwIfAborted();
+    return this.#untilOneOf(attempt, what, wait, queue);
+  }
+
+  /** Waits with every Replay: whichever call lets a source give its share wakes it. */
+  async #untilOneOf<T>(attempt: () => T | undefined, what: () => string, { signal, timeoutMs }: WaitOptions, queue: object): Promise<T> {
+    const stop = new AbortController();
+    const forward = () => stop.abort(signal?.reason);
+    let result: T | undefined;
+    const once = () => {
+      result ??= attempt();
+      return result;
+    };
+    const wait = { signal: stop.signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+    signal?.addEventListener("abort", forward);
+    try {
+      return await Promise.race(this.#engines.map((engine) => engine.waiters.until(once, what, wait, queue)));
+    } finally {
+      signal?.removeEventListener("abort", forward);
+      stop.abort();
+    }
+  }
+}
+
+function noAmong(table: string): ReplayError {
+  const why = "which draws of another source may remove (maxTimesSampled)";
+  return new ReplayError(
+    "UNSUPPORTED",
+    `among cannot choose between the items of table ${show(table)}, ${why}: leave it out, or draw from the table in one source`,
+  );
+}
+
+function emptyOf({ draws }: Source): ReplayError {
+  const { table } = draws;
+  return table.core.size === 0 ? emptyTable(table, "nStep") : notReady(table, 1, 0, 0);
+}

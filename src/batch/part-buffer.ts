@@ -1,0 +1,121 @@
+/** The part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole batch. */
+
+import { WEIGHT } from "../base/abi.ts";
+import { ReplayError } from "../base/error.ts";
+import type { Engine } from "../memory/engine.ts";
+import type { ArrayClass } from "../schema/dtype.ts";
+import { BatchBuffer, type Filled } from "./buffer.ts";
+import type { Draw } from "./draw.ts";
+import { type BatchLayout, type Field, noWindows, WEIGHTS } from "./layout.ts";
+
+/** Which rows of which batch a source fills: given to its draws as `into`. */
+export class Part implements Filled {
+  count = 0;
+  whole!: BatchBuffer;
+  /** The first of its rows. */
+  first = 0;
+  /** Whether nothing else is drawn from its table before: what a look ahead shows then comes. */
+  isSure = true;
+  buffer: PartBuffer | undefined;
+  /** Where its weights go, before all of a batch are divided by the largest; undefined if they are not. */
+  weights: Float64Array | undefined;
+
+  /** Another buffer, for more items or longer windows, or of other columns. @throws ReplayError SPEC_MISMATCH if they are not those of the whole batch */
+  renew(engine: Engine, layout: BatchLayout): PartBuffer {
+    const difference = columnDifference(this.whole.layout, layout);
+    if (difference !== undefined) throw otherColumns(difference);
+    this.buffer = new PartBuffer(engine, layout, this);
+    return this.buffer;
+  }
+}
+
+export class PartBuffer extends BatchBuffer {
+  declare readonly batch: Part;
+  /** Views on scratch of the rows that are copied, by the numbers of the fields. */
+  #views: (Uint8Array | undefined)[] = [];
+  /** For how many items they are; -1 if memory has moved since. */
+  #count = -1;
+
+  override get first(): number {
+    return this.batch.first;
+  }
+
+  override bytesOf(field: number): Uint8Array {
+    return this.batch.whole.bytesOf(field);
+  }
+
+  override startOf(field: number): number {
+    return this.batch.whole.startOf(field) + this.batch.first * bytesOf(this.layout.fields[field] as Field);
+  }
+
+  /** The arrays are those of the whole batch, which was checked. */
+  override check(): void {
+    this.texts = this.batch.whole.texts;
+  }
+
+  override copyOut(count: number): void {
+    if (count !== this.#count) this.#lookAt(count);
+    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    for (let i = 0; i < this.#views.length; i++) {
+      const view = this.#views[i];
+      if (view !== undefined) this.bytesOf(i).set(view, this.startOf(i));
+    }
+  }
+
+  /** Keeps the weights of a draw as they are: the batch may have them in f32, in which the largest of them may be infinite. */
+  keepWeights(draw: Draw, count: number): void {
+    const { weights, first } = this.batch;
+    if (weights === undefined || !(this.layout.holds & WEIGHTS)) return;
+    const { f64 } = this.engine.core;
+    const from = draw.address(WEIGHT) >>> 3;
+    for (let i = 0; i < count; i++) weights[first + i] = f64[from + i] as number;
+  }
+
+  protected override refill(part: Part): void {
+    (this as { batch: Filled }).batch = part;
+    this.windows = noWindows();
+  }
+
+  protected override look(): void {
+    this.plan = this.planned();
+    this.isPlanned = false;
+    this.#count = -1;
+  }
+
+  #lookAt(count: number): void {
+    const { u8 } = this.engine.core;
+    this.#views = this.layout.fields.map((field) => {
+      if (field.type === undefined || field.source === "direct") return undefined;
+      const from = this.sourceOf(field);
+      return u8.subarray(from, from + count * bytesOf(field));
+    });
+    this.#count = count;
+  }
+}
+
+/** Bytes of an item. */
+function bytesOf({ type, each }: Field): number {
+  return type === undefined ? 0 : each * (type as ArrayClass).BYTES_PER_ELEMENT;
+}
+
+/** @param difference the first one, in words */
+export function otherColumns(difference: string): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", `all sources of a mixture must have the same columns, and these differ in ${difference}`);
+}
+
+/** How the columns of one batch differ first from those of another, as messages say it; undefined where they are alike. */
+export function columnDifference(one: BatchLayout, other: BatchLayout): string | undefined {
+  const paths = new Set([...one.fields, ...other.fields].map(({ path }) => path));
+  const textIn = ({ fields }: BatchLayout, path: string) => fieldText(fields.find((field) => field.path === path));
+  for (const path of paths) {
+    const [a, b] = [textIn(one, path), textIn(other, path)];
+    if (a !== b) return `${path.replace(/^into\.|\.data$/g, "")}: ${a} in the first, ${b} in the other`;
+  }
+  return undefined;
+}
+
+function fieldText(field: Field | undefined): string {
+  if (field === undefined) return "nothing";
+  const { type, shape, each } = field;
+  return `${type?.name ?? "text"} of shape [${["n", ...(shape?.slice(1) ?? (each === 1 ? [] : [each]))].join(", ")}]`;
+}

@@ -1,0 +1,259 @@
+/** Goals of hindsight for transitions that are drawn (Andrychowicz et al., 2017): which rows have another goal, where it goes, and the rewards that a function of the caller gives for it. */
+
+import { ACHIEVED, E_UNSUPPORTED, EPISODE, FINAL, FUTURE, GOALS, GOALS_ONCE, RELABELLED, STEPS } from "../../base/abi.ts";
+import { finite, mustBe, oneOf, onlyKeys, ReplayError, show } from "../../base/error.ts";
+import type { Core } from "../../memory/core.ts";
+import { Column } from "../../schema/column.ts";
+import { leafAt } from "../../schema/columns.ts";
+import { checkedNumbers, isList, listLength, type Numbers } from "../../schema/copy-numbers.ts";
+import { type ArrayClass, DTYPES } from "../../schema/dtype.ts";
+import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";
+import { isText } from "../../schema/leaf.ts";
+import { SELECTOR_KINDS } from "../../schema/selector.ts";
+import type { BatchBuffer } from "../buffer.ts";
+import type { Draw } from "../draw.ts";
+import type { NStep, Output } from "../layout.ts";
+import type { SampledTable } from "../sampler.ts";
+
+/** Every step of the returns that have another goal: one row of its columns each. The arrays are filled again by the next draw of the view: copy what you keep. */
+export interface RelabelledSteps {
+  /** What was achieved with the step: the leaf `achieved` at the step after it, `[m, ...shape of the leaf]`. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any dtype and shape
+  readonly achieved: Column<any, any>;
+  /** The other goal, of the same shape. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any dtype and shape
+  readonly goal: Column<any, any>;
+  /** Which transition of the batch the step belongs to, and how many steps of its return come before it. */
+  readonly rows: Uint32Array<ArrayBuffer>;
+  readonly steps: Uint32Array<ArrayBuffer>;
+  /** The batch, with its goals; its returns are those that are stored. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any view
+  readonly batch: any;
+}
+
+export interface RelabelOptions<Path extends string = string> {
+  /** The path of the leaf that is replaced, wherever the batch shows it. */
+  readonly goal: Path;
+  /** The path of the leaf that goals are taken from, of the same dtype and shape. */
+  readonly achieved: Path;
+  /**
+   * Which steps of the transition's episode goals come from: any that is later than its first one, the last one, or any but the first of the episode. Those that live items of
+   * the table hold. Default: "future".
+   */
+  readonly strategy?: "future" | "final" | "episode";
+  /**
+   * The share of transitions that get another goal, in [0, 1], exact in each batch: rounded down. One that reaches a final step which nobody gave (zeros in every leaf) gets none.
+   * Default: 0.8, which is 4 of 5.
+   */
+  readonly share?: number;
+  /**
+   * Returns the reward of each step for its new goal, as m numbers, or as m × k if a reward has k; called once per draw, after it. No call on the Replay is allowed in it. "stored": the rewards do not depend
+   * on the goal, or you compute them yourself.
+   */
+  readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
+  /** Returns whether the episode terminated with each step for its new goal, as m booleans or numbers. Default: as it is stored. */
+  readonly terminated?: (steps: RelabelledSteps) => ArrayLike<number | boolean>;
+}
+
+const OPTIONS = "goal, achieved, strategy, share, reward, terminated";
+const STRATEGIES = { future: FUTURE, final: FINAL, episode: EPISODE };
+/** What a product of a share and a count may be below a whole number. */
+const DUST = 1e-9;
+
+/** Where in scratch the parts of a draw's goals are. */
+interface Places {
+  readonly room: number;
+  readonly goals: number;
+  readonly achieved: number;
+  readonly rewards: number;
+  readonly terminals: number;
+  readonly end: number;
+}
+
+export class Goals {
+  readonly goal: PlacedLeaf;
+  readonly achieved: PlacedLeaf;
+  readonly #strategy: number;
+  readonly #share: number;
+  readonly #reward: RelabelOptions["reward"];
+  readonly #terminated: RelabelOptions["terminated"];
+  readonly #table: SampledTable;
+  /** Numbers of a reward. */
+  readonly #components: number;
+  /** Values of the last draw. */
+  #count = 0;
+  #steps: Omit<RelabelledSteps, "batch"> | undefined;
+
+  /** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH, UNSUPPORTED for a table that does not keep the order in which its items came */
+  constructor(table: SampledTable, options: RelabelOptions) {
+    const { goal, achieved, strategy = "future", share = 0.8, reward, terminated } = onlyKeys("relabel", options, OPTIONS);
+    const { engine, limits, name } = table;
+    this.#table = table;
+    this.#components = engine.roles.rewards("transitions()").size;
+    this.goal = numbersAt("relabel.goal", engine.layout.leaves, goal);
+    this.achieved = numbersAt("relabel.achieved", engine.layout.leaves, achieved);
+    if (this.goal === this.achieved) throw mustBe(RangeError, "relabel.achieved", "another leaf than relabel.goal", achieved);
+    if (formOf(this.goal) !== formOf(this.achieved)) {
+      const both = [this.goal, this.achieved].map((leaf) => `${show(leaf.path)} of ${formOf(leaf)}`).join(" and ");
+      throw new ReplayError("SPEC_MISMATCH", `relabel.goal and relabel.achieved must have one dtype and shape, got ${both}`);
+    }
+    this.#strategy = oneOf("relabel.strategy", STRATEGIES, strategy);
+    this.#share = finite("relabel.share", share, 0, 1);
+    if (reward === undefined)
+      throw new TypeError('relabel.reward is required: a function of { achieved, goal } that returns rewards, or "stored" if they do not depend on the goal');
+    if (typeof reward !== "function" && reward !== "stored") throw mustBe(TypeError, "relabel.reward", 'a function, or "stored"', reward);
+    if (terminated !== undefined && typeof terminated !== "function") throw mustBe(TypeError, "relabel.terminated", "a function", terminated);
+    if (terminated !== undefined && reward === "stored") throw mustBe(TypeError, "relabel.reward", "a function too, since relabel.terminated is one", reward);
+    this.#reward = reward;
+    this.#terminated = terminated;
+    if ([limits.sampler, limits.remover].every(({ kind }) => SELECTOR_KINDS[kind].leaves === undefined)) {
+      const kinds = `${limits.sampler.kind} and ${limits.remover.kind}`;
+      throw new ReplayError(
+        "UNSUPPORTED",
+        `relabel needs a table that keeps the order in which its items came, got the sampler and remover ${kinds} of table ${show(name)}. Give it remover: fifo()`,
+      );
+    }
+  }
+
+  /** Bytes of scratch for batches of n windows of `width` rows. */
+  bytes(n: number, width: number): number {
+    return this.#places(0, n, width).end;
+  }
+
+  /** Makes sure that the core knows the steps of each episode. Before anything is drawn. @throws ReplayError OUT_OF_MEMORY, UNSUPPORTED where their order is not known */
+  open(): void {
+    const { engine, core, name } = this.#table;
+    const code = engine.core.x.table_hold_steps(core.handle);
+    if (code === E_UNSUPPORTED)
+      throw new ReplayError(
+        "UNSUPPORTED",
+        `relabel needs items that came in the order of their last steps, and in table ${show(name)} one came after another one of its writer that ends later. Make them in order, or use another table for earlier steps`,
+      );
+    engine.core.checkedResult(code);
+  }
+
+  /** Draws which of the transitions have another goal, and the steps that these come from. */
+  choose({ handle }: Draw, count: number, before: number): void {
+    const { engine, core } = this.#table;
+    engine.core.x.draw_goals(handle, core.handle, this.#until(before + count) - this.#until(before), this.#strategy);
+  }
+
+  /** Puts goals into the columns that show the leaf; in scratch, if they are still there. */
+  put(buffer: BatchBuffer, count: number): void {
+    const { core, pool } = this.#table.engine;
+    const { layout, draw } = buffer;
+    const { goal, achieved } = this;
+    const places = this.#places(buffer.extraAt, layout.n, layout.width);
+    const which = this.#reward === "stored" ? GOALS_ONCE : GOALS;
+    this.#count = core.x.draw_goal_values(draw.handle, pool, achieved.index, which, places.room, places.goals);
+    const { outputs, straight } = layout;
+    for (let i = 0; i < outputs.length; i++) {
+      const { leaf, field } = outputs[i] as Output;
+      if (leaf === goal) core.x.draw_put_goals(draw.handle, places.goals, leaf.arrayBytes, buffer.addressOf(field));
+    }
+    for (let i = 0; i < straight.length; i++) if ((straight[i] as Output).leaf === goal) this.#copy(buffer, (straight[i] as Output).field, places.goals, count);
+  }
+
+  /** Computes returns by the rewards of the new goals. @returns what changed in the draw: nothing, its returns, or also the steps at which some of them end */
+  score(buffer: BatchBuffer, count: number, { components, discount, gamma }: NStep): "nothing" | "returns" | "steps" {
+    const reward = this.#reward;
+    const m = this.#count;
+    if (reward === "stored" || m === 0) return "nothing";
+    const { core, pool } = this.#table.engine;
+    const { layout, draw } = buffer;
+    const places = this.#places(buffer.extraAt, layout.n, layout.width);
+    core.x.draw_goal_values(draw.handle, pool, this.achieved.index, ACHIEVED, places.room, places.achieved);
+    const steps = { ...this.#values(core, draw, places, count), batch: buffer.batch };
+    const rewards = checkedRewards(reward(steps), m * components);
+    const terminals = this.#terminated && checkedFlags(this.#terminated(steps), m);
+    core.f64.set(rewards, places.rewards / 8);
+    if (terminals !== undefined) core.u8.set(terminals, places.terminals);
+    const returnsAt = components === 1 ? 0 : buffer.valueAt(layout.computed);
+    const terminalsAt = terminals === undefined ? 0 : places.terminals;
+    const shorter = core.x.draw_goal_returns(draw.handle, pool, components, discount, gamma, places.rewards, terminalsAt, Number(layout.isNarrow), returnsAt);
+    return shorter > 0 ? "steps" : "returns";
+  }
+
+  /** How many of the first n transitions of a batch have another goal. */
+  #until(n: number): number {
+    return Math.floor(this.#share * n + DUST);
+  }
+
+  #places(at: number, n: number, width: number): Places {
+    const isStored = this.#reward === "stored";
+    const most = isStored ? n : n * Math.max(width - 1, 1);
+    const bytes = alignUp(most * this.achieved.arrayBytes, 16);
+    const goals = at + alignUp(this.#table.engine.core.x.draw_goal_bytes(), 16);
+    const achieved = goals + bytes;
+    const rewards = isStored ? achieved : achieved + bytes;
+    const terminals = isStored ? rewards : rewards + alignUp(8 * most * this.#components, 16);
+    return { room: at, goals, achieved, rewards, terminals, end: isStored ? terminals : terminals + alignUp(most, 16) };
+  }
+
+  /** Copies goals to a column whose values do not come from scratch. */
+  #copy(buffer: BatchBuffer, field: number, goals: number, count: number): void {
+    const { core } = this.#table.engine;
+    const { arrayBytes } = this.goal;
+    const flags = buffer.draw.address(RELABELLED);
+    const lengths = buffer.draw.address(STEPS) / 4;
+    const target = buffer.bytesOf(field);
+    let at = goals;
+    for (let i = 0, to = buffer.startOf(field); i < count; i++, to += arrayBytes) {
+      if (core.u8[flags + i] === 0) continue;
+      target.set(core.u8.subarray(at, at + arrayBytes), to);
+      at += arrayBytes * (this.#reward === "stored" ? 1 : (core.u32[lengths + i] as number));
+    }
+  }
+
+  /** Copies of what was gathered, for the caller. */
+  #values(core: Core, draw: Draw, { goals, achieved }: Places, count: number): Omit<RelabelledSteps, "batch"> {
+    const m = this.#count;
+    const { leaf, shape, size, arrayBytes } = this.achieved;
+    if (this.#steps?.rows.length !== m) {
+      const type = DTYPES[leaf.dtype as "f32"].array as ArrayClass;
+      const column = () => new Column(new type(m * size) as Float32Array<ArrayBuffer>, [m, ...shape]);
+      this.#steps = { achieved: column(), goal: column(), rows: new Uint32Array(m), steps: new Uint32Array(m) };
+    }
+    const values = this.#steps;
+    bytesOf(values.achieved).set(core.u8.subarray(achieved, achieved + m * arrayBytes));
+    bytesOf(values.goal).set(core.u8.subarray(goals, goals + m * arrayBytes));
+    const flags = draw.address(RELABELLED);
+    const lengths = draw.address(STEPS) / 4;
+    for (let i = 0, to = 0; i < count; i++) {
+      if (core.u8[flags + i] === 0) continue;
+      for (let k = 0; k < (core.u32[lengths + i] as number); k++, to++) {
+        values.rows[to] = i;
+        values.steps[to] = k;
+      }
+    }
+    return values;
+  }
+}
+
+function bytesOf({ data }: Column): Uint8Array {
+  const { buffer, byteOffset, byteLength } = data as Float32Array;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+const formOf = ({ leaf, shape }: PlacedLeaf): string => `${leaf.dtype} [${shape.join(", ")}]`;
+
+function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
+  const found = leafAt(subject, leaves, path);
+  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a leaf of numbers", `${path}, text`);
+  return found;
+}
+
+/** @throws TypeError, RangeError, ReplayError INVALID_DATA */
+function checkedRewards(returned: unknown, m: number): Numbers {
+  const rewards = checkedNumbers("what relabel.reward returns", returned as Numbers, m);
+  for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} of relabel.reward`, "finite", rewards[i]);
+  return rewards;
+}
+
+/** @throws TypeError, RangeError */
+function checkedFlags(returned: unknown, m: number): Uint8Array {
+  const subject = "what relabel.terminated returns";
+  if (!isList(returned)) throw mustBe(TypeError, subject, `an array of ${m} booleans or numbers`, returned);
+  if (listLength(returned) !== m) throw mustBe(RangeError, subject, `an array of ${m} booleans or numbers`, returned);
+  return Uint8Array.from({ length: m }, (_, i) => Number(Boolean(returned[i])));
+}

@@ -1,0 +1,226 @@
+/** Writes values back to the steps that a batch shows: what was drawn is found again by key, and the columns go the way back. */
+
+import { CROSS, FROM_ANY, FROM_START, KEY, OUTPUT_BYTES } from "../base/abi.ts";
+import { integer, mustBe, ReplayError, show } from "../base/error.ts";
+import { placeColumn } from "../memory/block.ts";
+import type { Core } from "../memory/core.ts";
+import type { Engine } from "../memory/engine.ts";
+import { type HasSelections, stepLists } from "../schema/columns.ts";
+import { isList, listLength } from "../schema/copy-numbers.ts";
+import { isShaped } from "../schema/copy-values.ts";
+import { alignUp, NARROW, type PlacedLeaf, WIDE } from "../schema/layout.ts";
+import { pathText, valueAt } from "../schema/nest.ts";
+import { type ItemLayout, leaseOf } from "./batch.ts";
+import type { BatchBuffer } from "./buffer.ts";
+import { Draw, refusedDraw } from "./draw.ts";
+import { type BatchLayout, type Field, type Output, SOURCE, type Windows } from "./layout.ts";
+import type { SampledTable } from "./sampler.ts";
+
+/** What `writeSteps` did. */
+export interface WrittenSteps {
+  /** Values that were written, over all columns: one per step that a column shows. Padding is none. */
+  readonly written: number;
+  /** Items of the batch that are not there any more: their values were skipped. */
+  readonly skipped: number;
+}
+
+/** What a batch shows, and of which items. */
+interface BatchParts {
+  readonly count: number;
+  readonly keys: Float64Array;
+  readonly layout: BatchLayout;
+  readonly windows: Windows;
+  readonly itemLayouts: readonly HasSelections[] | undefined;
+}
+
+/** A column to write. */
+interface Column {
+  readonly output: Output;
+  readonly field: Field;
+  readonly value: unknown;
+  /** Where in scratch its OUTPUT, its lists and its values are, behind the beginning. */
+  readonly at: number;
+}
+
+/**
+ * @param buffer that of a batch which was not made by Reprise
+ * @throws TypeError for what is no batch · ReplayError NOT_FOUND for a column that the batch does not have; UNSUPPORTED for leaves that are stored once for several steps;
+ * SPEC_MISMATCH, INVALID_DATA for values of another form; then nothing is written
+ */
+export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
+  const { engine } = table;
+  // A getter of the values may call back.
+  engine.locked = true;
+  try {
+    return write(table, batch, buffer, values);
+  } finally {
+    engine.locked = false;
+    engine.changed();
+  }
+}
+
+function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
+  const { engine, core: coreTable } = table;
+  const parts = partsOf(table, batch, buffer);
+  const { count, keys, layout, windows } = parts;
+  const columns = columnsOf(parts, values);
+  if (columns.length === 0 || count === 0) return { written: 0, skipped: 0 };
+  const { core, pool } = engine;
+  const draw = new Draw(engine);
+  const last = columns.at(-1) as Column;
+  const base = draw.prepare(last.at + roomOf(last.output, layout.n), count, Math.max(count * windows.width, layout.rows));
+  for (const { output, field, value, at } of columns) placeValues(engine, output, field, value, base + at + headOf(output, layout.n), count, layout.n);
+  const found = draw.get(coreTable.handle, keys, 0);
+  if (found < 0) throw refusedDraw(engine, found);
+  if (found === 0) return { written: 0, skipped: count };
+  const live = survivors(keys, draw, core, found);
+  const { from, starts, nStep, nStepTable } = windows;
+  const isAny = (from & ~CROSS) === FROM_ANY;
+  if (isAny) draw.starts(found).set(live.map((i) => (starts as Uint32Array)[i] as number));
+  draw.runs(coreTable.handle, found, windows.width, isAny ? FROM_START + (from & CROSS) : from);
+  if (nStep !== undefined) draw.nStep(nStep, nStepTable);
+  const { itemLayouts } = parts;
+  const lists =
+    itemLayouts &&
+    stepLists(
+      (layout as ItemLayout).selections,
+      live.map((i) => itemLayouts[i] as HasSelections),
+      windows.width,
+    );
+  let written = 0;
+  for (const { output, at } of columns) {
+    const address = base + at;
+    const listAt = address + OUTPUT_BYTES;
+    const valuesAt = address + headOf(output, layout.n);
+    const own = lists?.[output.index];
+    core.i32.set(own ?? output.steps, listAt / 4);
+    core.u32.set([output.leaf.index, listAt, output.steps.length, own === undefined ? 0 : output.steps.length, valuesAt], address / 4);
+    const each = output.steps.length * output.leaf.bytes;
+    // Values of items that are gone make room for those behind them.
+    for (let k = 0; found < count && k < found; k++)
+      core.u8.copyWithin(valuesAt + k * each, valuesAt + (live[k] as number) * each, valuesAt + ((live[k] as number) + 1) * each);
+    written += core.x.scatter(draw.handle, pool, address, 1);
+  }
+  return { written, skipped: count - found };
+}
+
+/** What a batch shows. @throws TypeError for anything else than a batch, and for one of another Replay */
+function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undefined): BatchParts {
+  const lease = leaseOf(batch);
+  const layout = lease?.layout ?? buffer?.layout;
+  const windows = lease?.windows ?? buffer?.windows;
+  const { leaves } = table.engine.layout;
+  if (layout !== undefined && layout.holds & SOURCE)
+    throw new ReplayError(
+      "UNSUPPORTED",
+      `batch is one of a mixture, whose rows come from several tables. Take those of table ${show(table.name)} by their keys, with get(keys), and write to that batch`,
+    );
+  const isOwn = layout !== undefined && outputsOf(layout).every(({ leaf }) => leaves[leaf.index] === leaf);
+  if (!isOwn || windows === undefined) throw mustBe(TypeError, "batch", `a batch of table ${show(table.name)}, or of a view of it`, batch);
+  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that was not released", "one that was");
+  const { count, keys, info } = batch as { readonly count: number; readonly keys?: Float64Array; readonly info?: { readonly keys: Float64Array } };
+  const all = (info?.keys ?? keys) as Float64Array;
+  integer("batch.count", count, 0, Math.min(layout.n, all.length));
+  return { count, keys: all.subarray(0, count), layout, windows, itemLayouts: lease?.itemLayouts };
+}
+
+const outputsOf = ({ outputs, straight, texts }: BatchLayout): readonly Output[] => [...outputs, ...straight, ...texts];
+
+/** The columns that values name. @throws ReplayError NOT_FOUND, UNSUPPORTED */
+function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
+  const byField = new Map(outputsOf(layout).map((output) => [output.field, output]));
+  // Of items, the columns are below `steps`.
+  const isItems = layout.columns[0]?.name === "steps";
+  const pathOf = (field: Field): readonly string[] => (isItems ? field.keys.slice(1) : field.keys);
+  const columns: Column[] = [];
+  const paths: string[] = [];
+  let at = 0;
+  for (const [i, field] of layout.fields.entries()) {
+    const output = byField.get(i);
+    if (isItems && output === undefined) continue;
+    const path = pathOf(field);
+    const value = path.length === 0 ? values : valueAt(values, path);
+    if (output !== undefined) paths.push(pathText(path));
+    if (value === undefined) continue;
+    if (output === undefined)
+      throw new ReplayError("UNSUPPORTED", `values.${pathText(path)} cannot be written, since it is computed from other leaves: write those`);
+    checkLeaf(output.leaf, path);
+    if (output.leaf === layout.relabelled)
+      throw new ReplayError(
+        "UNSUPPORTED",
+        `values.${pathText(path)} cannot be written, since some of its values are goals of other steps: draw without relabel`,
+      );
+    columns.push({ output, field, value, at });
+    at += roomOf(output, layout.n);
+  }
+  const known = layout.fields.map((field) => pathOf(field));
+  const unknown = paths.includes("") ? undefined : unknownIn(values, known, []);
+  if (unknown !== undefined)
+    throw new ReplayError("NOT_FOUND", `values.${pathText(unknown)} is no column of the batch; its columns of leaves are ${paths.join(", ")}`);
+  return keys.length === 0 ? [] : columns;
+}
+
+/** The first path of a nest that is neither a known one nor on the way to one. */
+function unknownIn(values: object, known: readonly (readonly string[])[], keys: readonly string[]): readonly string[] | undefined {
+  if (typeof values !== "object" || values === null) throw mustBe(TypeError, "values", "an object of columns", values);
+  for (const [key, value] of Object.entries(values)) {
+    const path = [...keys, key];
+    const below = known.filter((other) => path.every((name, i) => other[i] === name));
+    if (below.length === 0) return path;
+    const found = below.some((other) => other.length === path.length) ? undefined : unknownIn(value as object, below, path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** @throws ReplayError UNSUPPORTED */
+function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
+  if (kind === NARROW || kind === WIDE) return;
+  const how = leaf.packed === undefined ? "shared" : "packed";
+  throw new ReplayError("UNSUPPORTED", `values.${pathText(path)} cannot be written, since ${how} values are stored once for several steps: append new steps`);
+}
+
+/** Bytes in front of a column's values: its OUTPUT, and lists of steps for as many items. */
+function headOf({ steps }: Output, n: number): number {
+  return alignUp(OUTPUT_BYTES + 4 * steps.length * n, 16);
+}
+
+/** The same with the values. */
+function roomOf(output: Output, n: number): number {
+  return headOf(output, n) + alignUp(output.steps.length * output.leaf.arrayBytes * n, 16);
+}
+
+/** Checks the values of a column, one per item of the batch or per place in it, and puts them into scratch. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+function placeValues(
+  { core, reportNaN }: Engine,
+  { leaf }: Output,
+  { shape = [], each, keys }: Field,
+  value: unknown,
+  at: number,
+  count: number,
+  n: number,
+): void {
+  const rows = rowsOf(value, each) === n ? n : count;
+  const path = keys.slice(keys[0] === "steps" ? 1 : 0);
+  const full = [rows, ...shape.slice(1)];
+  if (isShaped(value) && value.shape.join() !== full.join())
+    throw mustBe("SPEC_MISMATCH", `values.${pathText(path)}`, `a column of the shape [${full.join(", ")}]`, value);
+  const lead = full.slice(0, full.length - leaf.shape.length);
+  placeColumn(core, { ...leaf, keys: path }, at, lead, isShaped(value) ? value.data : value, "values.", reportNaN);
+}
+
+/** For how many items there are values. */
+function rowsOf(value: unknown, each: number): number {
+  if (isShaped(value)) return value.shape[0] as number;
+  if (!isList(value)) return -1;
+  const length = listLength(value);
+  return length > 0 && isList(value[0]) ? length : length / each;
+}
+
+/** Which items of the batch those that were found are: both are in the same order. */
+function survivors(keys: Float64Array, draw: Draw, { f64 }: Core, found: number): number[] {
+  const first = draw.address(KEY) / 8;
+  const live: number[] = [];
+  for (let i = 0; i < keys.length && live.length < found; i++) if (keys[i] === f64[first + live.length]) live.push(i);
+  return live;
+}

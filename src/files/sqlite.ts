@@ -1,0 +1,203 @@
+/**
+ * Files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): a row per file, and its bytes in rows of their own, each found by the file and by where
+ * it begins. What is appended goes into the last row while that has less than a page, so an append writes one row, however small the appends are.
+ */
+import { mustBe, onlyKeys } from "../base/error.ts";
+import { closable, type Directory, type StorageFile } from "./directory.ts";
+
+/** What is used of a Durable Object's `ctx.storage`; its class must be one with SQLite storage (`new_sqlite_classes`). */
+export interface SqliteStorage {
+  readonly sql: { exec(query: string, ...bindings: unknown[]): Iterable<unknown> };
+  transactionSync<T>(call: () => T): T;
+  sync(): Promise<void>;
+}
+
+export interface SqliteOptions {
+  /** Tells the directories of one object from each other. Default: "reprise" */
+  readonly name?: string;
+}
+
+/** A row that has less is continued by the next append: SQLite writes whole pages. */
+const PAGE = 4096;
+/** Bytes of a row at most. Cloudflare takes 2 MB. */
+const MAX_ROW_BYTES = 1 << 20;
+/** Bytes of a file at most: the id of a row is the number of its file times this, and where the row begins. */
+const MAX_FILE_BYTES = 2 ** 32;
+
+/** Statements, each with what its parameters are. */
+const TABLES = [
+  "CREATE TABLE IF NOT EXISTS reprise_files (id INTEGER PRIMARY KEY AUTOINCREMENT, directory TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (directory, name))",
+  "CREATE TABLE IF NOT EXISTS reprise_bytes (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+];
+const LIST = "SELECT name FROM reprise_files WHERE directory = ?";
+const FIND = "SELECT id FROM reprise_files WHERE directory = ? AND name = ?";
+const EXISTS = "SELECT id FROM reprise_files WHERE id = ?";
+const CREATE = "INSERT INTO reprise_files (directory, name) VALUES (?, ?) RETURNING id";
+const RENAME = "UPDATE reprise_files SET name = ? WHERE id = ?";
+const REMOVE = "DELETE FROM reprise_files WHERE id = ?";
+/** Of rows from an id on, to before another. */
+const REMOVE_BYTES = "DELETE FROM reprise_bytes WHERE id >= ? AND id < ?";
+/** The last row likewise. */
+const LAST = "SELECT id, length(bytes) AS length FROM reprise_bytes WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1";
+/** The row that a byte is in, and those after it to before another. */
+const READ = "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id";
+const INSERT = "INSERT INTO reprise_bytes (id, bytes) VALUES (?, ?)";
+const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE id = ?";
+const REPLACE = "UPDATE reprise_bytes SET bytes = ? WHERE id = ?";
+const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
+
+/** Those of this isolate. The platform runs one instance of an object at a time, and refuses what an earlier one asks of its storage. */
+const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
+
+/**
+ * A directory in a Durable Object's SQLite storage; the same storage and name give the same one again. An append writes one row, a read takes those that it touches, and
+ * each call is applied whole or not at all. `sync` has nothing to do: the platform sends nothing that leaves the object, no response and no message of a socket, before
+ * what was written earlier is confirmed, and starts the object anew where that fails. `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files
+ * up to 4 GiB.
+ * @param storage `ctx.storage` of an object whose class has SQLite storage
+ */
+export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {
+  const { name = "reprise" } = onlyKeys("sqlite", options, "name");
+  if (typeof storage?.sql?.exec !== "function" || typeof storage.transactionSync !== "function")
+    throw mustBe(TypeError, "storage", "ctx.storage of a Durable Object whose class is in new_sqlite_classes", storage);
+  if (typeof name !== "string" || name === "") throw mustBe(TypeError, "name", "a text that is not empty", name);
+  const existing = directories.get(storage) ?? new Map<string, Sqlite>();
+  directories.set(storage, existing);
+  const directory = existing.get(name) ?? new Sqlite(storage, name);
+  existing.set(name, directory);
+  return directory;
+}
+
+class Sqlite implements Directory {
+  readonly name: string;
+  readonly #storage: SqliteStorage;
+  #owner: (() => void) | undefined;
+
+  constructor(storage: SqliteStorage, name: string) {
+    this.name = name;
+    this.#storage = storage;
+    for (const table of TABLES) this.#rows(table);
+  }
+
+  list(): string[] {
+    return this.#rows<{ name: string }>(LIST, this.name).map(({ name }) => name);
+  }
+
+  open(name: string, create: boolean): StorageFile {
+    const id = this.#find(name) ?? (create ? this.#rows<{ id: number }>(CREATE, this.name, name)[0]?.id : undefined);
+    if (id === undefined) throw Object.assign(new Error(`no file ${name}`), { code: "ENOENT" });
+    const [from, to] = [id * MAX_FILE_BYTES, (id + 1) * MAX_FILE_BYTES];
+    return closable(name, {
+      size: () => this.#size(from, to),
+      read: (into, at) => this.#read(from, to, into, at),
+      write: (bytes, at) => this.#write(from, to, bytes, at),
+      truncate: (bytes) => this.#storage.transactionSync(() => this.#truncate(from, to, bytes)),
+      sync: () => {},
+    });
+  }
+
+  remove(name: string): void {
+    this.#storage.transactionSync(() => this.#remove(name));
+  }
+
+  rename(name: string, to: string): void {
+    this.#storage.transactionSync(() => {
+      const id = this.#find(name);
+      if (id === undefined) throw Object.assign(new Error(`no file ${name}`), { code: "ENOENT" });
+      if (name !== to) this.#remove(to);
+      this.#rows(RENAME, to, id);
+    });
+  }
+
+  lock(onTakeover: () => void): () => void {
+    this.#owner?.();
+    this.#owner = onTakeover;
+    return () => {
+      if (this.#owner === onTakeover) this.#owner = undefined;
+    };
+  }
+
+  confirm(): Promise<void> {
+    return this.#storage.sync();
+  }
+
+  #find(name: string): number | undefined {
+    return this.#rows<{ id: number }>(FIND, this.name, name)[0]?.id;
+  }
+
+  #remove(name: string): void {
+    const id = this.#find(name);
+    if (id === undefined) return;
+    this.#rows(REMOVE, id);
+    this.#rows(REMOVE_BYTES, id * MAX_FILE_BYTES, (id + 1) * MAX_FILE_BYTES);
+  }
+
+  /** The row that a file ends with. */
+  #last(from: number, to: number): { id: number; length: number } | undefined {
+    return this.#rows<{ id: number; length: number }>(LAST, from, to)[0];
+  }
+
+  #size(from: number, to: number): number {
+    const last = this.#last(from, to);
+    return last === undefined ? 0 : last.id + last.length - from;
+  }
+
+  #read(from: number, to: number, into: Uint8Array, at: number): number {
+    const end = Math.min(from + at + into.length, to);
+    let place = from + at;
+    for (const { id, bytes } of this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, place, end)) {
+      // The row before all of an empty file is another file's.
+      if (id < from || place >= id + bytes.byteLength) break;
+      const part = new Uint8Array(bytes, place - id, Math.min(id + bytes.byteLength, end) - place);
+      into.set(part, place - from - at);
+      place += part.length;
+    }
+    return place - from - at;
+  }
+
+  #write(from: number, to: number, bytes: Uint8Array, at: number): number {
+    const last = this.#last(from, to);
+    const size = last === undefined ? 0 : last.id + last.length - from;
+    const isThere = size > 0 || this.#rows(EXISTS, from / MAX_FILE_BYTES).length > 0;
+    // A transaction of the program's that was rolled back took what stood there.
+    if (at > size || !isThere) throw staleError(at, size);
+    if (at < size) return this.#overwrite(from, bytes, at);
+    const part = bytes.slice(0, Math.min(bytes.length, MAX_ROW_BYTES, MAX_FILE_BYTES - at));
+    if (part.length === 0 && bytes.length > 0) throw Object.assign(new Error("a file has less than 4 GiB"), { code: "EFBIG" });
+    if (part.length === 0) return 0;
+    if (last !== undefined && last.length + part.length <= PAGE) this.#rows(EXTEND, part.buffer, last.id);
+    else this.#rows(INSERT, from + at, part.buffer);
+    return part.length;
+  }
+
+  /** Changes bytes of the row that has the first of them. */
+  #overwrite(from: number, bytes: Uint8Array, at: number): number {
+    const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
+    const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);
+    new Uint8Array(row.bytes).set(part, from + at - row.id);
+    this.#rows(REPLACE, row.bytes, row.id);
+    return part.length;
+  }
+
+  #truncate(from: number, to: number, bytes: number): void {
+    const size = this.#size(from, to);
+    if (bytes > size) throw staleError(bytes, size);
+    this.#rows(REMOVE_BYTES, from + bytes, to);
+    const last = this.#last(from, to);
+    if (last !== undefined && last.id + last.length > from + bytes) this.#rows(CUT, from + bytes - last.id, last.id);
+  }
+
+  #rows<T>(statement: string, ...values: readonly unknown[]): T[] {
+    try {
+      return [...this.#storage.sql.exec(statement, ...values)] as T[];
+    } catch (cause) {
+      const { message = String(cause) } = (cause ?? {}) as { message?: string };
+      const [code] = /\bSQLITE_[A-Z]+/.exec(message) ?? [];
+      throw code === undefined ? cause : Object.assign(new Error(message, { cause }), { code });
+    }
+  }
+}
+
+function staleError(at: number, size: number): Error {
+  return Object.assign(new Error(`a call at byte ${at} of a file of ${size} bytes`), { code: "ESTALE" });
+}

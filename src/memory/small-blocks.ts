@@ -1,0 +1,68 @@
+/** Memory of less than a granule of the arena: blocks of one size share granules, which are given back with their last block. */
+import type { Core } from "./core.ts";
+
+const GRANULE = 4096;
+/** A larger block takes granules of its own. */
+const MAX_BYTES = GRANULE / 2;
+
+export class SmallBlocks {
+  readonly #core: Core;
+  /** Free blocks, by size. */
+  readonly #free = new Map<number, number[]>();
+  /** Blocks that are taken, by the address of their granule. */
+  readonly #counts = new Map<number, number>();
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Takes zeroed memory. @throws ReplayError OUT_OF_MEMORY */
+  take(bytes: number): number {
+    if (bytes > MAX_BYTES) return this.#core.alloc(bytes);
+    const size = sizeOf(bytes);
+    const free = this.#free.get(size) ?? [];
+    this.#free.set(size, free);
+    if (free.length === 0) {
+      const granule = this.#core.alloc(GRANULE);
+      this.#counts.set(granule, 0);
+      for (let at = granule + GRANULE - (GRANULE % size) - size; at >= granule; at -= size) free.push(at);
+    }
+    const at = free.pop() as number;
+    const granule = granuleOf(at);
+    this.#counts.set(granule, (this.#counts.get(granule) as number) + 1);
+    this.#core.u8.fill(0, at, at + size);
+    return at;
+  }
+
+  /** Gives memory back. O(1), or O(free blocks of its size) */
+  give(at: number, bytes: number): void {
+    const { x } = this.#core;
+    if (bytes > MAX_BYTES) {
+      x.arena_free(at, bytes);
+      return;
+    }
+    const size = sizeOf(bytes);
+    const free = this.#free.get(size) as number[];
+    const granule = granuleOf(at);
+    const count = (this.#counts.get(granule) as number) - 1;
+    this.#counts.set(granule, count);
+    free.push(at);
+    if (count > 0) return;
+    this.#counts.delete(granule);
+    this.#free.set(
+      size,
+      free.filter((block) => granuleOf(block) !== granule),
+    );
+    x.arena_free(granule, GRANULE);
+  }
+}
+
+/** Blocks of few sizes fit into each other's places. */
+function sizeOf(bytes: number): number {
+  return Math.ceil(bytes / 64) * 64;
+}
+
+/** Addresses have 32 bits without a sign. */
+function granuleOf(at: number): number {
+  return at - (at % GRANULE);
+}

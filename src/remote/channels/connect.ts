@@ -1,0 +1,104 @@
+/** How a writer's end gets its connection: a port, a socket, or what makes sockets. */
+import { finite, mustBe } from "../../base/error.ts";
+import { abortable, type WaitOptions } from "../../base/wait.ts";
+import { checkWait, portClosed } from "../handshake.ts";
+import { kindOfMessage } from "../validators.ts";
+import { type ByteChannel, channelOf, claimSocket, type SocketLike } from "./channel.ts";
+import { Conversation, type ConversationOptions } from "./conversation.ts";
+import { Dialer } from "./dialer.ts";
+import { isPort, type PortLike } from "./port.ts";
+import { meetMemory } from "./port-handshake.ts";
+
+/** A channel: a WebSocket, or a `ByteChannel`. */
+export type Socket = SocketLike | ByteChannel;
+
+/** What `remoteWriter` writes to. With a URL or a function, it connects again where the connection breaks. */
+export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);
+
+const RECONNECT_TIMEOUT_MS = 60_000;
+
+interface ConnectOptions extends WaitOptions {
+  readonly reconnectTimeoutMs?: number;
+}
+
+/** Resolves with what `make` makes when the other end has answered. @throws as `remoteWriter` */
+export async function connect<T>(
+  target: WriterTarget,
+  options: Omit<ConversationOptions, "reconnects">,
+  { signal, timeoutMs, reconnectTimeoutMs = RECONNECT_TIMEOUT_MS }: ConnectOptions,
+  make: (conversation: Conversation) => T,
+): Promise<T> {
+  checkWait({ signal, timeoutMs });
+  if (reconnectTimeoutMs !== Number.POSITIVE_INFINITY) finite("reconnectTimeoutMs", reconnectTimeoutMs, 0);
+  const dial = dialOf(target);
+  const conversation = new Conversation({ ...options, reconnects: dial !== undefined });
+  let leave: (code?: number, reason?: string) => void = () => {};
+  const result = new Promise<T>((resolve, reject) => {
+    conversation.onStart = () => resolve(make(conversation));
+    conversation.onDone = (error) => {
+      leave();
+      reject(error);
+    };
+  });
+  // What fails at once is told by the promise alone.
+  result.catch(() => {});
+  if (isPort(target)) leave = meet(target, conversation);
+  else {
+    const channel = dial === undefined ? channelOf(target) : undefined;
+    if (dial === undefined) claimSocket(target as object, "a remote writer");
+    const { leaves, lanes } = options;
+    const dialer = new Dialer(conversation, { connect: dial, channel, reconnectTimeoutMs, leaves, lanes });
+    leave = () => dialer.close();
+    dialer.dial();
+  }
+  try {
+    const what = isPort(target) ? "no acceptWriter answers at the other end of the port" : "no acceptWriter answers at the other end of the socket";
+    return await abortable(result, what, { signal, timeoutMs });
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** What makes sockets; undefined for a port, or for a socket that there is. @throws TypeError */
+function dialOf(target: WriterTarget): (() => unknown) | undefined {
+  if (typeof target === "function") return target;
+  if (typeof target !== "string" && !(target instanceof URL)) return undefined;
+  const { WebSocket } = globalThis;
+  if (typeof WebSocket !== "function")
+    throw mustBe(
+      TypeError,
+      "the port",
+      'a function that makes sockets, where the runtime has no WebSocket: () => new WebSocket(url) of the package "ws"',
+      String(target),
+    );
+  return () => new WebSocket(target);
+}
+
+/** Meets the memory's end at a port. Returns what gives the port back. */
+function meet(port: PortLike, conversation: Conversation): () => void {
+  let leave: (() => void) | undefined;
+  const meeting = meetMemory(
+    port,
+    conversation.hello,
+    (link, message, take) => {
+      if (kindOfMessage(message) === "refused") {
+        link.close();
+        return conversation.receive(message);
+      }
+      try {
+        const welcome = conversation.check(message);
+        leave = take();
+        link.onMessage = (next: never) => conversation.receive(next);
+        link.onEnd = () => conversation.fail(portClosed());
+        conversation.start(link, welcome);
+        link.keepAlive(false);
+      } catch (error) {
+        link.close();
+        conversation.fail(error as Error);
+      }
+    },
+    (error) => conversation.fail(error),
+  );
+  return () => (leave ?? meeting.abandon)();
+}

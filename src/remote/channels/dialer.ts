@@ -1,0 +1,174 @@
+/** The writer's end of a socket: it says hello, and again where the socket breaks, if it can make another one. */
+import { ReplayError } from "../../base/error.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import { socketClosed } from "../handshake.ts";
+import { kindOfMessage } from "../validators.ts";
+import type { KindName } from "../wire/frame.ts";
+import { type InviteMessage, type ToActor, VERSION } from "../wire/messages.ts";
+import { StepEncoder } from "../wire/wire.ts";
+import { type ByteChannel, channelOf } from "./channel.ts";
+import { CLOSE, closeCodeOf, isFinal } from "./close-codes.ts";
+import type { Conversation } from "./conversation.ts";
+import { SocketLink } from "./link.ts";
+
+/** What the memory's end sends. */
+const FROM_MEMORY: ReadonlySet<KindName> = new Set(["invite", "welcome", "refused", "confirmation", "flushed", "closed", "message"]);
+
+/** The first pause before another try, and the longest. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+/** How long a socket may take until it is welcomed. */
+const WELCOME_MS = 10_000;
+
+export interface DialerOptions {
+  /** Makes a new socket; undefined where there is only the first one. */
+  readonly connect: (() => unknown) | undefined;
+  /** The first one. */
+  readonly channel: ByteChannel | undefined;
+  readonly reconnectTimeoutMs: number;
+  readonly leaves: readonly PlacedLeaf[];
+  readonly lanes: number;
+}
+
+export class Dialer {
+  readonly #conversation: Conversation;
+  readonly #options: DialerOptions;
+  #link: SocketLink | undefined;
+  #isOver = false;
+  #pauseMs = FIRST_PAUSE_MS;
+  /** Since when there is no welcome. */
+  #lostAt = performance.now();
+  #isWelcome = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(conversation: Conversation, options: DialerOptions) {
+    this.#conversation = conversation;
+    this.#options = options;
+  }
+
+  async dial(): Promise<void> {
+    const { connect, channel } = this.#options;
+    let socket: unknown = channel;
+    try {
+      if (connect !== undefined) socket = await connect();
+    } catch (error) {
+      // A TypeError too: that is what `fetch` throws without a network.
+      this.#retry(error as Error);
+      return;
+    }
+    try {
+      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket);
+      if (this.#isOver) dismiss(next);
+      else this.#open(next);
+    } catch (error) {
+      // What is no socket will not become one.
+      if (error instanceof TypeError) this.#conversation.fail(error);
+      else this.#retry(error as Error);
+    }
+  }
+
+  /** Ends it. */
+  close(code: number = CLOSE.normal, reason = ""): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#link?.close(code, reason);
+    this.#link = undefined;
+  }
+
+  #open(channel: ByteChannel): void {
+    const link = new SocketLink(channel, FROM_MEMORY);
+    this.#link = link;
+    link.onMessage = (message: ToActor) => this.#receive(link, message);
+    link.onEnd = (code, reason) => this.#onEnd(code, reason);
+    link.onFault = (error) => this.#onFault(link, error);
+    link.open();
+    // Where there is only one socket, the memory's end may come as late as the caller waits.
+    if (this.#options.connect !== undefined) link.watch(WELCOME_MS, 1);
+    link.post(this.#conversation.hello);
+  }
+
+  #receive(link: SocketLink, message: ToActor): void {
+    const kind = kindOfMessage(message);
+    if (kind === "invite") {
+      const { versions } = message as InviteMessage;
+      if (Array.isArray(versions) && versions.includes(VERSION)) {
+        // What went before the next welcome would be lost, and what follows it out of order.
+        if (this.#isWelcome) this.#conversation.lose();
+        link.post(this.#conversation.hello);
+      } else
+        this.#fail(new ReplayError("UNSUPPORTED", `acceptWriter does not speak version ${VERSION} of the protocol: use one version of Reprise`), CLOSE.refused);
+    } else if (kind === "welcome") this.#start(link, message);
+    else this.#conversation.receive(message);
+  }
+
+  #start(link: SocketLink, message: unknown): void {
+    const { leaves, lanes } = this.#options;
+    try {
+      const welcome = this.#conversation.check(message);
+      const { shared = [], keepAliveMs, keepAliveTimeoutMs, frameBytes = 0, inFlightBytes = 0 } = welcome;
+      checkShared(shared, leaves);
+      link.codec = new StepEncoder(leaves, lanes, shared);
+      // The memory's program sends what it likes.
+      link.maxBytes = Number.POSITIVE_INFINITY;
+      link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
+      if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the welcome of a socket has no limits");
+      this.#pauseMs = FIRST_PAUSE_MS;
+      this.#isWelcome = true;
+      this.#conversation.start(link, welcome);
+    } catch (error) {
+      this.#fail(error as Error, CLOSE.refused);
+    }
+  }
+
+  #onEnd(code: number | undefined, reason: string | undefined): void {
+    const error = code === CLOSE.replaced ? new ReplayError("OUT_OF_TURN", "another connection has taken this writer's session") : socketClosed(code, reason);
+    if (isFinal(code)) this.#fail(error);
+    else this.#retry(error);
+  }
+
+  #onFault(link: SocketLink, error: ReplayError): void {
+    const code = closeCodeOf(error);
+    link.close(code, error.message);
+    if (isFinal(code)) this.#fail(error, code);
+    else this.#retry(error);
+  }
+
+  #fail(error: Error, code?: number): void {
+    const link = this.#link;
+    this.#isOver = true;
+    link?.close(code, error.message);
+    this.#conversation.fail(error);
+  }
+
+  #retry(reason: Error): void {
+    if (this.#isOver) return;
+    const { connect, reconnectTimeoutMs } = this.#options;
+    if (this.#isWelcome) this.#lostAt = performance.now();
+    this.#isWelcome = false;
+    this.#link = undefined;
+    const elapsed = performance.now() - this.#lostAt;
+    if (connect === undefined || elapsed >= reconnectTimeoutMs) {
+      const waited = new ReplayError("CLOSED", `there was no connection to the memory for ${reconnectTimeoutMs} ms: ${reason.message}`);
+      this.#fail(connect === undefined ? reason : waited);
+      return;
+    }
+    this.#conversation.lose();
+    // Half of it by chance, so that not all writers of a server come back at once.
+    const pause = this.#pauseMs * (0.5 + ((crypto.getRandomValues(new Uint8Array(1))[0] as number) / 256) * 0.5);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+    this.#timer = setTimeout(() => this.dial(), Math.min(pause, Math.max(1, reconnectTimeoutMs - elapsed)));
+  }
+}
+
+/** Closes a socket that came too late: one that is not open yet may tell of an error, which somebody must hear. */
+function dismiss(channel: ByteChannel): void {
+  channel.receive({ message() {}, close() {} });
+  channel.close(CLOSE.normal, "");
+}
+
+/** @throws ReplayError CORRUPT where frames do not make up the values of their leaves */
+function checkShared(shared: readonly { readonly leaves: readonly number[]; readonly frameBytes: number }[], leaves: readonly PlacedLeaf[]): void {
+  const all = shared.flatMap((entry) => entry.leaves);
+  const fits = shared.every((entry) => entry.leaves.every((leaf) => (leaves[leaf] as PlacedLeaf).arrayBytes % entry.frameBytes === 0));
+  if (!fits || new Set(all).size !== all.length) throw new ReplayError("CORRUPT", "the shared leaves in the answer of acceptWriter contradict the spec");
+}

@@ -1,0 +1,207 @@
+/** A link carries messages between the two ends: as they are over a port, as frames over a socket. What speaks above it is the same. */
+import { ReplayError } from "../../base/error.ts";
+import { corruptFrame, type Frame, type KindName, makeFrame, readFrame } from "../wire/frame.ts";
+import type { BlockMessage, ColumnsMessage, ToActor, ToMemory, UserMessage } from "../wire/messages.ts";
+import type { ByteChannel } from "./channel.ts";
+import { CLOSE, reasonText, withCloseCode } from "./close-codes.ts";
+import { type Control, listen, type PortLike } from "./port.ts";
+
+type AnyMessage = ToActor | ToMemory;
+
+export interface Link {
+  /** Receives each message, and how many bytes its frame had. */
+  onMessage: (message: never, bytes: number) => void;
+  /** Called once when the other end is gone. */
+  onEnd: (code?: number, reason?: string) => void;
+  /** Called where what came breaks the protocol, or nothing comes any more. */
+  onFault: (error: ReplayError) => void;
+  /** Whether it was closed, or has broken. */
+  readonly isOver?: boolean;
+  /** Whether buffers that were sent are gone, and come back with a confirmation. */
+  readonly transfers: boolean;
+  /** Bytes that have not left yet. */
+  readonly buffered: number;
+  /** Sends a message; the bytes of its frame. */
+  post(message: AnyMessage, transfer?: readonly object[]): number;
+  /** Sets whether the link keeps a process of Node alive. */
+  keepAlive(isAlive: boolean): void;
+  /** Messages that were posted still arrive. */
+  close(code?: number, reason?: string): void;
+}
+
+/** One end of a port of a connection's own. */
+export class PortLink implements Link {
+  onMessage: (message: never, bytes: number) => void = () => {};
+  onEnd: (code?: number, reason?: string) => void = () => {};
+  onFault: (error: ReplayError) => void = () => {};
+  readonly transfers = true;
+  readonly buffered = 0;
+  readonly #port: PortLike & Control;
+  readonly #stop: () => void;
+
+  constructor(port: PortLike) {
+    this.#port = port;
+    const onMessage = (message: unknown) => this.onMessage(message as never, 0);
+    this.#stop = listen(port, onMessage, () => this.onEnd());
+  }
+
+  post(message: object, transfer: readonly object[] = []): number {
+    this.#port.postMessage(message, transfer);
+    return 0;
+  }
+
+  keepAlive(isAlive: boolean): void {
+    if (isAlive) this.#port.ref?.();
+    else this.#port.unref?.();
+  }
+
+  close(): void {
+    this.#stop();
+    this.#port.close?.();
+  }
+}
+
+/** How steps become frames: each end has one of the two. */
+export interface StepCodec {
+  encode?(message: BlockMessage | ColumnsMessage): Frame;
+  decode?(frame: Frame): BlockMessage | ColumnsMessage;
+}
+
+/** Bytes of a frame before the two ends know each other: a hello names all leaves of a spec. */
+const HELLO_BYTES = 1 << 20;
+/** A socket that has so much to send needs no pong to seem alive. */
+const PONG_BYTES = 1 << 16;
+
+/** One end of a socket. */
+export class SocketLink implements Link {
+  onMessage: (message: never, bytes: number) => void = () => {};
+  onEnd: (code?: number, reason?: string) => void = () => {};
+  onFault: (error: ReplayError) => void = (error) => this.close(CLOSE.broken, error.message);
+  readonly transfers = false;
+  /** How steps become frames, once the two ends know each other. */
+  codec: StepCodec = {};
+  maxBytes = HELLO_BYTES;
+  readonly #channel: ByteChannel;
+  readonly #kinds: ReadonlySet<KindName>;
+  #isOver = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #receivedAt = performance.now();
+  #pinged = false;
+
+  /** @param kinds that the other end may send, besides pings */
+  constructor(channel: ByteChannel, kinds: ReadonlySet<KindName>) {
+    this.#channel = channel;
+    this.#kinds = kinds;
+  }
+
+  /** Whether it was closed, or has broken. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Starts to receive. */
+  open(): void {
+    this.#channel.receive({
+      message: (bytes) => this.#receive(bytes),
+      close: (code, reason) => this.#end(code, reason),
+    });
+  }
+
+  get buffered(): number {
+    return this.#channel.bufferedAmount ?? 0;
+  }
+
+  post(message: AnyMessage): number {
+    const { kind, ...fields } = message;
+    let frame: Frame;
+    if (kind === "block" || kind === "columns") frame = (this.codec.encode as NonNullable<StepCodec["encode"]>)(message as BlockMessage);
+    else if (kind === "message") {
+      const { number, type, body } = message as UserMessage;
+      frame = makeFrame(kind, { number, type }, body.length);
+      frame.bytes.set(body, frame.body);
+    } else frame = makeFrame(kind as KindName, fields);
+    this.#send(frame);
+    return frame.bytes.length;
+  }
+
+  /** Pings where nothing has come for so long, and ends where nothing comes for that and `timeoutMs`. */
+  watch(ms: number, timeoutMs: number): void {
+    clearTimeout(this.#timer);
+    const check = () => {
+      const silence = performance.now() - this.#receivedAt;
+      if (silence < ms) this.#pinged = false;
+      else if (!this.#pinged) {
+        this.#pinged = true;
+        this.#send(makeFrame("ping", {}));
+      } else if (silence >= ms + timeoutMs) {
+        this.onFault(withCloseCode(new ReplayError("TIMEOUT", `nothing came from the other end for ${ms + timeoutMs} ms`), CLOSE.silent));
+        return;
+      }
+      schedule((this.#pinged ? ms + timeoutMs : ms) - silence);
+    };
+    const schedule = (after: number) => {
+      if (this.#isOver) return;
+      this.#timer = setTimeout(check, Math.max(1, after));
+      // A process of Node must not stay for this.
+      (this.#timer as { unref?(): void }).unref?.();
+    };
+    schedule(ms);
+  }
+
+  keepAlive(): void {}
+
+  close(code: number = CLOSE.normal, reason = ""): void {
+    if (this.#isOver) return;
+    this.#stop();
+    try {
+      this.#channel.close(code, reasonText(reason));
+    } catch {
+      // It broke by itself.
+    }
+  }
+
+  #send({ bytes }: Frame): void {
+    if (this.#isOver) return;
+    try {
+      this.#channel.send(bytes);
+    } catch {
+      // The channel has broken, and tells it in its own time; some never do.
+      queueMicrotask(() => this.#end());
+    }
+  }
+
+  #receive(message: ArrayBuffer | Uint8Array): void {
+    if (this.#isOver) return;
+    this.#receivedAt = performance.now();
+    try {
+      if (message.byteLength > this.maxBytes) throw withCloseCode(corruptFrame(`has ${message.byteLength} bytes, more than ${this.maxBytes}`), CLOSE.tooLarge);
+      const frame = readFrame(message);
+      if (frame.kind === "ping") {
+        if (this.buffered < PONG_BYTES) this.#send(makeFrame("pong", {}));
+      } else if (frame.kind !== "pong") this.onMessage(this.#messageOf(frame) as never, frame.bytes.length);
+    } catch (error) {
+      if (!(error instanceof ReplayError)) throw error;
+      this.onFault(error);
+    }
+  }
+
+  #messageOf(frame: Frame): object {
+    const { kind, fields, bytes, body } = frame;
+    if (!this.#kinds.has(kind)) throw corruptFrame(`of the kind ${kind} came from the wrong end`);
+    if (kind === "message") return { ...fields, kind, body: bytes.slice(body) };
+    if (kind !== "block" && kind !== "columns") return { ...fields, kind };
+    // Steps before a hello mean nothing.
+    return this.codec.decode?.(frame) ?? { kind };
+  }
+
+  #end(code?: number, reason?: string): void {
+    if (this.#isOver) return;
+    this.#stop();
+    this.onEnd(code, reason);
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+}

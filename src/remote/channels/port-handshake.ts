@@ -1,0 +1,177 @@
+/** How the two ends of a port meet: either may come first, and from then on they speak over a channel of their own. */
+
+import { ReplayError } from "../../base/error.ts";
+import { inUse, portClosed } from "../handshake.ts";
+import { kindOfMessage } from "../validators.ts";
+import type { HelloMessage, RefusedMessage, WelcomeMessage } from "../wire/messages.ts";
+import { PortLink } from "./link.ts";
+import { checkPort, encodeError, isPort, listen, type PortLike } from "./port.ts";
+
+/** On the user's port: an actor asks to be let in, by the channel that it brings. */
+interface PortHello extends Omit<HelloMessage, "kind"> {
+  readonly reprise: "hello";
+  readonly channel: PortLike;
+}
+
+/** On the user's port: the memory's side has come. */
+interface Invitation {
+  readonly reprise: "invitation";
+}
+
+/** On the channel: the actor takes the welcome, or leaves. */
+interface Answer {
+  readonly kind: "ready" | "bye";
+}
+
+/** Ports that have a writer at this end, or wait for one. */
+const busyPorts = new WeakSet<object>();
+
+/** Whom a port's memory end has answered last: who asks once more meanwhile has an answer already. */
+const answered = new WeakMap<object, string>();
+
+function claimPort(port: PortLike): void {
+  checkPort(port);
+  if (busyPorts.has(port)) throw inUse();
+  busyPorts.add(port);
+}
+
+/** A meeting at a port. */
+export interface PortMeeting {
+  /** Gives it up, and the port back. */
+  abandon(): void;
+}
+
+/**
+ * The actor's end asks at a port.
+ * @param onAnswer receives each link whose other end has answered, with the answer, and `take`, which lets the memory's end begin and returns what gives the port back
+ */
+export function meetMemory(
+  port: PortLike,
+  hello: HelloMessage,
+  onAnswer: (link: PortLink, message: WelcomeMessage | RefusedMessage, take: () => () => void) => void,
+  onError: (error: ReplayError) => void,
+): PortMeeting {
+  claimPort(port);
+  const links = new Set<PortLink>();
+  /** Links that nobody needs any more: a welcome that is on its way goes nowhere. */
+  const abandonLinks = () => {
+    for (const link of links) {
+      link.post({ kind: "bye" } satisfies Answer);
+      link.close();
+    }
+    links.clear();
+  };
+  const { kind: _, ...fields } = hello;
+  const ask = () => {
+    const { port1, port2 } = new MessageChannel();
+    const link = new PortLink(port1);
+    links.add(link);
+    const take = () => {
+      link.post({ kind: "ready" } satisfies Answer);
+      stop();
+      const stopListening = listenForEnd(port, () => link.onEnd());
+      abandonLinks();
+      return () => {
+        stopListening();
+        busyPorts.delete(port);
+        link.close();
+      };
+    };
+    link.onMessage = (message: WelcomeMessage | RefusedMessage) => {
+      links.delete(link);
+      onAnswer(link, message, take);
+    };
+    port.postMessage({ reprise: "hello", ...fields, channel: port2 } satisfies PortHello, [port2]);
+  };
+  const onMessage = (message: unknown) => {
+    const { reprise } = (message ?? {}) as PortHello | Invitation;
+    if (reprise === "invitation") ask();
+    if (reprise === "hello") onError(new ReplayError("OUT_OF_TURN", "both ends of the port call remoteWriter: where the Replay is, call replay.acceptWriter"));
+  };
+  const stop = listen(port, onMessage, () => onError(portClosed()));
+  ask();
+  return {
+    abandon() {
+      stop();
+      busyPorts.delete(port);
+      abandonLinks();
+    },
+  };
+}
+
+/** Unlike a listener for messages, this keeps no process alive. */
+function listenForEnd(port: PortLike, onEnd: () => void): () => void {
+  const { on = port.addEventListener, off = port.removeEventListener } = port;
+  on?.call(port, "close", onEnd);
+  return () => off?.call(port, "close", onEnd);
+}
+
+/**
+ * The memory's end answers at a port.
+ * @param reply makes the answer to a hello; both ends receive what it throws
+ * @param onReady receives the link of the actor that has taken the answer, and what gives the port back
+ */
+export function meetActor(
+  port: PortLike,
+  reply: (hello: unknown) => WelcomeMessage,
+  onReady: (link: PortLink, hello: HelloMessage, leave: () => void) => void,
+  onError: (error: unknown) => void,
+): PortMeeting {
+  claimPort(port);
+  const candidates = new Set<PortLink>();
+  const refuse = (link: PortLink, error: unknown) => {
+    candidates.delete(link);
+    link.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
+    link.close();
+  };
+  let writer: PortLink | undefined;
+  const fail = (link: PortLink, error: unknown) => {
+    refuse(link, error);
+    onError(error);
+  };
+  const onHello = (hello: PortHello) => {
+    const { session } = hello;
+    const link = new PortLink(hello.channel);
+    if (session !== undefined && answered.get(port) === session) return link.close();
+    answered.set(port, session);
+    if (writer !== undefined) return refuse(link, inUse());
+    try {
+      link.post(reply(hello));
+    } catch (error) {
+      return fail(link, error);
+    }
+    candidates.add(link);
+    link.onEnd = () => candidates.delete(link);
+    link.onMessage = (answer: Answer) => {
+      candidates.delete(link);
+      if (kindOfMessage(answer) !== "ready") return link.close();
+      writer = link;
+      try {
+        onReady(link, { ...hello, kind: "hello" }, abandon);
+      } catch (error) {
+        return fail(link, error);
+      }
+      for (const candidate of candidates) refuse(candidate, inUse());
+    };
+  };
+  const onMessage = (message: unknown) => {
+    const { reprise } = (message ?? {}) as PortHello | Invitation;
+    // Without a channel there is nobody to answer.
+    if (reprise === "hello" && isPort((message as PortHello).channel)) onHello(message as PortHello);
+    if (reprise === "invitation")
+      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter: where the environment is, call remoteWriter"));
+  };
+  const onEnd = () => {
+    if (writer === undefined) onError(portClosed());
+    // What was sent before may still be on its way over the channel.
+    else setTimeout(() => writer?.onEnd(), 0);
+  };
+  const stop = listen(port, onMessage, onEnd);
+  const abandon = () => {
+    stop();
+    busyPorts.delete(port);
+    for (const candidate of candidates) refuse(candidate, portClosed());
+  };
+  port.postMessage({ reprise: "invitation" } satisfies Invitation);
+  return { abandon };
+}

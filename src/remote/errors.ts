@@ -1,0 +1,14 @@
+/** Errors of an actor's calls. */
+import { ReplayError } from "../base/error.ts";
+
+export function inFlightError(count: number, noun: string, max: number, call: string): ReplayError {
+  return new ReplayError("RATE_LIMITED", `${count} ${noun} are on their way already, maxInFlight is ${max}: await what ${call} gives`);
+}
+
+export function closedError(): ReplayError {
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
+}
+
+export function offlineError(): ReplayError {
+  return new ReplayError("IO", 'there is no connection to the memory, and whileOffline is "fail": call again when writer.connected is true');
+}

@@ -1,0 +1,99 @@
+/** Messages of the memory's program, on their way to the actor's: each once, in order, the next one when the last one is handled. */
+
+import { fieldsOf, isCount, malformed } from "./validators.ts";
+import type { UserMessage } from "./wire/messages.ts";
+
+/** A message, as MessagePorts and WebSockets have it. */
+export interface MessageEventLike {
+  /** Bytes as a Uint8Array; anything else as JSON has it. */
+  // biome-ignore lint/suspicious/noExplicitAny: the program's own value
+  readonly data: any;
+}
+
+type MessageHandler = (event: MessageEventLike) => unknown;
+
+const isUserMessage = fieldsOf({ number: isCount, type: (value) => value === "json" || value === "bytes", body: (value) => ArrayBuffer.isView(value) });
+
+export class Inbox {
+  /** The last message that was handled. */
+  #handled = 0;
+  /** The one that is being handled. */
+  #current = 0;
+  readonly #onReceipt: (number: number) => void;
+  readonly #queue: { readonly number: number; readonly data: unknown }[] = [];
+  #received = 0;
+  #handler: MessageHandler | null = null;
+  #isBusy = false;
+
+  constructor(onReceipt: (number: number) => void) {
+    this.#onReceipt = onReceipt;
+  }
+
+  /** The last message that need not come again over a new link: one that is being handled will be. */
+  get receipt(): number {
+    return Math.max(this.#handled, this.#current);
+  }
+
+  get handler(): MessageHandler | null {
+    return this.#handler;
+  }
+
+  /** Messages wait until there is a handler. */
+  set handler(handler: MessageHandler | null) {
+    this.#handler = handler;
+    this.#run();
+  }
+
+  /** @throws ReplayError CORRUPT */
+  receive(message: UserMessage): void {
+    if (!isUserMessage(message)) throw malformed("a message", "acceptWriter");
+    const { number } = message;
+    if (number <= this.#received) {
+      // It was sent again after the link broke, and so was its receipt lost.
+      if (number <= this.#handled) this.#onReceipt(this.#handled);
+      return;
+    }
+    const data = dataOf(message);
+    this.#received = number;
+    this.#queue.push({ number, data });
+    this.#run();
+  }
+
+  /** A new link: what is not handled comes again. */
+  restart(): void {
+    this.#queue.length = 0;
+    this.#received = this.receipt;
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    for (;;) {
+      const handler = this.#handler;
+      const message = handler === null ? undefined : this.#queue.shift();
+      if (handler === null || message === undefined) break;
+      this.#current = message.number;
+      try {
+        await handler({ data: message.data });
+      } catch (error) {
+        // As an error in a listener: nobody who waits is told, and the program is.
+        setTimeout(() => {
+          throw error;
+        }, 0);
+      }
+      this.#handled = Math.max(this.#handled, message.number);
+      this.#onReceipt(message.number);
+    }
+    this.#isBusy = false;
+  }
+}
+
+/** @throws ReplayError CORRUPT */
+function dataOf({ type, body }: UserMessage): unknown {
+  if (type === "bytes") return body;
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch (error) {
+    throw malformed("a message", "acceptWriter", error);
+  }
+}

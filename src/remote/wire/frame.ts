@@ -1,0 +1,92 @@
+/**
+ * Frames: the messages of a socket (docs/actors-protocol.md has all of them). Numbers are little endian.
+ *
+ *   │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
+ */
+import { ReplayError } from "../../base/error.ts";
+import { alignUp } from "../../schema/layout.ts";
+
+/** Kinds by their names. */
+export const KIND = {
+  invite: 1,
+  hello: 2,
+  welcome: 3,
+  refused: 4,
+  block: 5,
+  columns: 6,
+  flush: 7,
+  bye: 8,
+  confirmation: 9,
+  flushed: 10,
+  closed: 11,
+  message: 12,
+  receipt: 13,
+  ping: 14,
+  pong: 15,
+} as const;
+
+export type KindName = keyof typeof KIND;
+
+/** The other way round. */
+const NAMES = Object.fromEntries(Object.entries(KIND).map(([name, kind]) => [kind, name])) as { readonly [kind: number]: KindName | undefined };
+
+const HEAD_BYTES = 8;
+/** Of columns and of the body: as the largest element. */
+export const ALIGNMENT = 8;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export interface Frame {
+  readonly kind: KindName;
+  /** What its text says. */
+  readonly fields: object;
+  /** The whole frame, at the start of a buffer or at a multiple of 8. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where the body begins. */
+  readonly body: number;
+}
+
+/** A frame with room for so many bytes of a body, which is zeros. */
+export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame {
+  const text = encoder.encode(JSON.stringify(fields));
+  const body = HEAD_BYTES + alignUp(text.length, ALIGNMENT);
+  const bytes = new Uint8Array(body + bodyBytes);
+  bytes[0] = KIND[name];
+  new DataView(bytes.buffer).setUint32(4, text.length, true);
+  bytes.set(text, HEAD_BYTES);
+  return { kind: name, fields, bytes, body };
+}
+
+/** Reads a frame; its body is not looked at. @throws ReplayError CORRUPT */
+export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
+  const bytes = aligned(message);
+  if (bytes.length < HEAD_BYTES) throw corruptFrame(`has ${bytes.length} bytes`);
+  const kind = NAMES[bytes[0] as number];
+  if (kind === undefined) throw corruptFrame(`is of the unknown kind ${bytes[0]}`);
+  if (bytes[1] !== 0 || bytes[2] !== 0 || bytes[3] !== 0) throw corruptFrame("has a head that is not zero where it must be");
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  const body = HEAD_BYTES + alignUp(length, ALIGNMENT);
+  // The last frame of a text alone may leave out the zeros.
+  if (HEAD_BYTES + length > bytes.length) throw corruptFrame(`has a text of ${length} bytes, and ${bytes.length} in all`);
+  let fields: unknown;
+  try {
+    fields = JSON.parse(decoder.decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)));
+  } catch {
+    throw corruptFrame("has a text that is not JSON");
+  }
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw corruptFrame("has a text that is not an object");
+  return { kind, fields, bytes, body: Math.min(body, bytes.length) };
+}
+
+/** @param what a frame does or has */
+export function corruptFrame(what: string): ReplayError {
+  return new ReplayError("CORRUPT", `a frame ${what}: the other end does not speak the protocol of remote writers`);
+}
+
+/** The bytes of a message, where arrays of any dtype may look at them: a socket of Node may cut them out of a larger buffer. */
+function aligned(message: ArrayBuffer | Uint8Array): Uint8Array<ArrayBuffer> {
+  if (!ArrayBuffer.isView(message)) return new Uint8Array(message);
+  const isWhole = message.byteOffset % ALIGNMENT === 0 && !(typeof SharedArrayBuffer === "function" && message.buffer instanceof SharedArrayBuffer);
+  return isWhole ? new Uint8Array(message.buffer as ArrayBuffer, message.byteOffset, message.byteLength) : new Uint8Array(message);
+}

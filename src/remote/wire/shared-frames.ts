@@ -1,0 +1,116 @@
+/** Frames that cross once: leaves that share them have references in their columns, and both ends know the frames that crossed last (docs/actors-protocol.md). */
+import { corruptFrame } from "./frame.ts";
+
+/** Leaves that share frames, and how many of those the memory's end keeps. */
+export interface SharedLeaves {
+  /** By their numbers. */
+  readonly leaves: readonly number[];
+  /** Of a frame in a column. */
+  readonly frameBytes: number;
+  readonly capacity: number;
+}
+
+/** Bytes of a reference. */
+export const REFERENCE_BYTES = 4;
+
+/** The writer's end: which frames crossed lately. */
+export class FrameSender {
+  readonly #bytes: number;
+  readonly #capacity: number;
+  readonly #isWords: boolean;
+  /** The last ones; each at its number modulo capacity. */
+  #ring = new Uint8Array(0);
+  #ringWords = new Int32Array(0);
+  /** By hash, the newest number. */
+  readonly #numbers = new Map<number, number>();
+  /** By place in the ring. */
+  readonly #hashes: number[] = [];
+  #count = 0;
+
+  constructor({ frameBytes, capacity }: SharedLeaves) {
+    this.#bytes = frameBytes;
+    this.#capacity = capacity;
+    this.#isWords = frameBytes % 4 === 0;
+  }
+
+  /** The number of a frame, and whether it has to cross. @param at a multiple of 4 where frames are made of words */
+  refer(from: Uint8Array, at: number): { readonly number: number; readonly isNew: boolean } {
+    const bytes = this.#bytes;
+    const words = this.#isWords ? new Int32Array(from.buffer, from.byteOffset + at, bytes / 4) : undefined;
+    const frame = words ?? from.subarray(at, at + bytes);
+    let hash = 0;
+    for (let i = 0; i < frame.length; i++) {
+      hash = Math.imul(hash ^ (frame[i] as number), 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    const number = this.#numbers.get(hash);
+    if (number !== undefined && this.#isAt(number % this.#capacity, frame)) return { number, isNew: false };
+    return { number: this.#add(hash, from.subarray(at, at + bytes)), isNew: true };
+  }
+
+  #isAt(place: number, frame: Int32Array | Uint8Array): boolean {
+    const from = place * frame.length;
+    const ring = this.#isWords ? this.#ringWords : this.#ring;
+    for (let i = 0; i < frame.length; i++) if (ring[from + i] !== frame[i]) return false;
+    return true;
+  }
+
+  #add(hash: number, frame: Uint8Array): number {
+    if (this.#ring.length === 0) {
+      this.#ring = new Uint8Array(this.#bytes * this.#capacity);
+      if (this.#isWords) this.#ringWords = new Int32Array(this.#ring.buffer);
+    }
+    const number = this.#count++;
+    const place = number % this.#capacity;
+    const old = this.#hashes[place];
+    if (old !== undefined && this.#numbers.get(old) === number - this.#capacity) this.#numbers.delete(old);
+    this.#hashes[place] = hash;
+    this.#numbers.set(hash, number);
+    this.#ring.set(frame, place * this.#bytes);
+    return number;
+  }
+}
+
+/** The memory's end: the frames that crossed last. */
+export class FrameReceiver {
+  readonly #bytes: number;
+  readonly #capacity: number;
+  #ring = new Uint8Array(0);
+  /** Frames that crossed. */
+  #count = 0;
+
+  constructor({ frameBytes, capacity }: SharedLeaves) {
+    this.#bytes = frameBytes;
+    this.#capacity = capacity;
+  }
+
+  /**
+   * Writes the frames that references name.
+   * @param references bytes of references @param frames the new ones @param to where the first one goes
+   * @throws ReplayError CORRUPT for one that is not known
+   */
+  resolve(references: Uint32Array, frames: Uint8Array, to: Uint8Array, at: number): void {
+    const bytes = this.#bytes;
+    const fresh = frames.length / bytes;
+    const oldest = -Math.min(this.#count, this.#capacity);
+    for (let i = 0; i < references.length; i++) {
+      // How far behind the first new frame; counts go around at 2^32.
+      const place = ((references[i] as number) - this.#count) | 0;
+      if (place < oldest || place >= fresh) throw corruptFrame(`refers to the frame ${references[i]}, which is not known`);
+      const isNew = place >= 0;
+      const source = isNew ? frames : this.#ring;
+      const from = (isNew ? place : (this.#count + place) % this.#capacity) * bytes;
+      to.set(source.subarray(from, from + bytes), at + i * bytes);
+    }
+  }
+
+  /** Keeps the new frames, once all references of their block are resolved. */
+  add(frames: Uint8Array): void {
+    const bytes = this.#bytes;
+    const fresh = frames.length / bytes;
+    if (fresh > 0 && this.#ring.length === 0) this.#ring = new Uint8Array(bytes * this.#capacity);
+    for (let i = Math.max(0, fresh - this.#capacity); i < fresh; i++)
+      this.#ring.set(frames.subarray(i * bytes, (i + 1) * bytes), ((this.#count + i) % this.#capacity) * bytes);
+    this.#count += fresh;
+  }
+}

@@ -1,0 +1,261 @@
+/** Steps as frames: a block's columns one after the other, of shared frames only those that the other end does not know. */
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import { alignUp } from "../../schema/layout.ts";
+import { fieldsOf, isCount, isFlag, isNumber, isObject, listOf, maybe } from "../validators.ts";
+import { blockLayout } from "./block.ts";
+import { ALIGNMENT, corruptFrame, type Frame, makeFrame } from "./frame.ts";
+import type { BlockMessage, ColumnsMessage } from "./messages.ts";
+import { FrameReceiver, FrameSender, REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
+
+/** A part of a body: its place in what it is copied from, and its size. */
+interface Part {
+  readonly at: number;
+  readonly bytes: number;
+  /** The leaf whose values these are; undefined for bytes that are no values. */
+  readonly leaf?: number;
+}
+
+/** A leaf whose frames cross once: the entry of its frames, and how many a value has. */
+interface Reference {
+  readonly pool: number;
+  readonly frames: number;
+}
+
+function padded(bytes: number): number {
+  return alignUp(bytes, ALIGNMENT);
+}
+
+/** What both ends know of a connection's steps. */
+abstract class StepWire {
+  protected readonly leaves: readonly PlacedLeaf[];
+  protected readonly lanes: number;
+  protected readonly shared: readonly SharedLeaves[];
+  /** By leaf. */
+  protected readonly references: readonly (Reference | undefined)[];
+
+  constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[]) {
+    this.leaves = leaves;
+    this.lanes = lanes;
+    this.shared = shared;
+    this.references = leaves.map(({ arrayBytes }, i) => {
+      const pool = shared.findIndex((entry) => entry.leaves.includes(i));
+      return pool < 0 ? undefined : { pool, frames: arrayBytes / (shared[pool] as SharedLeaves).frameBytes };
+    });
+  }
+
+  /** Bytes of a leaf's values on the wire. */
+  protected wireBytes(leaf: number, rows: number): number {
+    const reference = this.references[leaf];
+    return rows * (reference === undefined ? (this.leaves[leaf] as PlacedLeaf).arrayBytes : reference.frames * REFERENCE_BYTES);
+  }
+
+  /** The parts of a block; `base` is where it begins. */
+  protected blockParts(base: number, slots: number, used: number): Part[] {
+    const { offsets, flags } = blockLayout(this.leaves, this.lanes, slots);
+    const rows = used * this.lanes;
+    const parts: Part[] = offsets.map((offset, leaf) => ({ at: base + offset, bytes: rows * (this.leaves[leaf] as PlacedLeaf).arrayBytes, leaf }));
+    return [...parts, { at: base + flags, bytes: rows }];
+  }
+
+  /** The parts of columns. */
+  protected columnParts({ rows, columns, ends, finals, finalColumns, priorities }: Omit<ColumnsMessage, "kind" | "number" | "buffer">): Part[] {
+    const column = (of: readonly number[], count: number) =>
+      of.map((at, leaf): Part => ({ at, bytes: count * (this.leaves[leaf] as PlacedLeaf).arrayBytes, leaf }));
+    return [
+      ...column(columns, rows),
+      ...(ends === 0 ? [] : [{ at: ends, bytes: rows }]),
+      ...(finals === 0 ? [] : column(finalColumns, finals)),
+      ...priorities.flatMap((at) => (at === 0 ? [] : [{ at, bytes: 8 * rows }])),
+    ];
+  }
+
+  /** Bytes of a part on the wire. */
+  protected sizeOf({ leaf, bytes }: Part): number {
+    return leaf === undefined ? bytes : this.wireBytes(leaf, bytes / (this.leaves[leaf] as PlacedLeaf).arrayBytes);
+  }
+}
+
+/** The writer's end of a connection. */
+export class StepEncoder extends StepWire {
+  readonly #senders: readonly FrameSender[];
+
+  constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[]) {
+    super(leaves, lanes, shared);
+    this.#senders = shared.map((entry) => new FrameSender(entry));
+  }
+
+  encode(message: BlockMessage | ColumnsMessage): Frame {
+    if (message.kind === "block") {
+      const { number, buffer, base, slots, used, calls, columns } = message;
+      return this.#encode("block", { number, slots: used, calls, columns }, buffer, this.blockParts(base, slots, used));
+    }
+    const { number, buffer, rows, ends, finals, priorities } = message;
+    const fields = { number, rows, ends: ends !== 0, finals, priorities: priorities.map((at) => Number(at !== 0)) };
+    return this.#encode("columns", fields, buffer, this.columnParts(message));
+  }
+
+  #encode(kind: "block" | "columns", fields: object, buffer: ArrayBuffer, parts: readonly Part[]): Frame {
+    const from = new Uint8Array(buffer);
+    const fresh: number[][] = this.shared.map(() => []);
+    const referencesOf = parts.map((part) => (part.leaf === undefined ? undefined : this.#refer(from, part, part.leaf, fresh)));
+    const frames = fresh.map((list) => list.length);
+    const size = parts.reduce((sum, part) => sum + padded(this.sizeOf(part)), 0);
+    const frameBytes = this.shared.reduce((sum, entry, pool) => sum + padded((frames[pool] as number) * entry.frameBytes), 0);
+    const frame = makeFrame(kind, this.shared.length === 0 ? fields : { ...fields, frames }, size + frameBytes);
+    let at = frame.body;
+    parts.forEach((part, i) => {
+      const references = referencesOf[i];
+      if (references === undefined) frame.bytes.set(from.subarray(part.at, part.at + part.bytes), at);
+      else new Uint32Array(frame.bytes.buffer, at, references.length).set(references);
+      at += padded(this.sizeOf(part));
+    });
+    this.shared.forEach((entry, pool) => {
+      for (const [k, source] of (fresh[pool] as number[]).entries())
+        frame.bytes.set(from.subarray(source, source + entry.frameBytes), at + k * entry.frameBytes);
+      at += padded((frames[pool] as number) * entry.frameBytes);
+    });
+    return frame;
+  }
+
+  /** The references of a part, where its leaf has some; `fresh` receives the places of frames that have to cross. */
+  #refer(from: Uint8Array, { at, bytes }: Part, leaf: number, fresh: number[][]): number[] | undefined {
+    const reference = this.references[leaf];
+    if (reference === undefined) return undefined;
+    const { frameBytes } = this.shared[reference.pool] as SharedLeaves;
+    const sender = this.#senders[reference.pool] as FrameSender;
+    const references: number[] = [];
+    for (let place = at; place < at + bytes; place += frameBytes) {
+      const { number, isNew } = sender.refer(from, place);
+      if (isNew) (fresh[reference.pool] as number[]).push(place);
+      references.push(number);
+    }
+    return references;
+  }
+}
+
+const isCounts = maybe(listOf(isCount));
+const isBlockFields = fieldsOf({ number: isCount, slots: isCount, calls: listOf(isNumber), columns: listOf(isObject), frames: isCounts });
+const isColumnsFields = fieldsOf({ number: isCount, rows: isCount, ends: isFlag, finals: isCount, priorities: listOf(isCount), frames: isCounts });
+
+/** The memory's end of a connection. It believes no size before it has compared it with the bytes that are there. */
+export class StepDecoder extends StepWire {
+  readonly #receivers: readonly FrameReceiver[];
+  readonly #maxBytes: number;
+  readonly #rules: number;
+
+  /** @param maxBytes that steps may have as columns @param rules of the writer */
+  constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[], maxBytes: number, rules: number) {
+    super(leaves, lanes, shared);
+    this.#receivers = shared.map((entry) => new FrameReceiver(entry));
+    this.#maxBytes = maxBytes;
+    this.#rules = rules;
+  }
+
+  /** @throws ReplayError CORRUPT */
+  decode({ kind, fields, bytes, body }: Frame): BlockMessage | ColumnsMessage {
+    if (kind === "block") {
+      if (!isBlockFields(fields)) throw corruptFrame("of a block lacks a field");
+      const { number, slots, calls, columns, frames } = fields as {
+        readonly number: number;
+        readonly slots: number;
+        readonly calls: number[];
+        readonly columns: object[];
+        readonly frames?: number[];
+      };
+      this.#checkRows(slots * this.lanes);
+      const layout = blockLayout(this.leaves, this.lanes, slots);
+      const { buffer, base } = this.#read(bytes, body, this.blockParts(0, slots, slots), layout.bytes, frames);
+      return { kind, number, buffer, base, slots, used: slots, calls, columns };
+    }
+    if (!isColumnsFields(fields)) throw corruptFrame("of columns lacks a field");
+    const { number, rows, ends, finals, priorities, frames } = fields as {
+      readonly number: number;
+      readonly rows: number;
+      readonly ends: boolean;
+      readonly finals: number;
+      readonly priorities: number[];
+      readonly frames?: number[];
+    };
+    if (rows === 0 || rows % this.lanes !== 0 || finals > rows || priorities.length !== this.#rules) throw corruptFrame("of columns contradicts itself");
+    this.#checkRows(rows + finals);
+    // Places as if they began at 0; which of them are there is told by other numbers than 0.
+    let at = ALIGNMENT;
+    const place = (size: number) => {
+      const from = at;
+      at += padded(size);
+      return from;
+    };
+    const column = (count: number) => this.leaves.map(({ arrayBytes }) => place(count * arrayBytes));
+    const parts = {
+      rows,
+      columns: column(rows),
+      ends: ends ? place(rows) : 0,
+      finals,
+      finalColumns: finals === 0 ? [] : column(finals),
+      priorities: priorities.map((has) => (has === 0 ? 0 : place(8 * rows))),
+    };
+    const { buffer, base } = this.#read(bytes, body, this.columnParts(parts), at, frames, ALIGNMENT);
+    const moved = (from: number) => (from === 0 ? 0 : from + base);
+    return {
+      kind: "columns",
+      number,
+      buffer,
+      rows,
+      columns: parts.columns.map(moved),
+      ends: moved(parts.ends),
+      finals,
+      finalColumns: parts.finalColumns.map(moved),
+      priorities: parts.priorities.map(moved),
+    };
+  }
+
+  #checkRows(rows: number): void {
+    const bytes = rows * this.leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 1);
+    if (!(bytes <= this.#maxBytes)) throw corruptFrame(`has ${rows} rows of ${bytes} bytes, more than limits.frameBytes, ${this.#maxBytes}, allows`);
+  }
+
+  /**
+   * The bytes of parts that are places in a buffer of `size` bytes: in the frame itself, or, where frames have to be put in, in a new buffer.
+   * @param first where the first part is
+   */
+  #read(bytes: Uint8Array<ArrayBuffer>, body: number, parts: readonly Part[], size: number, counts: readonly number[] = [], first = 0) {
+    if (counts.length !== this.shared.length) throw corruptFrame("tells of other frames than are shared");
+    const columnBytes = parts.reduce((sum, part) => sum + padded(this.sizeOf(part)), 0);
+    const frameBytes = counts.map((count, pool) => count * (this.shared[pool] as SharedLeaves).frameBytes);
+    const total = frameBytes.reduce((sum, each) => sum + padded(each), columnBytes);
+    const available = padded(bytes.length - body);
+    if (total !== available) throw corruptFrame(`has a body of ${bytes.length - body} bytes, where ${total} must be`);
+    if (this.shared.length === 0 && bytes.length - body === total) return { buffer: bytes.buffer, base: bytes.byteOffset + body - first };
+    const to = new Uint8Array(size);
+    // The zeros at the end may be left out.
+    const whole = bytes.length - body === total ? bytes : extended(bytes, body + total);
+    let frameAt = body + columnBytes;
+    const frames = frameBytes.map((each) => {
+      const from = frameAt;
+      frameAt += padded(each);
+      return whole.subarray(from, from + each);
+    });
+    let at = body;
+    for (const part of parts) {
+      const reference = part.leaf === undefined ? undefined : this.references[part.leaf];
+      const wire = this.sizeOf(part);
+      if (reference === undefined) to.set(whole.subarray(at, at + part.bytes), part.at);
+      else {
+        const references = new Uint32Array(whole.buffer, whole.byteOffset + at, wire / REFERENCE_BYTES);
+        (this.#receivers[reference.pool] as FrameReceiver).resolve(references, frames[reference.pool] as Uint8Array, to, part.at);
+      }
+      at += padded(wire);
+    }
+    frames.forEach((each, pool) => {
+      (this.#receivers[pool] as FrameReceiver).add(each);
+    });
+    return { buffer: to.buffer, base: 0 };
+  }
+}
+
+/** The same bytes, and zeros behind them. */
+function extended(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(length);
+  whole.set(bytes);
+  return whole;
+}

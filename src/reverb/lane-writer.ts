@@ -1,0 +1,114 @@
+/** The steps of an actor at the other end of a port or a socket, on their way to a server's tables: a writer of whole steps for each of its lanes. */
+import { mustBe, ReplayError } from "../base/error.ts";
+import type { WaitOptions } from "../base/wait.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import type { Spec } from "../schema/spec.ts";
+import type { BlockOptions, EndOptions } from "../tables/episode-ends.ts";
+import type { ItemOptions, ResolvedWriterOptions } from "../tables/rules.ts";
+import type { Fields, Values } from "../tf-agents/writers/fields.ts";
+import type { StreamSteps } from "./stream-steps.ts";
+
+/** How a lane stands between two episodes: its steps are at hand until the next one comes. */
+const OPEN = 0;
+const ENDED = 1;
+const ENDED_BY_FINAL = 2;
+
+export class LaneWriter<S extends Spec = Spec> {
+  readonly options: ResolvedWriterOptions;
+  readonly #fields: Fields<S>;
+  readonly #lanes: readonly StreamSteps<S>[];
+  readonly #ends: Uint8Array;
+
+  /** @param lanes a writer each, which are closed with this one */
+  constructor(options: ResolvedWriterOptions, fields: Fields<S>, lanes: readonly StreamSteps<S>[]) {
+    this.options = options;
+    this.#fields = fields;
+    this.#lanes = lanes;
+    this.#ends = new Uint8Array(lanes.length);
+  }
+
+  /** Appends steps of all lanes, as a Replay's writer does. @returns how many rows @throws ReplayError SPEC_MISMATCH, INVALID_DATA, CLOSED, or what ended a stream */
+  appendColumns(columns: unknown, { terminated, truncated, ends, final, priorities = {} }: BlockOptions): number {
+    const { leaves } = this.#fields;
+    const values = this.#fields.take(columns);
+    const finals = final === undefined ? undefined : this.#fields.take(final);
+    const lead = leaves[0] as PlacedLeaf;
+    const rows = (values[0] as ArrayLike<unknown>).length / lead.size;
+    const tables = Object.entries(priorities) as [string, ArrayLike<number>][];
+    let finalsRead = 0;
+    for (let row = 0; row < rows; row++) {
+      const lane = row % this.#lanes.length;
+      const rowPriorities = tables.length === 0 ? undefined : Object.fromEntries(tables.map(([table, numbers]) => [table, numbers[row] as number]));
+      this.#append(lane, this.#row(values, row), false, rowPriorities);
+      if (terminated?.[row] || truncated?.[row]) {
+        this.#append(lane, finals === undefined ? this.#zeros : this.#row(finals, finalsRead++), true, undefined);
+        this.#end(lane, true);
+      } else if (ends?.[row]) this.#end(lane, false);
+    }
+    return rows;
+  }
+
+  /** @throws RangeError for more steps than are at hand · ReplayError UNSUPPORTED */
+  createItem(table: string, { length, priority, lane = 0, columns }: ItemOptions): void {
+    if (columns !== undefined) throw unsupported("columns of createItem", "the items of a server's table have all leaves, each step of them");
+    if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, since no item begins with a final step", length);
+    // A promise of room: what an actor has on its way is bounded, and its blocks are confirmed with their items.
+    (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority })?.catch(() => {});
+  }
+
+  /** As of a Replay's writer: what terminated, and nothing is known of it, ends with a step of zeros. */
+  endEpisode({ lane, final, terminated = false }: EndOptions<Spec> = {}): void {
+    const hasFinal = final !== undefined || terminated;
+    if (lane === undefined && (!hasFinal || this.#lanes.length > 1)) {
+      for (let i = 0; i < this.#lanes.length; i++) this.#end(i, false);
+      return;
+    }
+    if (hasFinal) this.#append(lane ?? 0, final === undefined ? this.#zeros : this.#fields.take(final), true, undefined);
+    this.#end(lane ?? 0, hasFinal);
+  }
+
+  discardEpisode(): never {
+    throw unsupported("discardEpisode", "a server does not tell which items came of an episode");
+  }
+
+  async flush(wait: WaitOptions): Promise<void> {
+    await Promise.all(this.#lanes.map((steps) => steps.flush(wait)));
+  }
+
+  /** Resolves when the server has confirmed the items that were made so far. @throws ReplayError as `flush` */
+  async confirmSoFar(): Promise<void> {
+    await Promise.all(this.#lanes.map((steps) => steps.confirmSoFar({})));
+  }
+
+  close(): void {
+    for (const steps of this.#lanes) steps.close();
+  }
+
+  #append(lane: number, values: Values, isFinal: boolean, priorities: { readonly [table: string]: number } | undefined): void {
+    const steps = this.#lanes[lane] as StreamSteps<S>;
+    if (this.#ends[lane] !== OPEN) steps.endEpisode();
+    this.#ends[lane] = OPEN;
+    steps.appendValues(values, isFinal, priorities)?.catch(() => {});
+  }
+
+  get #zeros(): Values {
+    return this.#fields.leaves.map((_, leaf) => this.#fields.zeros(leaf));
+  }
+
+  #end(lane: number, byFinal: boolean): void {
+    this.#ends[lane] = byFinal ? ENDED_BY_FINAL : ENDED;
+  }
+
+  /** A row of columns, one value a leaf. */
+  #row(columns: Values, row: number): Values {
+    return this.#fields.leaves.map(({ size, shape }, i) => {
+      const column = columns[i] as Float32Array | string[];
+      if (shape.length === 0) return column[row];
+      return Array.isArray(column) ? column.slice(row * size, (row + 1) * size) : column.subarray(row * size, (row + 1) * size);
+    });
+  }
+}
+
+function unsupported(subject: string, remedy: string): ReplayError {
+  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of a Replay: ${remedy}`);
+}

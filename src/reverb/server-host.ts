@@ -1,0 +1,106 @@
+/** What a client of a server lends to the writers that it accepts: actors in pages and threads write through it into the server's tables. */
+import { integer, onlyKeys, ReplayError } from "../base/error.ts";
+import { MAX_LENGTH } from "../base/limits.ts";
+import { Publication } from "../base/publication.ts";
+import type { Host, HostEngine } from "../remote/host.ts";
+import { Roles } from "../schema/transition-roles.ts";
+import type { ResolvedWriterOptions, WriterOptions } from "../tables/rules.ts";
+import type { Fields } from "../tf-agents/writers/fields.ts";
+import { LaneWriter } from "./lane-writer.ts";
+import type { ServerSink } from "./server-sink.ts";
+import { checkRules, StreamSteps } from "./stream-steps.ts";
+
+/** As of a Replay's writer. */
+const DEFAULT_KEEP = 32;
+/** Each lane has a stream of its own to the server. */
+const MAX_LANES = 256;
+
+export class ServerHost implements Host {
+  readonly engine: HostEngine;
+  readonly publication = new Publication();
+  readonly journal = undefined;
+  /** Actors name a table by its place: whatever a server tells later, none changes its own. */
+  tables: readonly string[] = [];
+  readonly #fields: Fields<never>;
+  readonly #sink: (keep: number) => ServerSink;
+  #isClosed = false;
+
+  /** @param sink opens a stream to a server */
+  constructor(fields: Fields<never>, sink: (keep: number) => ServerSink) {
+    const { spec, leaves } = fields;
+    this.#fields = fields;
+    this.#sink = sink;
+    const isClosed = () => this.#isClosed;
+    this.engine = {
+      spec,
+      layout: { leaves },
+      roles: new Roles(leaves),
+      closers: new Set(),
+      get closed() {
+        return isClosed();
+      },
+      begin() {},
+    };
+  }
+
+  /** Tables that a server has told of. Those that are new come after the others. */
+  learn(names: Iterable<string>): void {
+    const added = new Set(names);
+    for (const name of this.tables) added.delete(name);
+    this.tables = [...this.tables, ...[...added].sort()];
+  }
+
+  resolve(options: WriterOptions): ResolvedWriterOptions {
+    const {
+      name,
+      keep,
+      lanes = 1,
+      items = [],
+      across = false,
+      autoreset = "disabled",
+    } = onlyKeys("writer", options, "name, keep, lanes, items, across, autoreset");
+    if (name !== undefined) throw unsupported("name", "nothing of an open episode is kept there for a later run");
+    if (across) throw unsupported("across", "its items stay within an episode");
+    if (autoreset === "nextStep") throw unsupported('autoreset: "nextStep"', 'pass what was seen last as `final`, and autoreset: "sameStep"');
+    if (integer("lanes", lanes, 1) > MAX_LANES)
+      throw unsupported(`more than ${MAX_LANES} lanes`, "make several remote writers, since each lane is a stream of its own");
+    const longest = Array.isArray(items) ? Math.max(DEFAULT_KEEP, ...items.map((rule) => Number(rule?.length) || 1)) : DEFAULT_KEEP;
+    const checked = checkRules({ keep: keep ?? Math.min(longest, MAX_LENGTH), items });
+    const rules = checked.rules.map((rule) => ({ ...rule, nStep: 0, finite: false }));
+    return { keep: checked.keep, lanes, items: rules, layouts: [], across, autoreset };
+  }
+
+  writer(options: WriterOptions): LaneWriter<never> {
+    const resolved = this.resolve(options);
+    const lanes = Array.from(
+      { length: resolved.lanes },
+      () => new StreamSteps(this.#fields, this.#sink(resolved.keep), resolved.keep, resolved.items as never),
+    );
+    return new LaneWriter(resolved, this.#fields, lanes);
+  }
+
+  mustBeFree(): void {}
+
+  /** Calls are never refused for want of room: their items wait for the server. */
+  async waitForRoom(): Promise<void> {}
+
+  resumeWriter(): never {
+    throw new ReplayError("NOT_FOUND", "a client of a server knows no writers of an earlier run");
+  }
+
+  hasOrphan(): boolean {
+    return false;
+  }
+
+  closeOrphan(): void {}
+
+  /** Ends all writers, and what waits for one. */
+  close(): void {
+    this.#isClosed = true;
+    for (const closer of [...this.engine.closers]) closer.close();
+  }
+}
+
+function unsupported(subject: string, remedy: string): ReplayError {
+  return new ReplayError("UNSUPPORTED", `${subject} works only with the writers of a Replay: ${remedy}`);
+}

@@ -1,0 +1,84 @@
+/** Half floats: two bytes in rows and files, numbers of f32 elsewhere. Rounds to nearest, ties to even, as assembly/memory/half.ts does. */
+
+import type { Dtype } from "./dtype.ts";
+
+/** f16 is IEEE 754 binary16: a sign, an exponent of 5 bits, a fraction of 10. bf16 is bfloat16: the upper half of an f32. */
+export type HalfDtype = Extract<Dtype, "f16" | "bf16">;
+
+export function isHalf(dtype: string): dtype is HalfDtype {
+  return dtype === "f16" || dtype === "bf16";
+}
+
+const F32 = new Float32Array(1);
+const U32 = new Uint32Array(F32.buffer);
+
+const MAGNITUDE = 0x7fffffff;
+const INFINITY = 0x7f800000;
+/** Bits of f32: of what rounds to infinity as f16, of its least normal number, of what separates the exponents of both. */
+const F16_OVERFLOW = 0x477ff000;
+const F16_NORMAL = 0x38800000;
+const F16_REBIAS = 0x38000000;
+const F16_LEAST = 2 ** -24;
+
+/** The bits of a half of f32's bits. */
+function halfOf(bits: number, isBrain: boolean): number {
+  const rest = bits & MAGNITUDE;
+  if (isBrain) {
+    const upper = bits >>> 16;
+    if (rest > INFINITY) return (upper & 0x7f) === 0 ? upper | 1 : upper;
+    return ((bits >>> 0) + 0x7fff + (upper & 1)) >>> 16;
+  }
+  const sign = (bits >>> 16) & 0x8000;
+  if (rest > INFINITY) return sign | 0x7c00 | Math.max((rest >> 13) & 0x3ff, 1);
+  if (rest >= F16_OVERFLOW) return sign | 0x7c00;
+  if (rest >= F16_NORMAL) return sign | ((rest - F16_REBIAS + 0xfff + ((rest >> 13) & 1)) >> 13);
+  U32[0] = rest;
+  // To the last place of f16, by the steps that f32 has at 0.5.
+  F32[0] = (F32[0] as number) + 0.5;
+  return sign | ((U32[0] as number) - 0x3f000000);
+}
+
+/** The bits of f32 of those of a half. */
+function bitsOf(half: number, isBrain: boolean): number {
+  if (isBrain) return half << 16;
+  const sign = (half & 0x8000) << 16;
+  const rest = half & 0x7fff;
+  if (rest >= 0x400) return sign | ((rest << 13) + (rest < 0x7c00 ? F16_REBIAS : 2 * F16_REBIAS));
+  F32[0] = rest * F16_LEAST;
+  return sign | (U32[0] as number);
+}
+
+/** The half that is nearest to a number, as a number: infinite beyond the largest. Rounded once, and not by way of f32. */
+export function roundHalf(dtype: HalfDtype, number: number): number {
+  F32[0] = number;
+  const nearest = F32[0] as number;
+  let bits = U32[0] as number;
+  // To odd, where f32 has no such number: what lies beside a tie of halves does not become one.
+  if (nearest !== number && !Number.isNaN(number)) bits = (Math.abs(nearest) > Math.abs(number) ? bits - 1 : bits) | 1;
+  const isBrain = dtype === "bf16";
+  const half = halfOf(bits, isBrain);
+  U32[0] = bitsOf(half, isBrain);
+  return F32[0] as number;
+}
+
+/** Elements as halves, into an array of as many. O(n) */
+export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Array<ArrayBuffer> = new Uint16Array(from.length)): Uint16Array<ArrayBuffer> {
+  const isBrain = dtype === "bf16";
+  const bits = new Uint32Array(from.buffer, from.byteOffset, from.length);
+  for (let i = 0; i < bits.length; i++) to[i] = halfOf(bits[i] as number, isBrain);
+  return to;
+}
+
+/** The number that a half's bits are. */
+export function widenHalf(dtype: HalfDtype, half: number): number {
+  U32[0] = bitsOf(half, dtype === "bf16");
+  return F32[0] as number;
+}
+
+/** Halves as f32, every one exactly. O(n) */
+export function widenHalves(dtype: HalfDtype, from: ArrayLike<number>): Float32Array<ArrayBuffer> {
+  const isBrain = dtype === "bf16";
+  const bits = new Uint32Array(from.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = bitsOf(from[i] as number, isBrain);
+  return new Float32Array(bits.buffer);
+}

@@ -1,0 +1,78 @@
+/** The staging record of a writer, in which the core finds a step: the engine's, which all writers of one step at a time share, until a step is staged by hand; else one of its own. */
+import { blockOffsets, placeAddresses } from "../memory/block.ts";
+import type { Engine, StepFiller } from "../memory/engine.ts";
+import { Staging } from "../memory/staged.ts";
+import { arrayOffsets } from "../schema/layout.ts";
+import { type Visit, visitor } from "../schema/nest.ts";
+import type { ResolvedWriterOptions } from "./rules.ts";
+
+export class WriterRecord {
+  /** The step as a block of columns, if its lanes can be told how they end. */
+  readonly blockAt: number;
+  /** Behind that, how the episode of each lane ends with it. */
+  readonly endsAt: number;
+  /** How often its writer looked for NaN. */
+  looks = 0;
+  filler: StepFiller;
+  readonly #engine: Engine;
+  readonly #bytes: number;
+  #isShared: boolean;
+
+  /** @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, { lanes, items }: ResolvedWriterOptions, isVector: boolean) {
+    const { leaves } = engine.layout;
+    this.#engine = engine;
+    this.#isShared = lanes === 1 && !isVector;
+    if (this.#isShared) {
+      this.#bytes = engine.recordBytes;
+      this.filler = engine.shareFiller();
+      this.blockAt = this.filler.record;
+      this.endsAt = this.blockAt + this.#bytes;
+      return;
+    }
+    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), engine.layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
+    const arrayAt = arrayOffsets(leaves, offsets, lanes, offsets.pop() as number);
+    const stepBytes = arrayAt.pop() as number;
+    const [head = 0] = isVector ? blockOffsets([], items.length + leaves.length, 1) : [];
+    this.#bytes = stepBytes + head + lanes;
+    const record = engine.stage(this.#bytes);
+    this.blockAt = record + (isVector ? stepBytes : 0);
+    this.endsAt = record + stepBytes + head;
+    const addresses = offsets.map((offset) => record + offset);
+    const arrays = arrayAt.map((offset) => record + offset);
+    // A column of one row is that row's value.
+    if (isVector) placeAddresses(engine.core, this.blockAt, addresses);
+    const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
+    const staging = new Staging(engine.core, maker, record, leaves, addresses, arrays, lead, isVector, engine.onNaN);
+    this.filler = { record, staging, fill: visitor(engine.spec, (i) => staging.setters[i] as Visit) };
+  }
+
+  /** Whether it is the engine's. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  /** Takes a record of its own, with the step that is in the engine's, if it is certain whose that is. @throws ReplayError OUT_OF_MEMORY */
+  own(): StepFiller {
+    const engine = this.#engine;
+    const record = engine.stage(this.#bytes);
+    const { record: shared } = this.filler;
+    if (engine.isUnshared) engine.copyStep(shared, record);
+    engine.unshareFiller();
+    this.#isShared = false;
+    this.filler = engine.fillerOf(record);
+    return this.filler;
+  }
+
+  /** Gives it back: arrays that were lent of it may still be held. */
+  close(): void {
+    const { record, staging } = this.filler;
+    if (this.#isShared) {
+      this.#engine.unshareFiller();
+      return;
+    }
+    const { isBorrowed } = staging;
+    staging.close();
+    this.#engine.unstage(record, this.#bytes, isBorrowed);
+  }
+}
