@@ -24,18 +24,26 @@ const PARAMETERS = {
   final: "const void *final",
   keys: "const double *keys",
   priorities: "const double *priorities",
+  values: "const void *values, size_t bytes",
+  state: "double *state",
+  "set_mixture state": "const void *state, size_t bytes",
 };
 const RESULTS = {
   create: "reprise_replay *",
   load: "reprise_replay *",
   columns: "const reprise_batch *",
   stats: "const reprise_numbers *",
+  mixture: "const void *",
   save: "const reprise_chunk *",
   error: "const char *",
 };
-const MORE_TO_SAY = { append: "`bytes`: of all n steps, reprise_columns(replay, REPRISE_STEP)->bytes each." };
-/** Calls that the library makes by itself. */
-const INNER = ["input"];
+const MORE_TO_SAY = {
+  append: "`bytes`: of all n steps, reprise_columns(replay, REPRISE_STEP)->bytes each.",
+  write: "`bytes`: of all values.",
+  set_mixture: "`bytes`: 48, and 16 for each source.",
+};
+/** Calls that C does not have: the library makes them by itself, or they describe addresses of the instance to programs that accept remote writers. */
+const INNER = ["input", "writer"];
 /** What fields that are addresses are in C. */
 const FIELDS = {
   name: ["const char *name; /* UTF-8, with a zero behind it */"],

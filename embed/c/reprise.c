@@ -282,9 +282,64 @@ int32_t reprise_item(reprise_replay *replay, uint32_t writer, uint32_t lane, uin
   return done(replay, page_item(&replay->core, replay->handle, writer, lane, table, length, priority));
 }
 
+int32_t reprise_discard(reprise_replay *replay, uint32_t writer, uint32_t lane) {
+  ENTER(replay, code);
+  return done(replay, page_discard(&replay->core, replay->handle, writer, lane));
+}
+
+int32_t reprise_truncate(reprise_replay *replay, uint32_t writer) {
+  ENTER(replay, code);
+  return done(replay, page_truncate(&replay->core, replay->handle, writer));
+}
+
 int32_t reprise_sample(reprise_replay *replay, uint32_t view, uint32_t n, double beta) {
   ENTER(replay, code);
   return done(replay, page_sample(&replay->core, replay->handle, view, n, beta));
+}
+
+const void *reprise_mixture(reprise_replay *replay, uint32_t view) {
+  ENTER(replay, NULL);
+  uint32_t address = page_mixture(&replay->core, replay->handle, view);
+  if (address == 0) {
+    refused(replay, 0);
+    return NULL;
+  }
+  return at(replay, address);
+}
+
+int32_t reprise_set_mixture(reprise_replay *replay, uint32_t view, const void *state, size_t bytes) {
+  ENTER(replay, code);
+  run runs[] = {{"state", state, bytes, 0}};
+  code = give(replay, runs, 1);
+  if (code != 0) return code;
+  return done(replay, page_set_mixture(&replay->core, replay->handle, view, runs[0].address));
+}
+
+int32_t reprise_get(reprise_replay *replay, uint32_t view, const double *keys, uint32_t n) {
+  ENTER(replay, code);
+  run runs[] = {{"keys", keys, 8 * (uint64_t)n, 0}};
+  code = give(replay, runs, 1);
+  if (code != 0) return code;
+  return done(replay, page_get(&replay->core, replay->handle, view, runs[0].address, n));
+}
+
+int32_t reprise_write(reprise_replay *replay, uint32_t view, uint32_t column, const double *keys, uint32_t n, uint32_t width,
+                      const void *values, size_t bytes) {
+  ENTER(replay, code);
+  run runs[] = {{"keys", keys, 8 * (uint64_t)n, 0}, {"values", values, bytes, 0}};
+  code = give(replay, runs, 2);
+  if (code != 0) return code;
+  return done(replay, page_write(&replay->core, replay->handle, view, column, runs[0].address, n, width, runs[1].address));
+}
+
+int32_t reprise_epoch(reprise_replay *replay, uint32_t view, uint32_t n, double *state) {
+  ENTER(replay, code);
+  run runs[] = {{"state", state, 6 * sizeof *state, 0}};
+  code = give(replay, runs, 1);
+  if (code != 0) return code;
+  code = done(replay, page_epoch(&replay->core, replay->handle, view, n, runs[0].address));
+  if (code >= 0) memcpy(state, at(replay, runs[0].address), 6 * sizeof *state);
+  return code;
 }
 
 int32_t reprise_update(reprise_replay *replay, uint32_t table, const double *keys, const double *priorities, uint32_t n) {

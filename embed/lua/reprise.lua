@@ -2,8 +2,9 @@
 local ffi = require("ffi")
 
 -- Types of elements by the numbers of reprise.h; text has none.
-local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double" }
+local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double", "float", "float" }
 local BOOL, FLOAT = 0, 9 -- integers are between them
+local HALVES = { [11] = "f16", [12] = "bf16" } -- half floats: arrays of them are of float
 -- The least and the greatest number of each integer type, as 64 bits hold them.
 local MIN = { -128LL, 0LL, -32768LL, 0LL, -2147483648LL, 0LL, -9223372036854775807LL - 1, 0LL }
 local MAX = { 127ULL, 255ULL, 32767ULL, 65535ULL, 2147483647ULL, 4294967295ULL, 9223372036854775807ULL, 18446744073709551615ULL }
@@ -37,8 +38,9 @@ local function leaves(replay)
     local name = TYPES[column.dtype]
     local leaf = { path = ffi.string(column.name), offset = column.offset, bytes = column.bytes, max_bytes = column.max_bytes, pointer = name and ffi.typeof(name .. "*") }
     leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
-    leaf.min, leaf.max, leaf.is_float = MIN[column.dtype], MAX[column.dtype], column.dtype == FLOAT
-    leaf.holding = name and "a number that " .. name .. " holds"
+    leaf.min, leaf.max, leaf.is_float = MIN[column.dtype], MAX[column.dtype], name == "float"
+    leaf.half = HALVES[column.dtype]
+    leaf.holding = name and "a number that " .. (leaf.half or name) .. " holds"
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
     replay.is_leaf[leaf.path] = true
@@ -66,6 +68,13 @@ local function holds(leaf, value)
   return value >= leaf.min and (value < 0 or ffi.cast(UINT64, value) <= leaf.max)
 end
 
+-- Of a number that float does not have, the neighbour that is odd: so what lies beside a tie of halves does not become one.
+local function write_odd(values, i, value)
+  local bits = ffi.cast("uint32_t*", values) + i
+  if math.abs(values[i]) > math.abs(value) then bits[0] = bits[0] - 1 end
+  if bits[0] % 2 == 0 then bits[0] = bits[0] + 1 end
+end
+
 -- Floats are rounded; what a type cannot hold is refused.
 local function write_number(leaf, at, i, given)
   local value = number_of(given)
@@ -80,6 +89,7 @@ local function write_number(leaf, at, i, given)
   values[i] = value
   if leaf.is_whole and kind == "number" and tonumber(values[i]) ~= value then no_value(leaf, leaf.holding, given) end
   if leaf.is_float and kind == "number" and math.abs(values[i]) == math.huge and math.abs(value) ~= math.huge then no_value(leaf, leaf.holding, given) end
+  if leaf.half and kind == "number" and values[i] ~= value and value == value then write_odd(values, i, value) end
 end
 
 local function write_text(leaf, at, i, value)
@@ -178,16 +188,26 @@ local function copied(batch, column, entries)
   ffi.copy(array, column.data, bytes)
 end
 
--- Draws up to n entries of a view: an array for each column by its name, and how many entries. The next draw of the same view fills the same arrays.
-function Replay:sample(view, n, beta)
-  view = whole("view", view)
+local function shown(self, view, count)
   local batch = self.batches[view] or {}
   self.batches[view] = batch
-  local count = did(C.reprise_sample(live(self), view, whole("n", n), beta or 0))
+  if count == 0 then return batch, count end
   local told = C.reprise_columns(self.handle, view)
   if told == nil then refused() end
   for i = 0, told.columns - 1 do copied(batch, told.column[i], count) end
   return batch, count
+end
+
+-- Draws up to n entries of a view: an array for each column by its name, and how many entries. The next draw of the same view fills the same arrays.
+function Replay:sample(view, n, beta)
+  view = whole("view", view)
+  return shown(self, view, did(C.reprise_sample(live(self), view, whole("n", n), beta or 0)))
+end
+
+-- The next items of an epoch, n at most, as `sample` has them; 0 entries where it is over. Each item that was there when it began comes once. Changes `state`.
+function Replay:epoch(view, n, state)
+  view = whole("view", view)
+  return shown(self, view, did(C.reprise_epoch(live(self), view, whole("n", n), state)))
 end
 
 -- New priorities of items by key, both arrays of doubles. How many were there.
@@ -225,6 +245,9 @@ end
 local reprise = {}
 
 function reprise.create(text) return opened(C.reprise_create(text, #text)) end
+
+-- The state of epochs that have not begun: doubles, of which the third is the number of the epoch. In the order of slots where `ordered` is true.
+function reprise.epochs(seed, ordered) return ffi.new("double[6]", {ordered and 0 or 1, seed or 0}) end
 
 -- The Replay of a snapshot; `text` has lines that stand behind its own.
 function reprise.load(snapshot, text)

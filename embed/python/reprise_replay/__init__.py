@@ -1,6 +1,8 @@
-"""Experience replay by embed.wasm: the same bytes as Reprise's TypeScript API. docs/embedding.md has the lines and the calls."""
+"""Experience replay by embed.wasm, with NumPy arrays: the same bytes as the TypeScript API of Reprise. docs/embedding.md has the lines and the calls."""
 
+from .batches import Batches
+from .columns import Batch, Column
 from .instance import Instance, ReplayError
-from .replay import BLOCKED, ENDED, STATS, TERMINATED, TRUNCATED, Replay
+from .replay import BLOCKED, ENDED, STATS, TERMINATED, TRUNCATED, Replay, epoch_state
 
-__all__ = ["BLOCKED", "ENDED", "STATS", "TERMINATED", "TRUNCATED", "Instance", "Replay", "ReplayError"]
+__all__ = ["BLOCKED", "ENDED", "STATS", "TERMINATED", "TRUNCATED", "Batch", "Batches", "Column", "Instance", "Replay", "ReplayError", "epoch_state"]

@@ -1,36 +1,62 @@
-"""Columns: where values lie, as COLUMNS tells it; arrays of them, and arrays as such bytes."""
+"""Columns: where values lie, as COLUMNS describes it; arrays of them, and arrays as packed bytes."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from .instance import must
+from .instance import Bytes, Instance, ReplayError, must
 
-DTYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "O")]
-HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; bytes before a text, which say how many it has
+Array = NDArray[Any]
+#: Arrays by the names of columns.
+Batch = dict[str, Array]
+
+DTYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f4", "f4", "O")]
+HALVES = 11, 12  # half floats: arrays of them are float32
+HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; bytes before a text, which hold its length
 
 
 class Column(NamedTuple):
     """Where values lie: at an address, or at an offset in a packed step. The dtype of text is object, that of its bytes `raw`."""
 
     name: str
-    dtype: np.dtype
-    raw: np.dtype
-    shape: tuple
+    dtype: np.dtype[Any]
+    raw: np.dtype[Any]
+    shape: tuple[int, ...]
     at: int
+    #: Bytes per entry.
     bytes: int
+    #: The number of the dtype, as in reprise.h.
+    number: int = 0
+    #: Whether the first dimension counts steps.
+    windowed: bool = False
+    #: The most bytes of a text.
+    max_bytes: int = 0
 
-    def array(self, memory, n, copy):
-        """n entries as they lie there, read-only, or a copy; of text always a copy, as str."""
-        values = np.frombuffer(memory[self.at : self.at + n * self.bytes].data.toreadonly(), self.raw).reshape(n, *self.shape)
-        if self.dtype != object:
-            return values.copy() if copy else values
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from an element of a value to the next one, per dimension."""
+        strides, size = [], self.raw.itemsize
+        for length in reversed(self.shape):
+            strides.append(size)
+            size *= length
+        return tuple(reversed(strides))
+
+    def view(self, memory: Bytes, n: int) -> Array:
+        """n entries where they lie, read-only; texts as raw bytes."""
+        return np.frombuffer(memory[self.at : self.at + n * self.bytes].data.toreadonly(), self.raw).reshape(n, *self.shape)
+
+    def texts(self, values: Array) -> Array:
+        """Raw bytes of texts as an array of str."""
         texts = [text[COUNT : COUNT + int.from_bytes(text[:COUNT], "little")].decode() for text in values.ravel().tolist()]
         return np.array(texts, object).reshape(values.shape)
 
-    def taken(self, given, what):
-        """Values of n steps as an array that can be put; those of one step may come without n in their shape."""
-        values = array(given, self.dtype, what)
+    def taken(self, given: ArrayLike, what: str) -> Array:
+        """Values of n steps as an array that can be put; the shape of one step may leave out n."""
+        values = array(given, self.dtype, what, self.number in HALVES)
         values = values[None] if values.ndim == len(self.shape) else values
         must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape}, or n before it, got {values.shape}")
         if self.dtype != object:
@@ -41,33 +67,89 @@ class Column(NamedTuple):
         return np.array(packed, self.raw).reshape(values.shape)
 
 
-def put(taken, memory, steps, step_bytes):
+#: Values that can be put, each beside its column.
+Taken = Sequence[tuple[Column, Array]]
+
+
+def put(taken: Taken, memory: Bytes, steps: int, step_bytes: int) -> None:
     """Writes values, each beside its Column, into packed steps."""
     for column, values in taken:
-        np.ndarray(values.shape, column.raw, memory, steps + column.at, (step_bytes, *np.empty(column.shape, column.raw).strides))[...] = values
+        np.ndarray(values.shape, column.raw, memory, steps + column.at, (step_bytes, *column.strides))[...] = values
 
 
-def array(given, dtype, what):
-    """Values as an array of a dtype. Floats are rounded; what it cannot hold is refused, as finite numbers that would become infinite."""
-    values = np.asarray(given, object if dtype == object else None)
+def halves(values: Array) -> Array:
+    """Numbers as float32 that round to the same halves, which embed.wasm makes of them: one that float32 does not have becomes its odd neighbour."""
+    with np.errstate(all="ignore"):
+        exact, near = values.astype(np.float64), values.astype(np.float32)
+    odd = ((near.view(np.uint32) - (np.abs(near) > np.abs(exact))) | 1).astype(np.uint32).view(np.float32)
+    return np.where((near == exact) | ~np.isfinite(exact), near, odd)
+
+
+def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False) -> Array:
+    """Values as an array of a dtype. Floats are rounded; values that the dtype cannot hold are refused, and finite numbers that would become infinite."""
+    values: Array = np.asarray(given, object if dtype == object else None)
     if values.dtype == dtype:
         return values
     must(values.dtype.kind in "biuf", f"INVALID_DATA: {what} must be numbers, got {values.dtype}")
+    if half:
+        return halves(values)
+    if np.can_cast(values.dtype, dtype):
+        return values.astype(dtype)
     with np.errstate(all="ignore"):
-        cast = values.astype(dtype)
+        cast: Array = values.astype(dtype)
         wrong = values[cast != values if cast.dtype.kind != "f" else np.isinf(cast) & np.isfinite(values)]
-    must(wrong.size == 0, f"INVALID_DATA: {what} must be values that {cast.dtype} holds, got {wrong[:1]}")
+    if wrong.size > 0:
+        raise ReplayError(f"INVALID_DATA: {what} must be values that {cast.dtype} holds, got {wrong[:1]}")
     return cast
 
 
-def columns(instance, handle, view):
-    """What COLUMNS tells: entries, bytes of a step, why there are fewer, columns by their names."""
-    at, memory = instance.call("columns", handle, view), instance.memory
-    words, found = memory[at:].view(np.uint32), {}
-    count, entries, _, step_bytes, blocked, _ = words[:HEAD].tolist()
-    for start, length, number, max_bytes, dims, rank, steps, _, where, size in words[HEAD:][: EACH * count].reshape(-1, EACH).tolist():
-        name = memory[start : start + length].tobytes().decode()
-        shape = (steps,) * (steps > 0) + tuple(memory[dims : dims + 4 * rank].view(np.uint32).tolist())
-        raw = np.dtype(f"V{COUNT + max_bytes + -max_bytes % 4}") if DTYPES[number] == object else DTYPES[number]
-        found[name] = Column(name, DTYPES[number], raw, shape, where, size)
-    return entries, step_bytes, blocked, found
+class Columns:
+    """COLUMNS of a view, or of a packed step as view -1. It is read again only if its bytes have changed, or the memory has moved."""
+
+    #: How many entries the batch has.
+    entries: int
+    #: Bytes of a packed step.
+    step_bytes: int
+    #: Why the batch has fewer entries than requested, as a number.
+    blocked: int
+    found: dict[str, Column]
+
+    def __init__(self, instance: Instance, handle: int, view: int) -> None:
+        self._instance, self._handle, self._view = instance, handle, view
+        self._told, self.found = b"", {}
+        self._memory: Bytes | None = None
+        self._views: list[tuple[str, Column, Array]] = []
+        self.read()
+
+    def read(self) -> Columns:
+        """Reads where the columns of the view's last batch are."""
+        instance = self._instance
+        at, memory = instance.call("columns", self._handle, self._view), instance.memory
+        told = memory[at : at + 4 * (HEAD + EACH * len(self.found))].tobytes()
+        if told != self._told or memory is not self._memory:
+            self._parse(memory, at)
+        return self
+
+    def arrays(self, copy: bool) -> Batch:
+        """The columns of the last `read` as copies, or as they lie; texts are always copied."""
+        if copy:
+            return {name: column.texts(values) if column.dtype == object else values.copy() for name, column, values in self._views}
+        return {name: column.texts(values) if column.dtype == object else values[...] for name, column, values in self._views}
+
+    def raw(self) -> list[Bytes]:
+        """The bytes of each column, where they lie."""
+        assert self._memory is not None
+        return [self._memory[column.at : column.at + self.entries * column.bytes] for column in self.found.values()]
+
+    def _parse(self, memory: Bytes, at: int) -> None:
+        words, found = memory[at:].view(np.uint32), {}
+        count, entries, _, step_bytes, blocked, _ = words[:HEAD].tolist()
+        for start, length, number, max_bytes, dims, rank, steps, _, where, size in words[HEAD:][: EACH * count].reshape(-1, EACH).tolist():
+            name = memory[start : start + length].tobytes().decode()
+            shape = (steps,) * (steps > 0) + tuple(memory[dims : dims + 4 * rank].view(np.uint32).tolist())
+            raw = np.dtype(f"V{COUNT + max_bytes + -max_bytes % 4}") if DTYPES[number] == object else DTYPES[number]
+            found[name] = Column(name, DTYPES[number], raw, shape, where, size, number, steps > 0, max_bytes)
+        self.entries, self.step_bytes, self.blocked, self.found = entries, step_bytes, blocked, found
+        # A packed step has offsets in the place of addresses.
+        self._views = [] if self._view < 0 else [(name, column, column.view(memory, entries)) for name, column in found.items()]
+        self._told, self._memory = memory[at : at + 4 * (HEAD + EACH * count)].tobytes(), memory

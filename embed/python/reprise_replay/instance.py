@@ -1,72 +1,104 @@
-"""embed.wasm in wasmtime: its calls, its memory as an array of NumPy, its refusals as exceptions."""
+"""embed.wasm in wasmtime: its calls, its memory as a NumPy array, its refusals as exceptions."""
+
+from __future__ import annotations
 
 import functools
 import itertools
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import wasmtime
+from numpy.typing import NDArray
 
-ADDRESSES = {"input", "create", "load", "columns", "stats", "save"}  # these give addresses and handles: no sign, and 0 is a refusal
+from .export import export
+
+Bytes = NDArray[np.uint8]
+#: The path of an embed.wasm; None is the one beside this file.
+Wasm = str | os.PathLike[str] | None
+
+ADDRESSES = {"input", "create", "load", "columns", "mixture", "stats", "writer", "save"}  # these return addresses and handles: unsigned, and 0 is a refusal
 ENGINE = wasmtime.Engine()
 
 
 class ReplayError(Exception):
-    """What was refused, and why. `code` is what the text begins with: INVALID, NOT_FOUND, OUT_OF_MEMORY, …"""
+    """A refused call. The text says why, and begins with `code`: INVALID, NOT_FOUND, OUT_OF_MEMORY, …
+    A refused call has changed nothing."""
 
-    def __init__(self, text, result=None):
+    code: str
+    #: The number that embed.wasm returned; None if the call did not reach it.
+    result: int | None
+
+    def __init__(self, text: str, result: int | None = None) -> None:
         super().__init__(text)
         self.code, self.result = text.partition(":")[0], result
 
 
-def must(holds, text):
+def must(holds: object, text: str) -> None:
+    """Raises ReplayError with this text unless the condition holds."""
     if not holds:
         raise ReplayError(text)
 
 
 class Instance:
-    """One embed.wasm, which has one Replay at a time, and is for one thread at a time: its calls, without knowledge of layouts."""
+    """One embed.wasm, which holds one Replay at a time, for one thread at a time: its calls, without knowledge of layouts."""
 
-    def __init__(self, wasm=None):
-        self._store, module = wasmtime.Store(ENGINE), _compiled(Path(wasm or Path(__file__).with_name("embed.wasm")))
-        self._exports = dict(wasmtime.Instance(self._store, module, []).exports(self._store))
-        self._bytes, self._input = np.empty(0, np.uint8), (0, -1)
+    def __init__(self, wasm: Wasm = None) -> None:
+        self._store = wasmtime.Store(ENGINE)
+        exports = wasmtime.Instance(self._store, _compiled(Path(wasm or Path(__file__).with_name("embed.wasm"))), []).exports(self._store)
+        prefix = "replay_"
+        self._calls = {
+            name[len(prefix) :]: export(self._store, item) for name, item in exports.items() if name.startswith(prefix) and isinstance(item, wasmtime.Func)
+        }
+        memory = exports["memory"]
+        assert isinstance(memory, wasmtime.Memory)
+        self._memory = memory
+        self._bytes: Bytes = np.empty(0, np.uint8)
+        self._input = (0, -1)
 
-    def call(self, name, *arguments):
-        """Calls replay_NAME; what it refuses is a ReplayError."""
-        result = self._exports[f"replay_{name}"](self._store, *arguments)
-        if result == 0 if name in ADDRESSES else result < 0:
-            at = self.call("error")
-            raise ReplayError(self.memory[at : at + 1024].tobytes().partition(b"\0")[0].decode(errors="replace"), result)
-        return result % 2**32 if name in ADDRESSES else result
+    def call(self, name: str, *arguments: float) -> int:
+        """Calls replay_NAME.
+
+        Raises ReplayError if the call is refused.
+        """
+        result = self._calls[name](*arguments)
+        if name in ADDRESSES:
+            if result != 0:
+                return result % 2**32
+        elif result >= 0:
+            return result
+        at = self._calls["error"]() % 2**32
+        raise ReplayError(self.memory[at : at + 1024].tobytes().partition(b"\0")[0].decode(errors="replace"), result)
 
     @property
-    def memory(self):
-        """All of the memory, as bytes; it grows in calls only. What is made of it keeps the instance alive."""
-        if self._exports["memory"].data_len(self._store) != len(self._bytes):
-            buffer = self._exports["memory"].get_buffer_ptr(self._store)
+    def memory(self) -> Bytes:
+        """All of the memory, as bytes. It grows only in calls, and what is made of it keeps the instance alive."""
+        if self._memory.data_len(self._store) != len(self._bytes):
+            buffer: Any = self._memory.get_buffer_ptr(self._store)
             buffer.store = self._store
             self._bytes = np.frombuffer(buffer, np.uint8)
         return self._bytes
 
-    def room(self, *sizes):
-        """Places for runs of so many bytes in the input buffer, which is asked for only where it is too short."""
+    def room(self, *sizes: int) -> list[int]:
+        """Returns addresses in the input buffer for runs of that many bytes. The buffer is requested again only if it is too short."""
         *places, end = itertools.accumulate((size + -size % 16 for size in sizes), initial=0)
         must(end < 2**32, f"OUT_OF_MEMORY: what is handed in must have less than 4 GiB, got {end} bytes")
         if end > self._input[1]:
-            self._input = (0, -1)  # where there is no memory for it, the old one may have moved: it is asked for again
+            self._input = (0, -1)  # if the request fails, the old buffer may have moved: the next call requests one again
             self._input = (self.call("input", end), end)
         return [self._input[0] + place for place in places]
 
-    def give(self, *runs):
-        """Hands arrays of bytes in; where they are."""
+    def give(self, *runs: Bytes) -> list[int]:
+        """Copies arrays of bytes in, and returns their addresses."""
         places = self.room(*map(len, runs))
-        for at, run in zip(places, runs):
+        for at, run in zip(places, runs, strict=True):
             self.memory[at : at + len(run)] = run
         return places
 
-    def chunks(self, handle):
-        """A snapshot, chunk by chunk, each good until the next one."""
+    def chunks(self, handle: int) -> Iterator[Bytes]:
+        """Yields a snapshot in chunks. Each one is valid until the next."""
         at = self.call("save", handle, 1)
         while (chunk := self.memory[at : at + 8].view(np.uint32).tolist())[1] > 0:
             yield self.memory[chunk[0] : sum(chunk)]
@@ -74,6 +106,6 @@ class Instance:
 
 
 @functools.cache
-def _compiled(path):
+def _compiled(path: Path) -> wasmtime.Module:
     must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, which `npm run build` makes, got {path}")
     return wasmtime.Module.from_file(ENGINE, str(path))

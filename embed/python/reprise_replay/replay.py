@@ -1,121 +1,323 @@
-"""A Replay in embed.wasm, with arrays of NumPy."""
+"""A Replay in embed.wasm, with NumPy arrays."""
+
+from __future__ import annotations
 
 import contextlib
-import io
 import operator
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from .columns import Column, array, columns, put
-from .instance import Instance, must
+from .batches import Batches, Beta
+from .columns import Batch, Column, Columns, Taken, array, put
+from .instance import Bytes, Instance, ReplayError, Wasm, must
+from .writer import Writer, described
+
+#: Steps: arrays by the paths of the leaves, or packed steps as bytes.
+Steps = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | Bytes
 
 ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: without a final step, or with one
 STATS = "size steps pending inserts samples deletes uniqueSamples episodes deletedEpisodes retiredSlots newestKey heldSteps bytes".split()
-BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # why a batch has fewer entries than were asked for
+BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # why a batch has fewer entries than requested
+WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that more steps end
 U1, F8 = np.dtype("u1"), np.dtype("f8")
+NO_ENDS: Bytes = np.empty(0, U1)
 
 
-class Replay(contextlib.AbstractContextManager):
-    """Steps, tables and their items. Writers, tables and views are numbers: their places in the text, from 0 on.
-    `leaves` has the Column of each leaf by its path, `step_bytes` how long a packed step is, `blocked` why a batch was short."""
+class Replay(contextlib.AbstractContextManager["Replay", None]):
+    """Steps, tables and their items. Writers, tables and views are numbers: their positions in the text, from 0."""
 
-    def __init__(self, text, *, wasm=None):
-        """A new one, of lines as in docs/embedding.md. `wasm`: the path of embed.wasm, if it is not beside this file."""
+    #: The column of each leaf by its path.
+    leaves: dict[str, Column]
+    #: Bytes of a packed step.
+    step_bytes: int
+    #: Why the last batch has fewer entries than requested: "minSize", "samplesPerInsert", "items", or None.
+    blocked: str | None
+
+    def __init__(self, text: str, *, wasm: Wasm = None) -> None:
+        """Makes an empty Replay. `text`: lines as in docs/embedding.md. `wasm`: the path of another embed.wasm.
+
+        Raises ReplayError if a line is wrong; the message counts the line.
+        """
         self._begin(wasm, "create", text.encode())
 
     @classmethod
-    def load(cls, snapshot, text="", *, wasm=None):
-        """The Replay of a snapshot (bytes, or a path), whoever wrote it. `text`: lines behind its own, such as views."""
-        replay, is_path = cls.__new__(cls), isinstance(snapshot, (str, os.PathLike))
-        replay._begin(wasm, "load", np.fromfile(snapshot, U1) if is_path else snapshot, text.encode())
+    def load(cls, snapshot: str | os.PathLike[str] | bytes | bytearray | memoryview | Bytes, text: str = "", *, wasm: Wasm = None) -> Replay:
+        """Opens a snapshot (bytes, or a path) of Python or JavaScript. `text`: lines after its own, such as views."""
+        replay = cls.__new__(cls)
+        replay._begin(wasm, "load", np.fromfile(snapshot, U1) if isinstance(snapshot, (str, os.PathLike)) else snapshot, text.encode())
         return replay
 
-    def _begin(self, wasm, call, *runs):
+    def _begin(self, wasm: Wasm, call: str, *given: bytes | bytearray | memoryview | Bytes) -> None:
         self._wasm, self._instance, self._lock, self.blocked = wasm, Instance(wasm), threading.RLock(), None
-        runs = [np.frombuffer(run, U1) for run in runs]
+        self._changed = threading.Condition(self._lock)
+        self._watchers: set[Callable[[], object]] = set()  # of changes; they are called in any thread, and must not call the Replay
+        self._door: Any = None  # of reprise_replay.remote: the writers that it has accepted
+        self._columns: dict[int, Columns] = {}  # of each view's last batch
+        runs = [np.frombuffer(run, U1) for run in given]
         places = self._instance.give(*runs)
-        self._handle = self._instance.call(call, *(number for at, run in zip(places, runs) for number in (at, len(run))))
-        _, self.step_bytes, _, self.leaves = columns(self._instance, self._handle, -1)
+        self._handle = self._instance.call(call, *(number for at, run in zip(places, runs, strict=True) for number in (at, len(run))))
+        told = Columns(self._instance, self._handle, -1)
+        self.step_bytes, self.leaves = told.step_bytes, told.found
 
-    def append(self, writer, steps, ends=(), finals=None):
-        """Appends steps that follow each other; with lanes, step i belongs to lane i mod lanes. How many items wait.
-        `steps`: arrays by the paths of the leaves, or packed steps as bytes. `ends`: a number a step, 0 or how its lane's
-        episode ends with it. `finals`: what was seen last, a step for each end with one."""
-        (n, steps), (last, finals), ends = self._taken(steps, "steps"), self._taken(finals, "finals"), np.ravel(array(ends, U1, "ends"))
-        must(len(ends) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one a step, got {len(ends)}")
-        must(last in (0, np.count_nonzero(ends > ENDED)), f"SPEC_MISMATCH: finals must be a step for each end with one, got {last}")
+    def append(self, writer: SupportsIndex, steps: Steps, ends: ArrayLike = (), finals: Steps | None = None) -> int:
+        """Appends steps in order, and returns how many items wait for a rate limiter. With lanes, step i belongs to lane i mod lanes.
+
+        `steps`: arrays of shape [n, …] by the paths of the leaves, or packed steps as bytes. `ends`: one number per step,
+        0 or how its lane's episode ends with it. `finals`: a final observation for each end that needs one, as steps.
+        """
+        (n, taken), (last, last_taken) = self._taken(steps, "steps"), self._taken(finals, "finals")
+        how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else NO_ENDS
+        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one per step, got {len(how)}")
+        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must be one step for each end with a final observation, got {last}")
         with self._lock:
-            at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(ends))
-            put(steps, self._instance.memory, at, self.step_bytes)
-            put(finals, self._instance.memory, behind, self.step_bytes)
-            self._instance.memory[flags : flags + len(ends)] = ends
-            return self._call("append", _whole(writer), at, n, flags if len(ends) else 0, behind if last else 0)
+            at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(how))
+            put(taken, self._instance.memory, at, self.step_bytes)
+            put(last_taken, self._instance.memory, behind, self.step_bytes)
+            self._instance.memory[flags : flags + len(how)] = how
+            waiting = self._call("append", _whole(writer), at, n, flags if len(how) else 0, behind if last else 0)
+            self._notify()
+            return waiting
 
-    def end(self, writer, how=TERMINATED, final=None, *, lane=0):
-        """Ends the episode of a lane, with what was seen last; where it terminated that may be left out. How many items wait."""
-        n, final = self._taken(final, "final")
+    def end(self, writer: SupportsIndex, how: SupportsIndex = TERMINATED, final: Steps | None = None, *, lane: SupportsIndex = 0) -> int:
+        """Ends the episode of a lane, and returns how many items wait. `final`: the final observation as a step; required unless terminated."""
+        n, taken = self._taken(final, "final")
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
         with self._lock:
             (at,) = self._instance.room(self.step_bytes)
-            put(final, self._instance.memory, at, self.step_bytes)
-            return self._call("end", _whole(writer), _whole(lane), _whole(how), at if n else 0)
+            put(taken, self._instance.memory, at, self.step_bytes)
+            waiting = self._call("end", _whole(writer), _whole(lane), _whole(how), at if n else 0)
+            self._notify()
+            return waiting
 
-    def item(self, writer, table, length, priority=1.0, *, lane=0):
-        """Makes an item of a lane's last steps. Whether it is in the table; else it waits for the rate limiter."""
-        return self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
+    def item(
+        self, writer: SupportsIndex, table: SupportsIndex, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0
+    ) -> bool:
+        """Makes an item of a lane's last steps. Returns whether it is in the table; otherwise it waits for the rate limiter.
 
-    def sample(self, view, n, beta=float("nan"), *, copy=True):
-        """Arrays by the names of columns, of n entries; fewer where `blocked` says why. `beta`: of a view with weights.
-        Without `copy` they lie in the instance, read-only, and are good until the next call; texts are always copied."""
+        `priority`: a number, or "max": the larger of 1 and every priority that an item of the table was given.
+        """
+        with self._lock:
+            if priority == "max":
+                found = self.writer(writer).tables
+                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number up to {len(found) - 1}, got {table}")
+                priority = found[operator.index(table)].largest
+            inside = self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
+            self._notify()
+            return inside
+
+    def discard(self, writer: SupportsIndex, *, lane: SupportsIndex = 0) -> int:
+        """Releases the steps of a lane's open episode, and deletes the items that begin in it. Returns how many.
+
+        Raises ReplayError: `UNSUPPORTED` for a writer that is `across`.
+        """
+        with self._lock:
+            count = self._call("discard", _whole(writer), _whole(lane))
+            self._notify()
+            return count
+
+    def truncate(self, writer: SupportsIndex) -> None:
+        """Truncates the open episodes of all lanes, as `close()` of a writer in JavaScript does: with rules of nStep or sequence the
+        newest step serves as the final one. The writer stays usable."""
+        with self._lock:
+            self._call("truncate", _whole(writer))
+            self._notify()
+
+    def writer(self, writer: SupportsIndex) -> Writer:
+        """Describes a writer: its lanes, its window, its rules."""
+        with self._lock:
+            at = self._call("writer", _whole(writer))
+            return described(self._instance.memory, at)
+
+    def sample(self, view: SupportsIndex, n: SupportsIndex, beta: float = float("nan"), *, copy: bool = True) -> Batch:
+        """Draws n entries: arrays of shape [n, …] by the names of columns. There are fewer entries if `blocked` says why.
+
+        `beta`: required for a view with weights. Without `copy` the arrays lie in the instance, read-only, until the next call;
+        texts are always copied.
+        """
         with self._lock:
             self._call("sample", _whole(view), _whole(n), float(beta))
-            entries, _, blocked, found = columns(self._instance, self._handle, view)
-            self.blocked = BLOCKED[blocked]
-            return {name: column.array(self._instance.memory, entries, copy) for name, column in found.items()}
+            if self._watchers:
+                self._notify()
+            return self._batch(operator.index(view), copy)
 
-    def update(self, table, keys, priorities):
-        """New priorities of items by their keys; those that are gone are skipped. How many were there."""
-        keys, priorities = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
-        must(len(keys) == len(priorities), f"SPEC_MISMATCH: priorities must be {len(keys)}, one a key, got {len(priorities)}")
+    def batches(
+        self,
+        view: SupportsIndex,
+        n: SupportsIndex,
+        beta: Beta = float("nan"),
+        *,
+        count: SupportsIndex | None = None,
+        timeout: float | None = 0.0,
+        copy: bool = True,
+    ) -> Batches:
+        """Returns an iterable of batches, which a `torch.utils.data.DataLoader` takes as its dataset: see `Batches`.
+
+        `beta`: a number, or a function of the batch's index, from 0. `count`: how many batches there are; None never ends.
+        `timeout`: seconds to wait for a batch that is not empty; None waits without a limit.
+        """
+        return Batches(self, view, n, beta, count, timeout, copy)
+
+    def _next(self, view: int, n: int, beta: float, timeout: float | None, copy: bool) -> Batch:
+        """The next batch that is not empty, or the refusal once the timeout is over."""
+        refusal = ReplayError(f"RATE_LIMITED: view {view} has nothing to draw. Append steps, or pass a longer timeout")
+
+        def drawn() -> Batch | None:
+            nonlocal refusal
+            try:
+                batch = self.sample(view, n, beta, copy=copy)
+            except ReplayError as error:
+                if error.code not in WAITS:
+                    raise
+                refusal = error
+                return None
+            return batch if self._columns[view].entries > 0 else None
+
+        with self._changed:
+            batch = drawn() if timeout == 0 else self._changed.wait_for(drawn, timeout)
+        if batch is None:
+            raise refusal
+        return batch
+
+    def mixture(self, view: SupportsIndex) -> Batch:
+        """Returns the state of a mixture: `random` (8 uint32), `shares` and `carry` (float64, one per source)."""
         with self._lock:
-            return self._call("update", _whole(table), *self._instance.give(keys.view(U1), priorities.view(U1)), len(keys))
+            at = self._call("mixture", _whole(view))
+            sources = int(self._instance.memory[at : at + 4].view("u4")[0])
+            numbers = self._instance.memory[at + 48 : at + 48 + 16 * sources].view(F8)
+            return {"random": self._instance.memory[at + 16 : at + 48].view("u4").copy(), "shares": numbers[:sources].copy(), "carry": numbers[sources:].copy()}
 
-    def delete(self, table, keys):
-        """Deletes items by their keys. How many were there."""
-        keys = _keys(keys)
+    def set_mixture(
+        self, view: SupportsIndex, *, random: ArrayLike | None = None, shares: ArrayLike | None = None, carry: ArrayLike | None = None
+    ) -> None:
+        """Sets parts of a mixture's state: to continue from an earlier state, or to change shares."""
         with self._lock:
-            return self._call("delete", _whole(table), *self._instance.give(keys.view(U1)), len(keys))
+            state = self.mixture(view)
+            for name, given in (("random", random), ("shares", shares), ("carry", carry)):
+                if given is not None:
+                    taken = np.ravel(array(given, state[name].dtype, name))
+                    must(len(taken) == len(state[name]), f"SPEC_MISMATCH: {name} must be {len(state[name])} numbers, got {len(taken)}")
+                    state[name] = taken
+            parts: list[NDArray[Any]] = [np.array([len(state["shares"]), 0, 0, 0], "u4"), *state.values()]
+            self._call("set_mixture", _whole(view), *self._instance.give(np.concatenate([part.view(U1) for part in parts])))
 
-    def stats(self, table=0):
-        """The counters of a table, by the names in STATS; the last three are a key, and steps and bytes of all tables."""
+    def get(self, view: SupportsIndex, keys: ArrayLike, *, copy: bool = True) -> Batch:
+        """Returns the items of keys that are still stored, as `sample` of the view returns them, in the order of the keys.
+
+        The column `keys` says which items are there. Nothing is drawn or counted. The view must not have weights or `offset uniform`.
+        """
+        wanted = _keys(keys)
+        with self._lock:
+            self._call("get", _whole(view), *self._instance.give(wanted.view(U1)), len(wanted))
+            return self._batch(operator.index(view), copy)
+
+    def write(self, view: SupportsIndex, column: str, keys: ArrayLike, values: ArrayLike) -> int:
+        """Writes values to the stored steps that a column shows, such as targets that a learner recomputes. Returns how many were written.
+
+        `keys`: of the entries. `values`: as the column of their batch, [n, …]. Padding, and entries whose items are gone, are
+        skipped; if several values belong to one step, the last one counts.
+        """
+        wanted = _keys(keys)
+        with self._lock:
+            must(operator.index(view) in self._columns, f"OUT_OF_TURN: sample or get a batch of view {view} first: it says which columns there are")
+            found, given = self._columns[operator.index(view)].found, np.asarray(values)
+            must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}")
+            place = found[column]
+            if place.windowed and given.ndim == 1 + len(place.shape):
+                place = place._replace(shape=(given.shape[1], *place.shape[1:]))
+            packed = np.ascontiguousarray(place.taken(given, "values"))
+            must(len(packed) == len(wanted), f"SPEC_MISMATCH: values must be {len(wanted)}, one per key, got {len(packed)}")
+            width = place.shape[0] if place.windowed else 1
+            at, behind = self._instance.give(wanted.view(U1), packed.reshape(-1).view(U1))
+            return self._call("write", _whole(view), list(found).index(column), at, len(wanted), width, behind)
+
+    def epochs(
+        self, view: SupportsIndex, n: SupportsIndex, epochs: SupportsIndex = 1, *, state: NDArray[np.float64] | None = None, copy: bool = True
+    ) -> Iterator[Batch]:
+        """Yields batches in which each item that is stored when an epoch begins occurs once; the last batch of an epoch may be short.
+
+        `state`: where to continue, from `epoch_state`. It is changed in place, and stays valid in a Replay loaded from a snapshot.
+        """
+        at_state, left = epoch_state() if state is None else _state(state), operator.index(epochs)
+        while left > 0:
+            with self._lock:
+                (at,) = self._instance.give(at_state.view(U1))
+                count = self._call("epoch", _whole(view), _whole(n), at)
+                at_state[:] = self._instance.memory[at : at + at_state.nbytes].view(F8)
+                batch = self._batch(operator.index(view), copy) if count else None
+            if batch is not None:
+                yield batch
+            else:
+                left -= 1
+
+    def _notify(self) -> None:
+        self._changed.notify_all()
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def _batch(self, view: int, copy: bool) -> Batch:
+        told = self._columns.get(view)
+        if told is None:
+            told = self._columns[view] = Columns(self._instance, self._handle, view)
+        else:
+            told.read()
+        self.blocked = BLOCKED[told.blocked]
+        return told.arrays(copy)
+
+    def update(self, table: SupportsIndex, keys: ArrayLike, priorities: ArrayLike) -> int:
+        """Sets priorities of items by their keys, and returns how many were there. Keys of items that are gone are skipped."""
+        of, new = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
+        must(len(of) == len(new), f"SPEC_MISMATCH: priorities must be {len(of)}, one per key, got {len(new)}")
+        with self._lock:
+            return self._call("update", _whole(table), *self._instance.give(of.view(U1), new.view(U1)), len(of))
+
+    def delete(self, table: SupportsIndex, keys: ArrayLike) -> int:
+        """Deletes items by their keys, and returns how many were there."""
+        of = _keys(keys)
+        with self._lock:
+            count = self._call("delete", _whole(table), *self._instance.give(of.view(U1)), len(of))
+            self._notify()
+            return count
+
+    def stats(self, table: SupportsIndex = 0) -> dict[str, int]:
+        """Returns the counters of a table by the names in STATS; the last three are a key, and steps and bytes of all tables."""
         with self._lock:
             at = self._call("stats", _whole(table))
-            return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8))))
+            return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8)), strict=True))
 
-    def save(self, path=None):
-        """A snapshot, which JavaScript opens too: as bytes, or in a file, which one beside it (PATH.part) replaces once it is whole."""
-        with self._lock, io.BytesIO() if path is None else open(f"{path}.part", "wb") as file:
-            file.writelines(self._instance.chunks(self._handle))
-            if path is None:
-                return file.getvalue()
-        os.replace(f"{path}.part", path)
-
-    def close(self, *_):
-        """Lets go of the memory; arrays that lie in it keep it. Later calls are refused, by an instance without a Replay."""
+    @overload
+    def save(self, path: None = None) -> bytes: ...
+    @overload
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
+        """Returns a snapshot, which JavaScript also opens. With `path` it is written to PATH.part, which replaces PATH once it is whole."""
         with self._lock:
-            self._instance = Instance(self._wasm)
+            if path is None:
+                return b"".join(chunk.tobytes() for chunk in self._instance.chunks(self._handle))
+            with open(f"{os.fspath(path)}.part", "wb") as part:
+                part.writelines(chunk.data for chunk in self._instance.chunks(self._handle))
+        os.replace(f"{os.fspath(path)}.part", path)
+        return None
 
-    __exit__ = close
+    def close(self) -> None:
+        """Releases the memory, unless arrays of `copy=False` still lie in it. Later calls are refused."""
+        with self._lock:
+            self._instance, self._columns = Instance(self._wasm), {}
+            self._notify()
 
-    def _call(self, name, *arguments):
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, name: str, *arguments: float) -> int:
         with self._lock:
             return self._instance.call(name, self._handle, *arguments)
 
-    def _taken(self, steps, what):
-        """How many steps, and their values by columns. Behind this no code of the caller's runs."""
+    def _taken(self, steps: Steps | None, what: str) -> tuple[int, Taken]:
+        """How many steps, and their values by columns. After this no code of the caller runs."""
         if steps is None:
             return 0, []
         if not isinstance(steps, Mapping):
@@ -125,18 +327,29 @@ class Replay(contextlib.AbstractContextManager):
         must(steps.keys() == self.leaves.keys(), f"SPEC_MISMATCH: {what} must have the leaves {list(self.leaves)}, got {list(steps)}")
         taken = [(leaf, leaf.taken(steps[name], f"{what}[{name!r}]")) for name, leaf in self.leaves.items()]
         lengths = {leaf.name: len(values) for leaf, values in taken}
-        must(len(set(lengths.values())) == 1, f"SPEC_MISMATCH: {what} must have as many values of each leaf, got {lengths}")
+        must(len(set(lengths.values())) == 1, f"SPEC_MISMATCH: {what} must have the same number of values for each leaf, got {lengths}")
         return len(taken[0][1]), taken
 
 
-def _keys(given):
-    """Keys as f64. Narrower arrays have lost bits of large ones, which then name other items. What can be no key embed.wasm refuses."""
+def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.float64]:
+    """Returns the state of epochs that have not begun, for `Replay.epochs`: six numbers, of which the third counts epochs."""
+    return np.array([shuffle, _whole(seed), 0, 0, 0, 0], F8)
+
+
+def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
+    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must be from epoch_state")
+    return given
+
+
+def _keys(given: ArrayLike) -> NDArray[np.float64]:
+    """Keys as f64. Narrower arrays have lost bits of large keys, which then name other items. embed.wasm refuses what cannot be a key."""
     keys, dtype = np.ravel(array(given, F8, "keys")), np.asarray(given).dtype
-    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as batches have them, or whole numbers of 64 bits, got {dtype}")
+    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or integers of 64 bits, got {dtype}")
     return keys
 
 
-def _whole(value):
-    """A number that i32 holds without a sign. What it may be, embed.wasm checks."""
-    must(0 <= operator.index(value) < 2**31, f"INVALID: a number must be from 0 up to {2**31 - 1}, got {value}")
-    return operator.index(value)
+def _whole(value: SupportsIndex) -> int:
+    """An integer that i32 holds without a sign. embed.wasm checks its range."""
+    number = operator.index(value)
+    must(0 <= number < 2**31, f"INVALID: a number must be from 0 up to {2**31 - 1}, got {value}")
+    return number

@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from reprise_replay import Instance, ReplayError
-from reprise_replay.columns import columns
+from reprise_replay.columns import Columns
 
 CALLS = {0: "append", 1: "end", 2: "item", 3: "sample", 4: "update", 5: "delete", 6: "stats", 7: "reload", 255: "clock"}
 #: The arguments of each that are no integers.
@@ -45,6 +45,7 @@ class Player:
         self.instance = Instance()
         (at,) = self.instance.give(text)
         self.handle = self.instance.call("create", at, len(text))
+        self.told = {}
 
     def play(self, call, arguments, places, payload):
         """What it gives: a number; of `stats` an address."""
@@ -60,15 +61,16 @@ class Player:
         snapshot = np.concatenate([chunk.copy() for chunk in self.instance.chunks(self.handle)])
         self.instance.call("free", self.handle)
         # The input buffer went with the Replay.
-        self.instance = Instance()
+        self.instance, self.told = Instance(), {}
         (at, behind) = self.instance.give(snapshot, lines)
         self.handle = self.instance.call("load", at, len(snapshot), behind, len(lines))
         return 0
 
     def columns(self, view):
-        """The bytes of each column of a batch, where they lie."""
-        entries, _, _, found = columns(self.instance, self.handle, view)
-        return [self.instance.memory[column.at : column.at + entries * column.bytes] for column in found.values()]
+        """The columns of a view's last batch."""
+        if view not in self.told:
+            self.told[view] = Columns(self.instance, self.handle, view)
+        return self.told[view].read()
 
 
 def digest(path):
@@ -84,7 +86,7 @@ def digest(path):
         crc = zlib.crc32(struct.pack("<i", 0 if call == "stats" else result), crc)
         if call == "stats":
             crc = zlib.crc32(player.instance.memory[result : result + 8 * COUNTERS], crc)
-        for column in player.columns(arguments[0]) if call == "sample" else ():
+        for column in player.columns(arguments[0]).raw() if call == "sample" else ():
             crc = zlib.crc32(column, crc)
     return f"{crc:08x}"
 
@@ -100,7 +102,7 @@ def timed(path):
         for operation in some:
             player.play(*operation)
             if operation[0] == "sample":
-                [column.copy() for column in player.columns(operation[1][0])]
+                player.columns(operation[1][0]).arrays(copy=True)
         return time.perf_counter_ns() - start
 
     take(operations[:clock])

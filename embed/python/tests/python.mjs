@@ -1,4 +1,5 @@
 /** The Python of the package's tests, and of what plays recorded operations: build/embed/python, made once from requirements.txt. */
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
@@ -11,6 +12,13 @@ const HOME = join(root, "build/embed/python");
 export const PROGRAM = join(HOME, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 export const PLAYER = join(root, "embed/python/tests/player.py");
 export const WASMTIME = readFileSync(REQUIREMENTS, "utf8").match(/^wasmtime==(.*)$/m)[1];
+
+/** Installs Torch in it, where that is not there; why it cannot be installed. */
+export function torch() {
+  if (spawnSync(PROGRAM, ["-c", "import torch"]).status === 0) return undefined;
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", join(root, "embed/python/examples/requirements.txt")];
+  return spawnSync(PROGRAM, pip, { stdio: "inherit" }).status === 0 ? undefined : "torch cannot be installed";
+}
 
 /** Makes it, where that is not done; why it cannot be made. */
 export function made() {

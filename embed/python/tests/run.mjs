@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
-import { made, PROGRAM } from "./python.mjs";
+import { made, PROGRAM, torch } from "./python.mjs";
 
 const folder = join(root, "embed/python");
 const REPORT = join(root, "dist/pytest.xml");
@@ -12,8 +12,8 @@ const args = process.argv.slice(2);
 
 const missing = made();
 if (missing !== undefined) fail(missing);
-if (args.includes(TORCH) && spawnSync(PROGRAM, ["-c", "import torch"]).status !== 0)
-  run(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", join(folder, "examples/requirements.txt")]) || fail("torch cannot be installed");
+const withoutTorch = args.includes(TORCH) ? torch() : undefined;
+if (withoutTorch !== undefined) fail(withoutTorch);
 
 rmSync(REPORT, { force: true });
 run(["-m", "pytest", "-q", "-p", "no:cacheprovider", `--junitxml=${REPORT}`, ...args.filter((arg) => arg !== TORCH)]);

@@ -84,6 +84,29 @@ def test_items_by_hand_and_by_key():
     replay.end(0, ENDED)
 
 
+def test_items_by_key_and_written_values():
+    replay = Replay("leaf x f32 2\nleaf y i32\ntable t size 9\nrule t length 2\nview t items\nview t items weights batch")
+    replay.append(0, {"x": np.arange(8).reshape(4, 2), "y": np.arange(4)})
+    refused("OUT_OF_TURN", lambda: replay.write(0, "y", [1], [[1, 2]]))
+    keys = replay.sample(0, 50)["keys"]
+    keys = np.unique(keys)
+    before = replay.stats(0)["samples"]
+    batch = replay.get(0, [*keys[::-1], 12345.0])
+    np.testing.assert_array_equal(batch["keys"], keys[::-1])
+    np.testing.assert_array_equal(batch["y"], [[2, 3], [1, 2], [0, 1]])
+    assert replay.stats(0)["samples"] == before
+    assert replay.write(0, "y", [keys[0], 12345.0], [[10, 11], [7, 7]]) == 2
+    np.testing.assert_array_equal(replay.get(0, keys)["y"], [[10, 11], [11, 2], [2, 3]])
+    assert replay.write(0, "x", keys[:1], [[[0.5, 1], [2, 3]]]) == 2
+    np.testing.assert_array_equal(replay.get(0, keys[:1])["x"], [[[0.5, 1], [2, 3]]])
+    refused("SPEC_MISMATCH", lambda: replay.write(0, "x", keys[:1], [[1, 2]]))
+    refused("SPEC_MISMATCH", lambda: replay.write(0, "y", keys, [[1, 2]]))
+    refused("NOT_FOUND", lambda: replay.write(0, "z", keys, [[1, 2]]))
+    refused("UNSUPPORTED", lambda: replay.write(0, "keys", keys, keys))
+    refused("UNSUPPORTED", lambda: replay.get(1, keys))
+    refused("INVALID_DATA", lambda: replay.write(0, "y", keys[:1], [[1.5, 2]]))
+
+
 def test_priorities_decide():
     replay = Replay(TEXT)
     replay.append(0, steps(50), [0] * 49 + [TERMINATED])
@@ -211,3 +234,30 @@ def test_threads_take_turns():
     sys.setswitchinterval(switched)
     assert not failed and replay.stats(0)["size"] == len(threads) * sum(blocks)
     assert Replay.load(replay.save()).stats(0)["size"] == len(threads) * sum(blocks)
+
+
+def test_a_mixture_draws_from_its_sources():
+    replay = Replay(TEXT + "\nview memory transitions gamma 0.9 weights batch\nmixture source 0 0.5 source 1 0.5")
+    mixture = TEXT.count("\nview ") + 1
+    replay.append(0, steps(10), ends=[0] * 9 + [TERMINATED])
+    assert replay.sample(mixture, 5, 0.4)["source"].tolist() == [0, 0, 0, 1, 1]
+    state = replay.mixture(mixture)
+    assert state["carry"].tolist() == [-0.5, 0.5] and state["shares"].tolist() == [0.5, 0.5] and len(state["random"]) == 8
+    assert replay.sample(mixture, 5, 0.4)["source"].tolist() == [0, 0, 1, 1, 1]
+    replay.set_mixture(mixture, **state)
+    assert replay.sample(mixture, 5, 0.4)["source"].tolist() == [0, 0, 1, 1, 1]
+    replay.set_mixture(mixture, shares=[0, 1], carry=[0, 0])
+    assert replay.sample(mixture, 4, 0.4)["source"].tolist() == [1, 1, 1, 1]
+    refused("SPEC_MISMATCH", lambda: replay.set_mixture(mixture, shares=[1]))
+    refused("INVALID", lambda: replay.set_mixture(mixture, shares=[0, 0]))
+    refused("NOT_FOUND", lambda: replay.mixture(0))
+
+
+def test_each_component_of_a_reward_has_returns_by_itself():
+    replay = Replay(TEXT.replace("leaf reward f32", "leaf reward f32 2 3"))
+    rewards = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
+    replay.append(0, {**steps(10), "reward": rewards}, ends=[0] * 9 + [TERMINATED])
+    batch = replay.sample(0, 32, 0.4)
+    assert batch["returns"].shape == (32, 2, 3) and batch["returns"].dtype == np.float32
+    for first, taken, returns in zip(batch["action"], batch["steps"], batch["returns"]):
+        np.testing.assert_array_equal(returns, sum(0.5**k * rewards[first + k] for k in range(taken)))

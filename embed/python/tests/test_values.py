@@ -28,6 +28,28 @@ def test_numbers_come_back(name, shape):
     assert got.dtype == dtype and got.tobytes() == values.tobytes()
 
 
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_half_floats_are_rounded_once_and_come_as_float32(name):
+    replay, step = replay_of(f"x {name} 3"), 2.0**-11 if name == "f16" else 2.0**-8
+    # A tie, and what lies beside it so near that float32 cannot tell.
+    replay.append(0, {"x": [[1 + step, 1 + step * (1 + 2.0**-30), -1 - step * (1 - 2.0**-30)]]})
+    got = drawn(replay, 1)
+    assert got.dtype == np.float32 and got.tolist() == [[1, 1 + 2 * step, -1]]
+    for values in (np.float16([[0.5, 2, -0.0]]), np.float32([[0.5, 2, -0.0]]), [[1, 2, 3]], [[np.nan, np.inf, -np.inf]]):
+        replay = replay_of(f"x {name} 3")
+        replay.append(0, {"x": values})
+        assert np.array_equal(drawn(replay, 1), np.asarray(values, np.float32), equal_nan=True)
+
+
+@pytest.mark.parametrize(("name", "most", "beyond"), [("f16", 65504, 65520), ("bf16", 3.3895313892515355e38, 3.39617752923046e38)])
+def test_half_floats_refuse_what_would_become_infinite(name, most, beyond):
+    replay = replay_of(f"x {name}")
+    for value in (beyond, -beyond, 1e300, np.float32(beyond)):
+        assert f"must be finite as {name}" in refused("INVALID_DATA", lambda value=value: replay.append(0, {"x": [value]}))
+    replay.append(0, {"x": [most + (beyond - most) / 2]})
+    assert drawn(replay, 1).tolist() == [most]
+
+
 @pytest.mark.parametrize("name", [name for name in DTYPES if name[0] in "iu"])
 def test_limits_of_integers(name):
     least, most = np.iinfo(DTYPES[name]).min, np.iinfo(DTYPES[name]).max

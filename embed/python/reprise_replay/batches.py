@@ -1,0 +1,92 @@
+"""Batches of a Replay as an iterable, for loops and for a DataLoader of Torch."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+
+from .columns import Batch
+from .instance import ReplayError, must
+
+if TYPE_CHECKING:
+    from .replay import Replay
+
+#: The exponent of a view with weights: a number, or a function of the batch's index.
+Beta = float | Callable[[int], float]
+
+
+class Batches:
+    """An iterable of batches. Each one is drawn when it is requested, so it sees every step and priority that was written before,
+    and a loop over it draws the same batches as calls of `sample`.
+
+    For a `DataLoader` of Torch it is an `IterableDataset`: `DataLoader(replay.batches(0, 256), batch_size=None)`. Import torch
+    before you make it; this module does not. `num_workers` must be 0: a worker is another process, and would draw from a copy
+    that stays as it was. Such a copy is refused with `UNSUPPORTED`.
+
+    If there is nothing to draw yet, `next` waits for steps up to `timeout` seconds. After that it raises `EMPTY`, `TOO_FEW` or
+    `RATE_LIMITED`, as `sample` does, and the iterator stays usable. A short batch is yielded, and `Replay.blocked` says why.
+    """
+
+    def __init__(
+        self, replay: Replay, view: SupportsIndex, n: SupportsIndex, beta: Beta, count: SupportsIndex | None, timeout: float | None, copy: bool
+    ) -> None:
+        self._replay, self._view, self._n, self._beta, self._copy = replay, operator.index(view), operator.index(n), beta, copy
+        self._count = None if count is None else operator.index(count)
+        must(self._count is None or self._count >= 0, f"INVALID: count must be 0 or more, or None for no end, got {count}")
+        must(timeout is None or timeout >= 0, f"INVALID: timeout must be 0 seconds or more, or None for no limit, got {timeout}")
+        self._timeout, self._process = timeout, os.getpid()
+        torch = sys.modules.get("torch.utils.data")
+        if torch is not None:
+            # IterableDataset is an abstract base class, so that isinstance() takes this one for it without an import of torch.
+            torch.IterableDataset.register(type(self))
+
+    def __iter__(self) -> Iterator[Batch]:
+        return _Drawn(self)
+
+    def __len__(self) -> int:
+        if self._count is None:
+            raise TypeError("these batches have no end, and so no length. Pass count to batches()")
+        return self._count
+
+    def __reduce__(self) -> NoReturn:
+        raise ReplayError(WORKER)
+
+    def draw(self, index: int) -> Batch:
+        """Draws the batch of this index.
+
+        Raises ReplayError: `EMPTY`, `TOO_FEW` or `RATE_LIMITED` after the timeout, `UNSUPPORTED` in another process.
+        """
+        must(os.getpid() == self._process, WORKER)
+        beta = self._beta(index) if callable(self._beta) else self._beta
+        return self._replay._next(self._view, self._n, beta, self._timeout, self._copy)
+
+    def indices(self) -> Iterator[int]:
+        """Yields the indices of the batches."""
+        return itertools.count() if self._count is None else iter(range(self._count))
+
+
+class _Drawn:
+    """One pass over Batches. A refused batch does not end it, as it would end a generator."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches, self._left = batches, batches.indices()
+        self._index: int | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        if self._index is None:
+            self._index = next(self._left)
+        batch = self._batches.draw(self._index)
+        self._index = None
+        return batch
+
+
+WORKER = (
+    "UNSUPPORTED: num_workers must be 0: a Replay lives in the process that made it, and a worker would draw from a stale copy. Remove num_workers from DataLoader()"
+)

@@ -1,0 +1,17 @@
+"""Writers whose environment is at the other end of a WebSocket: both ends, by the protocol of docs/actors-protocol.md.
+
+Needs the library websockets: `pip install "reprise-replay[websockets]"`.
+"""
+
+try:
+    import websockets as _websockets  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError('reprise_replay.remote needs websockets: pip install "reprise-replay[websockets]"') from error
+
+from .accept import accept, publish
+from .accepted import AcceptedWriter, Goodbye
+from .connect import remote_writer
+from .limits import Limits
+from .writer import RemoteWriter
+
+__all__ = ["AcceptedWriter", "Goodbye", "Limits", "RemoteWriter", "accept", "publish", "remote_writer"]

@@ -1,0 +1,99 @@
+"""What a writer keeps until the memory has confirmed it, in order."""
+
+from __future__ import annotations
+
+from .frame import Kind
+from .outgoing import Entry
+from .welcome import Welcome
+
+
+class Backlog:
+    """Entries that are not confirmed: first those that were sent over this connection, then the others."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._sent = 0
+        # Rows of all entries; rows and bytes of those that were sent.
+        self.steps, self._sent_steps, self._sent_bytes = 0, 0, 0
+
+    @property
+    def says_goodbye(self) -> bool:
+        """Whether a goodbye is among the entries."""
+        return any(entry.kind == Kind.BYE for entry in self._entries)
+
+    def has_room(self, told: Welcome) -> bool:
+        """Whether one more block may wait."""
+        return self.steps < told.max_in_flight and self._sent_bytes < told.in_flight_bytes and len(self._entries) < told.max_in_flight
+
+    def add(self, entry: Entry, most: int) -> None:
+        """Appends an entry, or joins it with the last one, which then has at most so many rows."""
+        if self._sent < len(self._entries) and self._entries[-1].takes(entry, most):
+            self._entries[-1].join(entry)
+        else:
+            self._entries.append(entry)
+        self.steps += entry.steps
+
+    def next(self, told: Welcome) -> Entry | None:
+        """The next entry to send, which then counts as sent; None if there is none, or the memory does not let it be."""
+        if self._sent == len(self._entries):
+            return None
+        entry = self._entries[self._sent]
+        if entry.is_block and (self._sent_steps >= told.max_in_flight or self._sent_bytes >= told.in_flight_bytes):
+            return None
+        self._sent += 1
+        self._sent_steps += entry.steps
+        return entry
+
+    def sent(self, entry: Entry, size: int) -> None:
+        """Counts the bytes of an entry's frame."""
+        entry.size = size if entry.is_block else 0
+        self._sent_bytes += entry.size
+
+    @property
+    def unsent(self) -> int:
+        """Rows that were not sent over this connection."""
+        return self.steps - self._sent_steps
+
+    def restart(self, received: int) -> None:
+        """A new connection: everything after the block `received` is to be sent again."""
+        self._sent = 0
+        while self._sent < len(self._entries) and 0 < self._entries[self._sent].number <= received:
+            self._sent += 1
+        self._count()
+
+    def forget(self, number: int) -> None:
+        """Drops the blocks up to this one."""
+        end, kept = 0, []
+        # Blocks count up; a flush among them stays until it is answered.
+        for entry in self._entries:
+            if entry.number > number or end == self._sent:
+                break
+            end += 1
+            if entry.number == 0:
+                kept.append(entry)
+                continue
+            self.steps -= entry.steps
+            self._sent_steps -= entry.steps
+            self._sent_bytes -= entry.size
+        if end > len(kept):
+            self._sent -= end - len(kept)
+            self._entries[:end] = kept
+
+    def flushed(self, identifier: int) -> bool:
+        """Drops a flush. Returns whether it was there."""
+        for at, entry in enumerate(self._entries):
+            if entry.kind == Kind.FLUSH and entry.fields["id"] == identifier:
+                del self._entries[at]
+                self._sent -= at < self._sent
+                return True
+        return False
+
+    def clear(self) -> None:
+        """Drops everything."""
+        self._entries, self._sent = [], 0
+        self._count()
+
+    def _count(self) -> None:
+        ahead = self._entries[: self._sent]
+        self.steps = sum(entry.steps for entry in self._entries)
+        self._sent_steps, self._sent_bytes = sum(entry.steps for entry in ahead), sum(entry.size for entry in ahead)

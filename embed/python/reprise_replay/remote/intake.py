@@ -1,0 +1,232 @@
+"""Takes the steps of a remote writer into a Replay."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from ..instance import Bytes, ReplayError
+from ..replay import ENDED, TERMINATED, TRUNCATED, Replay
+from ..writer import Writer
+from .frame import Fields, Frame, Kind, ProtocolError, count, counts, field, is_flag, is_number
+from .layout import Body, Frames, Layout, Share, fits, leaf_text, packed
+
+_CALL = 7
+_ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
+#: Bytes of frames that the memory keeps of a share at most; smaller frames than this cross as values.
+_KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
+
+
+class Intake:
+    """Takes the blocks of one writer into a Replay. Each `take` is an iterator that stops where a rate limiter has no room."""
+
+    def __init__(self, replay: Replay, writer: int, frame_bytes: int) -> None:
+        self.replay, self.writer, self.frame_bytes = replay, writer, frame_bytes
+        self.told: Writer = replay.writer(writer)
+        self.layout = Layout(replay.leaves, self.told.lanes, replay.step_bytes, shares_of(replay, self.told))
+        self.tables = sorted(set(self.told.rules)) or list(range(len(self.told.tables)))
+        self.steps = 0
+
+    def leaves(self) -> list[dict[str, str]]:
+        """The spec, as `hello` has it."""
+        return [{"path": path, "text": leaf_text(column)} for path, column in self.replay.leaves.items()]
+
+    def welcome(self) -> dict[str, Any]:
+        """The fields of `welcome` that describe the writer."""
+        told = self.told
+        ends: dict[str, Any] = {
+            "lanes": told.lanes,
+            "hasTransitions": told.transitions,
+            "observation": {"path": told.observation, "leaves": [i for i, leaf in enumerate(told.leaves) if leaf.observes]},
+        }
+        if told.autoreset is not None:
+            ends["autoreset"] = told.autoreset
+        return {
+            "keep": told.keep,
+            "across": told.across,
+            "ends": ends,
+            **({} if told.reward is None else {"reward": told.reward}),
+            "tables": [table.name for table in told.tables],
+            "rules": [told.tables[table].name for table in told.rules],
+            "shared": [share.fields() for share in self.layout.shares],
+        }
+
+    def waiting(self) -> int:
+        """Items of the writer's rules that wait for a rate limiter."""
+        return sum(self.replay.stats(table)["pending"] for table in self.tables)
+
+    def count(self, frame: Frame) -> int:
+        """The steps that a block announces, without its final ones."""
+        if frame.kind == Kind.COLUMNS:
+            return count(frame.fields, "rows")
+        calls = field(frame.fields, "calls", lambda value: isinstance(value, list), "an array")
+        finals = sum(1 for kind in calls[1::_CALL] if kind in (_END, _ENDS))
+        return max(0, count(frame.fields, "slots") - finals) * self.layout.lanes
+
+    def must_change(self) -> None:
+        """Raises ReplayError: `RATE_LIMITED` if nothing can be drawn, so that no room will ever be made."""
+        found = [self.replay.stats(table) for table in self.tables]
+        if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
+            raise ReplayError(
+                "RATE_LIMITED: one call brings more items than the rate limiters let in, and pending leaves them no place to wait. Raise pending in the table's line"
+            )
+
+    def take(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
+        """Takes the steps of a block. It yields whenever a rate limiter has no room, and continues when it is called again.
+
+        Raises ProtocolError for a frame that breaks the protocol, ReplayError for steps that the Replay refuses.
+        """
+        return self._block(frame, frames) if frame.kind == Kind.BLOCK else self._columns(frame, frames)
+
+    def _read(self, body: Body, rows: int) -> list[Bytes]:
+        return [body.take(rows * self.layout.sent_bytes(i)) for i in range(len(self.layout.leaves))]
+
+    def _new_frames(self, fields: Fields, body: Body, frames: Frames) -> list[tuple[Bytes, int, int]]:
+        shares = self.layout.shares
+        new = counts(fields, "frames") if shares else []
+        if len(new) != len(shares):
+            raise ProtocolError(f"frames must have {len(shares)} numbers, got {len(new)}")
+        return frames.add([body.take(n * share.frame_bytes) for n, share in zip(new, shares, strict=True)])
+
+    def _rows(self, rows: int) -> int:
+        fits(rows * self.layout.row_bytes, self.frame_bytes, "the columns of a frame, written out,")
+        return rows
+
+    def _block(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
+        lanes, fields = self.layout.lanes, frame.fields
+        slots = count(fields, "slots")
+        calls = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "7 numbers per call")
+        body = Body(frame.body)
+        columns = self._read(body, self._rows(slots * lanes))
+        flags = body.take(slots * lanes)
+        known = self._new_frames(fields, body, frames)
+        body.end()
+        steps = packed(self.layout, columns, slots * lanes, known)
+        at = 0
+        for k in range(0, len(calls), _CALL):
+            slot, kind, a, b, c, d, e = calls[k : k + _CALL]
+            whole = [slot, kind, a, b, d, e] if kind == _ITEM else [slot, kind, a, b, c, d, e]
+            if any(number != int(number) or not 0 <= number < 2**31 for number in whole) or not at <= slot <= slots:
+                raise ProtocolError("a call has a slot that does not fall, and integers")
+            slot, a = int(slot), int(a)
+            yield from self._append(steps[at * lanes : slot * lanes])
+            at = slot
+            if kind == _ITEM:
+                yield from self._item(a, int(b), float(c), int(d), int(e))
+            elif kind == _END:
+                at += yield from self._end(a, int(b), int(c), steps[slot * lanes : (slot + 1) * lanes])
+            elif kind == _DISCARD:
+                for lane in self._lanes(a):
+                    self.replay.discard(self.writer, lane=lane)
+            elif kind == _ENDS:
+                used = 1 + (a > 0)
+                if slot + used > slots or a > lanes:
+                    raise ProtocolError("a step that ends episodes has its slots in the block")
+                ends = flags[slot * lanes : (slot + 1) * lanes]
+                finals = steps[(slot + 1) * lanes :][:a] if a > 0 else None
+                yield from self._append(steps[slot * lanes : (slot + 1) * lanes], ends, finals)
+                at += used
+            else:
+                raise ProtocolError(f"a call is one of 0 to {_DISCARD}, got {kind}")
+        yield from self._append(steps[at * lanes :])
+
+    def _columns(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
+        fields, lanes = frame.fields, self.layout.lanes
+        rows, finals = self._rows(count(fields, "rows")), self._rows(count(fields, "finals"))
+        has_ends, has_priorities = field(fields, "ends", is_flag, "a boolean"), counts(fields, "priorities")
+        if rows == 0 or rows % lanes != 0 or finals > rows or len(has_priorities) != len(self.told.rules):
+            raise ProtocolError(f"columns have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
+        body = Body(frame.body)
+        columns = self._read(body, rows)
+        ends = body.take(rows) if has_ends else None
+        final_columns = self._read(body, finals)
+        for flag in has_priorities:
+            if flag:
+                body.take(8 * rows)
+        known = self._new_frames(fields, body, frames)
+        body.end()
+        if any(has_priorities):
+            raise ReplayError("UNSUPPORTED: a memory in Python takes no priorities with columns. Leave them out, and set priorities in the rule")
+        steps = packed(self.layout, columns, rows, known)
+        last = packed(self.layout, final_columns, finals, known) if finals else None
+        yield from self._append(steps, ends, last)
+
+    def _append(self, steps: Bytes, ends: Bytes | None = None, finals: Bytes | None = None) -> Generator[None, None, None]:
+        """Appends rows: as many at a time as the rate limiters take."""
+        lanes = self.layout.lanes
+        if ends is not None and finals is not None and int(np.count_nonzero(ends > ENDED)) != len(finals):
+            raise ProtocolError("there is a final step for each row that ends with one")
+        at, used, chunk = 0, 0, len(steps) // lanes
+        while at < len(steps):
+            n = min(chunk * lanes, len(steps) - at)
+            how = None if ends is None else ends[at : at + n]
+            last = 0 if how is None or finals is None else int(np.count_nonzero(how > ENDED))
+            try:
+                self.replay.append(
+                    self.writer,
+                    steps[at : at + n].reshape(-1),
+                    () if how is None or not how.any() else how,
+                    None if finals is None or last == 0 else finals[used : used + last].reshape(-1),
+                )
+            except ReplayError as error:
+                if error.code != "RATE_LIMITED":
+                    raise
+                if chunk > 1:
+                    chunk //= 2
+                else:
+                    yield
+                continue
+            at, used = at + n, used + last
+            self.steps += n
+
+    def _item(self, table: int, length: int, priority: float, lane: int, columns: int) -> Generator[None, None, None]:
+        if columns != 0:
+            raise ReplayError("UNSUPPORTED: a memory in Python has no items with columns of their own. Leave columns out of createItem()")
+        while True:
+            try:
+                self.replay.item(self.writer, table, length, "max" if priority == -1 else priority, lane=lane)
+                return
+            except ReplayError as error:
+                if error.code != "RATE_LIMITED":
+                    raise
+            yield
+
+    def _end(self, lane: int, terminated: int, has_final: int, slot: Bytes) -> Generator[None, None, int]:
+        """Ends episodes. Returns the slots that it used."""
+        used = int(has_final == 1 or terminated == 2)
+        if terminated > 2 or has_final > 1 or (used and len(slot) == 0):
+            raise ProtocolError("an end says 0, 1 or 2, and has its slot in the block")
+        how = TERMINATED if terminated == 2 else TRUNCATED if has_final else ENDED
+        lanes = self._lanes(lane)
+        if used and len(lanes) > 1:
+            raise ProtocolError("an end with a final step names its lane")
+        for one in lanes:
+            while True:
+                try:
+                    self.replay.end(self.writer, how, slot[0] if has_final else None, lane=one)
+                    break
+                except ReplayError as error:
+                    if error.code != "RATE_LIMITED":
+                        raise
+                yield
+        return used
+
+    def _lanes(self, lane: int) -> range:
+        if lane > self.layout.lanes:
+            raise ProtocolError(f"a lane is below {self.layout.lanes}, got {lane - 1}")
+        return range(self.layout.lanes) if lane == 0 else range(lane - 1, lane)
+
+
+def shares_of(replay: Replay, told: Writer) -> list[Share]:
+    """The leaves whose frames cross once."""
+    # A half float is a float here, so that leaves of one name may have frames of two sizes.
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, leaf in enumerate(told.leaves):
+        if leaf.share is not None and leaf.frame_bytes > _LEAST_BYTES:
+            groups.setdefault((leaf.share, leaf.frame_bytes), []).append(i)
+    return [
+        Share(tuple(leaves), size, max(1, min(2 * told.lanes * sum(told.leaves[i].frames for i in leaves), _KEPT_BYTES // size)))
+        for (_, size), leaves in groups.items()
+    ]

@@ -1,0 +1,127 @@
+"""One connection of either end: frames in order, and the question whether the other end lives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from websockets.asyncio.connection import Connection
+from websockets.exceptions import ConnectionClosed
+
+from .frame import Close, Frame, Kind, ProtocolError, pack, reason, unpack
+
+#: Frames other than messages that may wait in a socket. Those who send messages wait for receipts.
+_MAX_ANSWERS = 5000
+#: The place of a receipt in the order of frames.
+_RECEIPT = bytes([Kind.RECEIPT])
+
+
+class Link:
+    """One connection: sends frames in order, reads those of the other end, and asks whether it lives."""
+
+    def __init__(self, socket: Connection, frame_bytes: int, keep_alive: float, keep_alive_timeout: float) -> None:
+        self.socket, self.frame_bytes = socket, frame_bytes
+        self._times = keep_alive, keep_alive_timeout
+        self._loop = asyncio.get_running_loop()
+        self._out: asyncio.Queue[bytes | tuple[int, str]] = asyncio.Queue()
+        self._heard = self._loop.time()
+        self._is_closing = False
+        self._answers = 0
+        # The newest receipt, while one waits.
+        self._receipt = b""
+        self._sender = self._loop.create_task(self._send())
+        self._keeper = self._loop.create_task(self._keep())
+
+    def post(self, frame: bytes) -> None:
+        """Sends a frame after all earlier ones. A peer that does not read so many answers is closed."""
+        if self._is_closing:
+            return
+        self._answers += _is_answer(frame)
+        if self._answers <= _MAX_ANSWERS:
+            self._out.put_nowait(frame)
+            return
+        self._is_closing = True
+        self._sender.cancel()
+        self._sender = self._loop.create_task(self.socket.close(Close.TOO_MUCH, "answers are not read"))
+
+    def post_receipt(self, frame: bytes) -> None:
+        """Sends a receipt, which takes the place of one that still waits: it also stands for all earlier ones."""
+        waits, self._receipt = self._receipt, frame
+        if not waits:
+            self.post(_RECEIPT)
+
+    def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
+        """Closes the socket once all frames are sent, and calls `then` after that."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._out.put_nowait((int(code), reason(text)))
+        if then is not None:
+            self._sender.add_done_callback(lambda _: then())
+
+    async def frames(self, on_frame: Callable[[Frame, int], None]) -> None:
+        """Reads frames until the connection ends. Text messages do not belong to the protocol.
+
+        Raises ProtocolError of a frame that breaks it.
+        """
+        try:
+            while True:
+                data = await self.socket.recv()
+                self._heard = self._loop.time()
+                if isinstance(data, str):
+                    continue
+                if len(data) > self.frame_bytes:
+                    raise ProtocolError(f"a frame must have at most {self.frame_bytes} bytes, got {len(data)}", Close.TOO_LARGE)
+                frame = unpack(data)
+                if frame.kind == Kind.PING:
+                    self.post(pack(Kind.PONG))
+                elif frame.kind != Kind.PONG:
+                    on_frame(frame, len(data))
+        except ConnectionClosed:
+            return
+        finally:
+            self._keeper.cancel()
+
+    async def stop(self) -> None:
+        """Ends the tasks of the connection once its close is sent."""
+        self._keeper.cancel()
+        if not self._is_closing:
+            self._sender.cancel()
+        # The other end's close stands behind what it has sent, which nobody reads any more.
+        await asyncio.gather(self._sender, self._keeper, self._drain(), return_exceptions=True)
+
+    async def _drain(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await self.socket.recv()
+
+    async def _send(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                frame = await self._out.get()
+                if isinstance(frame, tuple):
+                    await self.socket.close(*frame)
+                    return
+                self._answers -= _is_answer(frame)
+                if frame is _RECEIPT:
+                    frame, self._receipt = self._receipt, b""
+                await self.socket.send(frame)
+
+    async def _keep(self) -> None:
+        alive, timeout = self._times
+        while True:
+            silence = self._loop.time() - self._heard
+            if silence < alive:
+                await asyncio.sleep(alive - silence)
+                continue
+            self.post(pack(Kind.PING))
+            heard = self._heard
+            await asyncio.sleep(timeout)
+            if self._heard == heard:
+                self._sender.cancel()
+                await self.socket.close(Close.SILENT, "nothing was heard for too long")
+                return
+
+
+def _is_answer(frame: bytes) -> bool:
+    return frame[0] != Kind.MESSAGE

@@ -1,0 +1,89 @@
+"""Messages of a program over the socket of a writer, in order and once."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+from .frame import ProtocolError
+
+
+#: Bytes that a message counts for beside its data, so that also empty ones are bounded.
+_HEAD = 64
+
+
+class Messages:
+    """Messages to the writer in order, until it has confirmed them. A published message waits until the one before it has arrived,
+    and a newer one takes its place meanwhile."""
+
+    def __init__(self) -> None:
+        self._number, self._bytes = 0, 0
+        self._sent: deque[tuple[int, dict[str, Any], bytes]] = deque()
+        self._published: int | None = None
+        self._newest: tuple[str, bytes] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that are not confirmed, with those of heads."""
+        return self._bytes
+
+    def push(self, kind: str, data: bytes) -> tuple[dict[str, Any], bytes]:
+        """The next message, which is to be sent."""
+        self._number += 1
+        fields = {"number": self._number, "type": kind}
+        self._sent.append((self._number, fields, data))
+        self._bytes += _HEAD + len(data)
+        return fields, data
+
+    def publish(self, kind: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """The message, if it is to be sent now."""
+        if self._published is not None:
+            self._newest = kind, data
+            return None
+        message = self.push(kind, data)
+        self._published = self._number
+        return message
+
+    def receipt(self, number: int) -> tuple[dict[str, Any], bytes] | None:
+        """Forgets messages up to this one. Returns the published message that is to be sent now, if there is one.
+
+        Raises ProtocolError for a number that was not sent.
+        """
+        if number > self._number:
+            raise ProtocolError(f"a receipt is of a message that was sent, got {number}")
+        while self._sent and self._sent[0][0] <= number:
+            self._bytes -= _HEAD + len(self._sent.popleft()[2])
+        if self._published is None or self._published > number:
+            return None
+        self._published = None
+        if self._newest is None:
+            return None
+        newest, self._newest = self._newest, None
+        return self.publish(*newest)
+
+    def unconfirmed(self) -> list[tuple[dict[str, Any], bytes]]:
+        """What is to be sent again."""
+        return [(fields, data) for _, fields, data in self._sent]
+
+
+def encoded(data: Any) -> tuple[str, bytes]:
+    """A message of a program: bytes as they are, anything else as JSON."""
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return "bytes", bytes(data)
+    return "json", json.dumps(data, allow_nan=False).encode()
+
+
+def decoded(kind: Any, data: memoryview) -> Any:
+    """A message as the program gets it.
+
+    Raises ProtocolError if it is not one.
+    """
+    if kind == "bytes":
+        return bytes(data)
+    if kind != "json":
+        raise ProtocolError('the type of a message is "bytes" or "json"')
+    try:
+        return json.loads(bytes(data).decode())
+    except (ValueError, RecursionError):
+        raise ProtocolError("a message of type json is JSON text") from None

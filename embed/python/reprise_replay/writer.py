@@ -1,0 +1,84 @@
+"""What a Replay knows of one of its writers, as WRITER describes it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .instance import Bytes
+
+_HEAD, _TABLE, _LEAF = 12, 4, 4  # words of WRITER, of a table and of a leaf
+AUTORESETS = (None, "disabled", "nextStep", "sameStep")
+
+
+class Table(NamedTuple):
+    """A table of the Replay."""
+
+    name: str
+    #: The priority that "max" stands for.
+    largest: float
+
+
+class Leaf(NamedTuple):
+    """How a leaf is stored."""
+
+    #: The number of the name under which its values are shared, or None.
+    share: int | None
+    #: Frames in a value.
+    frames: int
+    #: Bytes of a frame in a packed step.
+    frame_bytes: int
+    #: Whether the leaf is in the role `observation`.
+    observes: bool
+
+
+class Writer(NamedTuple):
+    """A writer of the text."""
+
+    lanes: int
+    #: Steps in the window of a lane: the most that an item may have.
+    keep: int
+    #: Whether items may span episodes.
+    across: bool
+    autoreset: str | None
+    #: Whether some rule is of nStep or sequence, so that episodes must end truncated or terminated.
+    transitions: bool
+    #: The number of the leaf whose values must be finite, or None.
+    reward: int | None
+    #: The path of the role `observation`.
+    observation: str
+    #: The table of each rule, by its number.
+    rules: tuple[int, ...]
+    tables: tuple[Table, ...]
+    leaves: tuple[Leaf, ...]
+
+
+def described(memory: Bytes, at: int) -> Writer:
+    """The writer that WRITER at this address describes."""
+
+    def text(start: int, size: int) -> str:
+        return memory[start : start + size].tobytes().decode()
+
+    words = memory[at:].view(np.uint32)
+    lanes, keep, across, autoreset, transitions, reward, path, path_bytes, tables, rules, leaves, _ = words[:_HEAD].tolist()
+    first_rule = _HEAD + _TABLE * tables
+    first_leaf = first_rule + rules
+    named = words[_HEAD:first_rule]
+    found = [
+        Table(text(start, size), float(number))
+        for (start, size), number in zip(named.reshape(-1, _TABLE)[:, :2].tolist(), named.view(np.float64)[1::2].tolist(), strict=True)
+    ]
+    stored = words[first_leaf : first_leaf + _LEAF * leaves].reshape(-1, _LEAF).tolist()
+    return Writer(
+        lanes,
+        keep,
+        bool(across),
+        AUTORESETS[autoreset],
+        bool(transitions),
+        reward - 1 if reward else None,
+        text(path, path_bytes),
+        tuple(words[first_rule:first_leaf].tolist()),
+        tuple(found),
+        tuple(Leaf(share - 1 if share else None, frames, size, bool(observes)) for share, frames, size, observes in stored),
+    )

@@ -1,0 +1,134 @@
+"""What the tests of remote writers share: steps of one spec, a server, a line that breaks, and JavaScript's ends."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import random
+
+import numpy as np
+from reprise_replay import Replay, ReplayError
+from reprise_replay.remote import accept
+from support import ROOT
+from websockets.asyncio.server import serve
+
+LEAVES = "leaf observation.image u8 4 4 shared f stack 3\nleaf observation.x f16 2\nleaf action i32\nleaf reward f32\nleaf name text 5"
+VIEWS = "view a transitions gamma 0.9 weights batch\nview b items\nview c items"
+SCRIPT = ROOT / "embed/python/tests/actors.mjs"
+
+
+def text(lanes=1, more=""):
+    """As actors.mjs has it."""
+    several = f"lanes {lanes} autoreset sameStep" if lanes > 1 else ""
+    tables = f"table a size 1000 sampler prioritized 1\ntable b size 800{more}\ntable c size 50 sampler prioritized 1"
+    return f"{LEAVES}\n{tables}\nwriter {several}\nrule a nStep 2\nrule b length 1\n{VIEWS}\nseed 7"
+
+
+def steps(n, first=0):
+    i = np.arange(first, first + n)
+    return {
+        "observation.image": np.repeat(np.stack([i, i + 1, i + 2], 1) % 200, 16, 1).reshape(n, 3, 4, 4).astype("u1"),
+        "observation.x": np.stack([i % 1000, i / 2], 1),
+        "action": i,
+        "reward": i * 1.0,
+        "name": [f"s{k}"[:5] for k in i],
+    }
+
+
+def same_memory(ours, theirs):
+    """That two snapshots have the same items, with the same steps, and the same draws."""
+    a, b = Replay.load(ours, VIEWS), Replay.load(theirs, VIEWS)
+    for table in range(3):
+        mine, other = a.stats(table), b.stats(table)
+        assert {**mine, "bytes": 0} == {**other, "bytes": 0}
+        if mine["size"] == 0:
+            continue
+        batch, twin = a.sample(table, 200, 0.5), b.sample(table, 200, 0.5)
+        for name, values in batch.items():
+            assert values.tolist() == twin[name].tolist() if values.dtype == object else values.tobytes() == twin[name].tobytes(), name
+
+
+class Server:
+    """Accepts writers into a Replay at an address of the loopback. `met` has what came of each connection."""
+
+    def __init__(self, replay, **options):
+        self.replay, self.options, self.met = replay, options, asyncio.Queue()
+
+    async def __aenter__(self):
+        self._server = await serve(self._handle, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.url = f"ws://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _handle(self, websocket):
+        try:
+            accepted = await accept(websocket, self.replay, **self.options)
+        except ReplayError as error:
+            self.met.put_nowait(error)
+            return
+        self.met.put_nowait(accepted)
+        await websocket.wait_closed()
+
+
+class Line:
+    """A line between two ends, of which each connection breaks after some bytes in either direction; the first ones, then no more."""
+
+    def __init__(self, port, cuts):
+        self._to, self._cuts, self.breaks = port, list(cuts), 0
+
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
+        self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+
+    async def _join(self, reader, writer):
+        left = [self._cuts.pop(0) if self._cuts else 1 << 60]
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to)
+
+        async def carry(source, target):
+            with contextlib.suppress(ConnectionError):
+                while data := await source.read(4096):
+                    part = data[: left[0]]
+                    left[0] -= len(part)
+                    target.write(part)
+                    await target.drain()
+                    if left[0] == 0:
+                        self.breaks += 1
+                        break
+            for one in (writer, far_writer):
+                one.transport.abort()
+
+        await asyncio.gather(carry(reader, far_writer), carry(far_reader, writer))
+
+
+def cuts(seed, count, most):
+    """So many places where a line breaks."""
+    numbers = random.Random(seed)
+    return [numbers.randrange(1, most) for _ in range(count)]
+
+
+async def javascript(*arguments, **options):
+    """A process of actors.mjs."""
+    node = os.environ.get("REPRISE_NODE", "node")
+    return await asyncio.create_subprocess_exec(node, str(SCRIPT), *map(str, arguments), cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, **options)
+
+
+def run(work, seconds=60):
+    """Runs a coroutine to its end, with a limit beyond which a test has failed. No task may fail unseen."""
+    unseen = []
+
+    async def guarded():
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
+        return await asyncio.wait_for(work, seconds)
+
+    result = asyncio.run(guarded())
+    gc.collect()
+    assert unseen == []
+    return result
