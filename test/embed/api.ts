@@ -2,7 +2,7 @@
 
 import { COUNTERS } from "../../src/base/abi.ts";
 import { checkNormalize } from "../../src/batch/options.ts";
-import type { AnyTransitions } from "../../src/batch/transition-batch.ts";
+import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import { type Batch, Replay } from "../../src/index.ts";
 import type { Table } from "../../src/tables/table.ts";
 import type { Writer } from "../../src/tables/writer.ts";

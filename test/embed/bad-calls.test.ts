@@ -9,7 +9,7 @@ const EDGES = [2 ** 31 - 1, 2 ** 31, 2 ** 31 + 1, 2 ** 32 - 65536, 2 ** 32 - 16,
 EDGES.push(2 ** 64 - 2048, 2 ** 64, 2 ** 64 + 4096, -1, -(2 ** 31), -(2 ** 31) - 1, -(2 ** 53), 0.5, 5e-324, 1e300, Number.NaN, Number.POSITIVE_INFINITY);
 
 /** Calls that give an address or a handle: 0 says that they were refused. */
-const ADDRESSES = ["replay_input", "replay_create", "replay_load", "replay_columns", "replay_stats", "replay_save"];
+const ADDRESSES = ["replay_input", "replay_create", "replay_load", "replay_columns", "replay_stats", "replay_writer", "replay_save"];
 
 describe("a call", () => {
   let embed: Embed;
@@ -170,7 +170,13 @@ describe("a call", () => {
       replay_append: [h, 0, at, 1, 0, 0],
       replay_end: [h, 0, 0, 3, at],
       replay_item: [h, 0, 0, 0, 1, 1],
+      replay_writer: [h, 0],
+      replay_discard: [h, 0, 0],
+      replay_truncate: [h, 0],
       replay_sample: [h, 0, 2, 0.5],
+      replay_get: [h, 1, at, 1],
+      replay_set_mixture: [h, 0, at],
+      replay_write: [h, 1, 0, at, 1, 2, at],
       replay_columns: [h, -1],
       replay_stats: [h, 0],
       replay_update: [h, 0, at, at, 1],
@@ -214,14 +220,20 @@ describe("a call", () => {
         () => x.replay_append(handle(), number(), number(), number(), number(), number()),
         () => x.replay_end(handle(), number(), number(), number(), number()),
         () => x.replay_item(handle(), number(), number(), number(), number(), random.pick([1, -1, ...EDGES])),
+        () => x.replay_discard(handle(), number(), number()),
+        () => (random.below(20) === 0 ? x.replay_truncate(handle(), number()) : 0),
         () => x.replay_sample(handle(), number(), random.pick([1, 7, 0, 2 ** 24, 2 ** 32 - 1]), random.pick([0, 1, ...EDGES])),
         () => x.replay_update(handle(), number(), number(), number(), number()),
         () => x.replay_delete(handle(), number(), number(), number()),
+        () => x.replay_set_mixture(handle(), number(), number()),
+        () => x.replay_get(handle(), number(), number(), number()),
+        () => x.replay_write(handle(), number(), number(), number(), number(), number(), number()),
       ];
       const code = random.pick(calls)();
       if (code < 0) expect(embed.error).toMatch(/^[A-Z_]+: .{10,}/);
       x.replay_columns(handle(), number());
       x.replay_stats(handle(), number());
+      x.replay_writer(handle(), number());
       x.replay_save(handle(), number());
     }
     expect(embed.stats(0)).toHaveLength(13);

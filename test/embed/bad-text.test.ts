@@ -58,7 +58,8 @@ describe("a text", () => {
     ["leaf a f32\ntable __proto__ size 1", /^INVALID: line 2: the name of a table must be no whole number, not empty and not __proto__, got "__proto__"$/],
     ["leaf a f32\nrole pilot a", /the word must be a role: .*, got "pilot"/],
     ["leaf a f32\nrole reward b", /^NOT_FOUND: the role reward must be the path of a leaf, got "b"/],
-    ["leaf a f32 2\nrole reward a", /^SPEC_MISMATCH: the reward must be one number a step/],
+    ["leaf a bool 2\nrole reward a", /^SPEC_MISMATCH: the reward must be a leaf of numbers, not text or shared, nor bool/],
+    ["leaf a f32 2\nrole discount a", /^SPEC_MISMATCH: the discount must be one number a step/],
     ["leaf a f32\ntable t", /the table "t" must have a size/],
     ["leaf a f32\ntable 12 size 1", /the name of a table must be no whole number, not empty and not __proto__, got "12"/],
     ["leaf a f32\ntable t size 0", /size must be an integer from 1 up to 67108863 .*, got "0"/],
@@ -71,7 +72,7 @@ describe("a text", () => {
     ["leaf a f32\ntable t size 1 minDiff 2 maxDiff 1", /minDiff must be <= maxDiff \(1\), got 2/],
     ["leaf a f32\nrule t length 1", /^NOT_FOUND: line 2: the table must be one of the lines before: got "t"/],
     ["leaf a f32\ntable t size 1\nrule t", /a rule must have length/],
-    ["leaf a f32\ntable t size 1\nrule t nStep 1", /^NOT_FOUND: a rule of nStep needs the observation/],
+    ["leaf a f32\ntable t size 1\nrule t nStep 1", /^NOT_FOUND: a rule of nStep or sequence needs the observation/],
     ["leaf a f32\ntable t size 1\nwriter keep 2\nrule t length 3", /keep must be at least 3/],
     ["leaf a f32\ntable t size 1\nrule t length 1 priority -1", /got "-1"/],
     ["leaf a f32\ntable t size 1\nview t transitions gamma 0.5", /^NOT_FOUND: a view of transitions needs the reward/],
@@ -89,10 +90,10 @@ describe("a text", () => {
     ["leaf a f32 2\ntable t size 1\nstored 9000 from t", /the word must be evict, or the line ends, got "from"/],
     ["leaf a f32 2\nstored 9000 evict t\ntable t size 1", /^NOT_FOUND: line 2: the table must be one of the lines before: got "t"/],
     ["leaf a f32 2\ntable t size 1\nstored 9000 evict t t", /the line must be at its end, got "t"/],
-    // The row 12 + 16, its wide value 300, two packed frames of 24 + 308, a shared one of 12 + 304.
+    // The row 12 + 12, its wide value 300, two packed frames of 24 + 308, a shared one of 12 + 304.
     [
-      "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1307.5",
-      /^INVALID: stored must be at least 1308, the bytes of a step whose frames do not pack, got 1307\.5$/,
+      "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1303.5",
+      /^INVALID: stored must be at least 1304, the bytes of a step whose frames do not pack, got 1303\.5$/,
     ],
     ["spec a f32", /line 1: a line must be one that begins with leaf, .*, got "spec"/],
   ])("%j is refused", (text, says) => {

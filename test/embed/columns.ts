@@ -1,6 +1,6 @@
 /** The columns of a batch on both sides, and where they differ. */
 
-import type { AnyTransitions } from "../../src/batch/transition-batch.ts";
+import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
 import { type ColumnLike, isColumn } from "../../src/schema/column.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -19,7 +19,7 @@ export type OwnColumns = ReadonlyMap<string, OwnColumn>;
 
 const NUMBERS = Object.keys(DTYPES) as Dtype[];
 /** The number of text among dtypes (assembly/rows/leaf.ts). */
-const TEXT = 11;
+const TEXT = 13;
 /** Of a batch of transitions: what is no column, and what is the draw's. */
 const OTHERS = ["count", "detached", "release", "toArray"];
 const DRAWN = ["returns", "discounts", "steps", "terminated", "truncated", "weights", "keys"];

@@ -12,7 +12,15 @@ export interface EmbedExports {
   replay_append(handle: number, writer: number, steps: number, n: number, ends: number, finals: number): number;
   replay_end(handle: number, writer: number, lane: number, how: number, final: number): number;
   replay_item(handle: number, writer: number, lane: number, table: number, length: number, priority: number): number;
+  replay_epoch(handle: number, view: number, n: number, state: number): number;
+  replay_writer(handle: number, writer: number): number;
+  replay_discard(handle: number, writer: number, lane: number): number;
+  replay_truncate(handle: number, writer: number): number;
   replay_sample(handle: number, view: number, n: number, beta: number): number;
+  replay_mixture(handle: number, view: number): number;
+  replay_set_mixture(handle: number, view: number, state: number): number;
+  replay_get(handle: number, view: number, keys: number, n: number): number;
+  replay_write(handle: number, view: number, column: number, keys: number, n: number, width: number, values: number): number;
   replay_columns(handle: number, view: number): number;
   replay_stats(handle: number, table: number): number;
   replay_update(handle: number, table: number, keys: number, priorities: number, n: number): number;

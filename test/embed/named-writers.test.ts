@@ -150,7 +150,9 @@ test.each<[string, RegExp]>([
 test("what only TypeScript has for a name is refused", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
-  expect(() => new Embed().load(bytesOf(replay))).toThrowError(/^UNSUPPORTED: the snapshot has rules with columns, or a name that is no UTF-8/);
+  expect(() => new Embed().load(bytesOf(replay))).toThrowError(
+    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8/,
+  );
   const odd = new Replay({ spec, tables });
   odd.writer({ name: 'a "b"\\\n#é€𝄞\r' });
   expect(Buffer.from(new Embed().load(bytesOf(odd)).snapshot()).equals(Buffer.from(bytesOf(odd)))).toBe(true);

@@ -141,8 +141,8 @@ describe("steps of packed frames", () => {
       for (let t = 0; t < 2000; t++) append(embed, step(embed, noise, t));
       return embed.stats(0)[0] as number;
     });
-    // A row of 12 + 8, a frame's of 12, its entry of 12 + 8 + 1,200 bytes.
-    expect(sizes[0]).toBe(Math.floor(200_000 / 1252));
+    // A row of 12 + 4, a frame's of 12, its entry of 12 + 8 + 1,200 bytes.
+    expect(sizes[0]).toBe(Math.floor(200_000 / 1248));
     expect(sizes[1]).toBeGreaterThan(6 * (sizes[0] as number));
   });
 
@@ -155,6 +155,6 @@ describe("steps of packed frames", () => {
         size++;
       }
     }).toThrowError(/^OUT_OF_MEMORY: stored \(200000 bytes\) is reached, and no item is left to evict: raise it, or let steps go$/);
-    expect([size, embed.stats(0)[0]]).toEqual([Math.floor(200_000 / 1252), size]);
+    expect([size, embed.stats(0)[0]]).toEqual([Math.floor(200_000 / 1248), size]);
   });
 });

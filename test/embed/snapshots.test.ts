@@ -242,9 +242,9 @@ test("another version is refused, and so is what only TypeScript shows", () => {
   const [head] = sectionsIn(WHOLE) as [Section];
   const later = WHOLE.slice();
   const at = Buffer.from(later).indexOf("version") + "version".length;
-  new DataView(later.buffer).setFloat64(at + 1, 6, true);
+  new DataView(later.buffer).setFloat64(at + 1, 8, true);
   seal(later, head);
-  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 5, got 6: another version of Reprise wrote it/);
+  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 7, got 8: another version of Reprise wrote it/);
   expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
 });
 
@@ -349,8 +349,8 @@ test("both sides have the same numbers for sections", () => {
   const found = Object.fromEntries(
     [...read("persistence/section.ts").matchAll(/^export const ([A-Z]+): u32 = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
   );
-  const { HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS, ENTRIES } = kinds;
-  expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS, ENTRIES });
+  const { HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS, ENTRIES, DRAWN } = kinds;
+  expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS, ENTRIES, DRAWN });
 });
 
 describe("what neither a writer's options nor its streams have", () => {

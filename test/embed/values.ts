@@ -1,5 +1,6 @@
 /** Random steps: each value as TypeScript is given it, and as the bytes of a packed step. */
 import { DTYPES } from "../../src/schema/dtype.ts";
+import { isHalf } from "../../src/schema/half.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
 import { pack } from "../../src/schema/nest.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../src/schema/spec.ts";
@@ -73,6 +74,8 @@ export class Values {
     // Long ones are mostly alike.
     if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
     if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
+    // Finite as f32, and not as a half.
+    if (isHalf(dtype) && random.below(100) === 0) array[random.below(size)] = random.pick([65520, -7e4, 3.4e38]);
     return { given: array, bytes: bytesIn(array) };
   }
 

@@ -1,5 +1,5 @@
 /** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
-import { type ItemRule, packed, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
+import { type Among, type ItemRule, packed, recency, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { layoutOf } from "../../src/memory/layout.ts";
 import { maxStepBytes } from "../../src/memory/stored-bytes.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -125,8 +125,9 @@ function specOf(random: TestRandom): Pick<World, "spec" | "roles"> {
   return { spec, roles };
 }
 
-function randomSelector(random: TestRandom): Selector {
-  const kind = random.pick(SELECTORS);
+function randomSelector(random: TestRandom, removes = false): Selector {
+  const kind = random.pick(SELECTORS.filter((name) => !(removes && SELECTOR_KINDS[name].samplesOnly)));
+  if (kind === "recency") return recency({ exponent: random.pick([0, 0.5, 1, 2]) });
   if (!SELECTOR_KINDS[kind].takesExponent) return { kind };
   return selectorOf(kind, random.pick([0, 0.5, 0.6, 1, 2, -1]), random.below(2) === 0);
 }
@@ -145,7 +146,7 @@ function tableOf(random: TestRandom): WorldTable {
   return {
     maxSize: random.pick([1, 2, 5, 12, 40]),
     sampler,
-    remover: random.pick<Selector | undefined>([undefined, { kind: "fifo" }, sampler, randomSelector(random)]),
+    remover: random.pick<Selector | undefined>([undefined, { kind: "fifo" }, sampler?.kind === "recency" ? undefined : sampler, randomSelector(random, true)]),
     rateLimiter,
     maxPending: random.pick([undefined, 0, 2, 1023]),
     maxSteps: maybe(random, 0.2, () => 3 + random.below(30)),
@@ -179,13 +180,19 @@ function writerOf(random: TestRandom, tables: readonly string[], making: Making)
   };
 }
 
+function amongOf(random: TestRandom): Among | undefined {
+  const k = 1 + random.below(6);
+  const share = { share: random.pick([0.1, 0.5, 1]) };
+  return random.pick([undefined, k, { newest: k }, { oldest: k }, { newest: share }, { oldest: share }]);
+}
+
 /** @param names of what plays no part @param transitions whether there can be some */
 function viewOf(random: TestRandom, tables: readonly string[], names: readonly string[], transitions: boolean): WorldView {
   const weights = random.pick([undefined, undefined, "none", "batch", "table"] as const);
   const flag = (chance: number) => random.pick([undefined, random.next() < chance]);
   const chosen = {
     replacement: maybe(random, 0.5, () => random.below(2) === 0),
-    among: random.pick([undefined, undefined, undefined, random.below(3) === 0 ? 1 + random.below(6) : undefined]),
+    among: random.pick([undefined, undefined, undefined, amongOf(random)]),
     stratified: flag(0.25),
     normalize: weights,
   };
@@ -289,10 +296,13 @@ function tableLine(name: string, table: WorldTable, terse: boolean): string {
 
 /** @param bare whether a writer of which nothing is said has no line */
 function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter, bare: boolean): string[] {
-  const rules = items.map(({ table, length, stride, priority, nStep, finite }) => {
-    const words = [`rule ${quoted(table)}`, nStep === undefined ? `length ${length}` : `nStep ${nStep}`];
+  const rules = items.map(({ table, length, stride, priority, nStep, sequence, finite }) => {
+    const form = sequence === undefined ? (nStep === undefined ? `length ${length}` : `nStep ${nStep}`) : `sequence ${sequence.length}`;
+    const words = [`rule ${quoted(table)}`, form];
+    if (sequence?.burnIn !== undefined) words.push(`burnIn ${sequence.burnIn}`);
+    if (sequence?.stride !== undefined) words.push(`stride ${sequence.stride}`);
     if (stride !== undefined) words.push(`stride ${stride}`);
-    if (priority !== undefined) words.push(`priority ${priority === "max" ? priority : numberText(priority)}`);
+    if (priority !== undefined) words.push(`priority ${typeof priority === "number" ? numberText(priority) : priority}`);
     if (finite === false) words.push("infinite");
     return words.join(" ");
   });
@@ -312,7 +322,13 @@ export function viewLine({ table, transitions, sample, weights }: WorldView): st
   const said = Object.entries(flags).flatMap(([word, isSaid]) => (isSaid ? [word] : []));
   const shown = transitions === undefined ? `items${words({ offset, length })}` : `transitions${words({ gamma: numberText(gamma), n })}`;
   const nexts = next.map((name) => ` next ${quoted(name)}`).join("");
-  return `view ${quoted(table)} ${shown}${nexts}${words({ among, weights })} ${said.join(" ")}`;
+  return `view ${quoted(table)} ${shown}${nexts}${words({ among: amongText(among), weights })} ${said.join(" ")}`;
+}
+
+function amongText(among: Among | undefined): string | undefined {
+  if (among === undefined || typeof among === "number") return among === undefined ? undefined : `${among}`;
+  const [side, value] = Object.entries(among)[0] as [string, number | { readonly share: number }];
+  return typeof value === "number" ? `${side} ${value}` : `${side} share ${numberText(value.share)}`;
 }
 
 function storedLine({ max, evictFrom }: NonNullable<World["storedBytes"]>): string {

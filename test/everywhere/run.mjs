@@ -8,10 +8,10 @@ import { EMBED } from "./embed.mjs";
 import { compared, written } from "./table.mjs";
 import { Workshop } from "./workshop.mjs";
 
-const KINDS = ["node", "workerd", "pages", "bundlers", "next", "engines", "python", "c"];
+const KINDS = ["node", "workerd", "pages", "bundlers", "next", "engines", "sockets", "python", "c"];
 /** Kinds that run at the same time: those that take longest come first. */
 const LANES = 2;
-const ORDER = ["next", "bundlers", "node", "pages", "engines", "workerd", "python", "c"];
+const ORDER = ["next", "bundlers", "node", "pages", "engines", "workerd", "sockets", "python", "c"];
 const PAGE = join(root, "docs/runtimes.md");
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));

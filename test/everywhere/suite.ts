@@ -1,6 +1,7 @@
 /**
- * What every runtime and every bundler runs, over the names that a user imports: every subpath; the digests of the engine, of snapshots, of observers and replay buffers, of
- * embed.wasm; the recorded cases of these; batches of a dataset; a journal; readers of files whose packages may be missing. It says a line each.
+ * What every runtime and every bundler runs, over the names that a user imports: every subpath; the digests of the engine, of snapshots, of sequences, of observers and replay
+ * buffers, of mixtures, of draws by age, of goals, of embed.wasm; the recorded cases of these; batches of a dataset; a journal; readers of files whose packages may be missing. It says
+ * a line each.
  */
 
 import { subpaths } from "subpaths";
@@ -12,8 +13,12 @@ import hdf5 from "../data/extra/d4rl/tail.hdf5";
 import parquet from "../data/extra/plain.parquet";
 import { play } from "../embed/player.mjs";
 import { agentsDigest } from "../runtime/agents.ts";
+import { agesDigest } from "../runtime/ages.ts";
 import { digest } from "../runtime/digest.ts";
+import { goalsDigest } from "../runtime/goals.ts";
+import { mixturesDigest } from "../runtime/mixtures.ts";
 import { pfrlDigest } from "../runtime/pfrl.ts";
+import { sequencesDigest } from "../runtime/sequences.ts";
 import { sayCases } from "./cases.ts";
 import { dataset, journal, written } from "./kept.ts";
 
@@ -29,8 +34,12 @@ export async function suite(say: (line: string) => void, { folder, embed }: Host
   const { outputs, snapshots } = await digest();
   say(`digest ${outputs}`);
   say(`snapshots ${snapshots}`);
+  say(`sequences ${await sequencesDigest()}`);
   say(`agents ${await agentsDigest()}`);
   say(`pfrl ${await pfrlDigest()}`);
+  say(`mixtures ${await mixturesDigest()}`);
+  say(`ages ${await agesDigest()}`);
+  say(`goals ${await goalsDigest()}`);
   say(`embed ${play(embed ?? (await WebAssembly.compile(embedBytes)), operations)}`);
   await sayCases(say);
   say(`batches ${await batches()}`);

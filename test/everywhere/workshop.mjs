@@ -24,7 +24,7 @@ const TOOLS = {
   rollup: "4.68.7",
   vite: "8.3.8",
   webpack: "5.112.2",
-  workerd: "1.20261117.1",
+  workerd: manifestIn(join(root, "build/runtimes")).dependencies.workerd,
 };
 
 /** The optional packages, as the tests have them. */

@@ -56,7 +56,7 @@ const INTEGERS: readonly Integers[] = [
   ["i", "u64", 64, (values) => BigUint64Array.from(values)],
 ];
 
-/** A step of every dtype: half precision comes as f32, complex numbers as pairs. */
+/** A step of every dtype: half precision comes as f16, in a Float32Array, complex numbers as pairs. */
 function allTypes(s: number): readonly Wanted[] {
   const integers = INTEGERS.map(([, dtype, bits, array]): Wanted => {
     const top = 1n << BigInt(bits);
@@ -65,7 +65,7 @@ function allTypes(s: number): readonly Wanted[] {
   return [
     { dtype: "i32", shape: [], data: Int32Array.of(s * 5 - 1000) },
     ...integers,
-    { dtype: "f32", shape: [2], data: Float32Array.of((s % 2048) / 8, ((s + 1) % 2048) / 8) },
+    { dtype: "f16", shape: [2], data: Float32Array.of((s % 2048) / 8, ((s + 1) % 2048) / 8) },
     { dtype: "f32", shape: [], data: Float32Array.of(s % 11 === 0 ? Number.NaN : s / 8) },
     { dtype: "f64", shape: [2], data: Float64Array.of(s / 3, -0) },
     { dtype: "f32", shape: [2], data: Float32Array.of(s / 2, 1 - s) },

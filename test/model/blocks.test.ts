@@ -51,7 +51,7 @@ function writerOf(random: TestRandom, tables: readonly string[], lanes: number) 
   const rules = random.below(4);
   const items = Array.from({ length: rules }, () => ({
     table: random.pick(tables),
-    length: 1 + random.below(5),
+    length: 1 + random.below(8),
     stride: random.pick([1, 1, 2, 3]),
     priority: random.pick([1, 0.5]),
   }));

@@ -1,11 +1,11 @@
 /** The core and its twin side by side: the same random operations on both, and everything that can be seen compared after each. */
 import { expect } from "vitest";
-import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/base/abi.ts";
+import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED, E_UNSUPPORTED, NEWEST } from "../../src/base/abi.ts";
 import { waitsForDraws } from "../../src/schema/rate-limiter.ts";
 import { TestRandom } from "../support/random.ts";
 import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
-import { isRandom, type TwinItem, TwinTable, weightOf } from "./twin-table.ts";
+import { isRandom, reaches, type TwinItem, TwinTable, type TwinWindow, weightOf, within } from "./twin-table.ts";
 
 /** Few values, so that there are many ties. */
 const PRIORITIES = [0, 0, 0.25, 1, 1, 1, 2, 5, 1000];
@@ -28,12 +28,16 @@ export class LockStep {
   readonly #ahead: number[][] = [];
   #operation = 0;
 
+  /** The length of half of the items. */
+  readonly #usual: number;
+
   constructor(options: RigOptions) {
     this.#options = options;
     this.#random = new TestRandom(options.seed);
     this.rig = new Rig(options);
     this.twin = new TwinTable(options, (key) => !this.rig.has(key));
     this.stream = new TwinStream(options.keep, options.across);
+    this.#usual = Math.max(1, options.keep - this.#random.below(3));
   }
 
   /** So many random operations. Inserts prevail, so that a table is full most of the time. */
@@ -68,6 +72,8 @@ export class LockStep {
   }
 
   #clear(): void {
+    // Of several that come in then, a random remover's choices could not be told from each other.
+    if (this.twin.pending.length > 1 && isRandom(this.#options.remover)) return;
     this.rig.x.table_clear(this.rig.table);
     this.twin.clear();
   }
@@ -81,7 +87,9 @@ export class LockStep {
       expect(rig.create(random.pick([0, stream.length + 1, 0xffffffff]), 1)).toBe(E_LENGTH);
       return;
     }
-    const length = 1 + random.below(stream.length);
+    // Items of one length, one a step, slide over the steps.
+    if (odd % 2 === 0) this.#append();
+    const length = odd % 2 === 0 && stream.length >= this.#usual ? this.#usual : 1 + random.below(stream.length);
     if (odd === 1) {
       expect(rig.create(length, random.pick([-1, Number.NaN, Number.POSITIVE_INFINITY]))).toBe(E_PRIORITY);
       return;
@@ -108,7 +116,16 @@ export class LockStep {
     const distinct = random.below(4) === 0;
     const { maxTimesSampled, limiter } = this.#options;
     const ahead = maxTimesSampled === 0 && !waitsForDraws(limiter) && this.#dice.below(4) === 0;
-    const count = rig.sample(n, (distinct ? DISTINCT : 0) + (ahead ? AHEAD : 0));
+    const window: TwinWindow | undefined =
+      this.#dice.below(3) === 0 ? { k: 1 + this.#dice.below(twin.live.length + 2), newest: this.#dice.below(3) > 0 } : undefined;
+    const count = rig.sample(n, (distinct ? DISTINCT : 0) + (ahead ? AHEAD : 0) + (window?.newest ? NEWEST : 0), window?.k);
+    if (window !== undefined) {
+      const can = reaches(window, sampler, remover);
+      if (count === E_UNSUPPORTED && can !== "yes") return;
+      expect(can).not.toBe("no");
+    }
+    // What comes in during a draw could move others out of their places.
+    const admits = window === undefined || sampler.kind !== "uniform" || remover.kind === "fifo";
     const items: TwinItem[] = [];
     const { u32, f64 } = rig;
     const width = Math.max(rig.x.draw_result(rig.draw, DRAW_LONGEST), 1);
@@ -120,11 +137,12 @@ export class LockStep {
       const size = twin.live.length;
       const item = twin.live.find((one) => one.key === f64[rig.keys + i]);
       if (item === undefined) throw new Error(`a draw gave key ${f64[rig.keys + i]}, which is not live`);
-      let probability = twin.probability(item);
+      let probability = twin.probability(item, window);
       if (distinct) {
-        const rest = before.filter((one) => !drawn.has(one));
+        const from = within(before, window);
+        const rest = from.filter((one) => !drawn.has(one));
         if (!isRandom(sampler)) probability = TwinTable.pick(sampler, rest) === item ? 1 : 0;
-        else probability = TwinTable.share(sampler, item, before);
+        else probability = from.includes(item) ? TwinTable.share(sampler, item, from, before) : 0;
         if (drawn.has(item)) throw new Error("a draw without replacement gave an item twice");
         drawn.add(item);
       }
@@ -136,10 +154,11 @@ export class LockStep {
       twin.drawn(item);
       items.push(item);
       same(u32[rig.times + i], item.timesSampled);
-      if (!distinct) twin.settle();
+      if (!distinct && admits) twin.settle();
     }
-    const positive = before.filter((item) => weightOf(sampler, item.priority) > 0).length;
-    const enough = distinct && count === (positive > 0 ? positive : before.length);
+    const from = within(before, window);
+    const positive = from.filter((item) => weightOf(sampler, item.priority) > 0).length;
+    const enough = distinct && count === (positive > 0 ? positive : from.length);
     if (count < n && !enough && twin.canSample()) throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
     const blocked = rig.x.draw_result(rig.draw, BLOCKED);
     if (!distinct) same(blocked, count === n ? 0 : twin.live.length < this.#options.limiter.minSize ? 1 : 2);

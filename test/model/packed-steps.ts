@@ -1,6 +1,6 @@
 /** Steps of a spec with packed leaves: of each name, the frames of a lane follow each other, and stacks show the newest ones. */
 import type { Spec } from "../../src/index.ts";
-import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import { DTYPES, type Dtype, isFloat } from "../../src/schema/dtype.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
 import { leavesOf } from "../../src/schema/spec.ts";
 import { Pictures } from "../support/pictures.ts";
@@ -105,5 +105,5 @@ function elementOf({ dtype }: RowLeaf, byte: number): number | bigint | string {
   if (dtype === "bool") return byte & 1;
   if (dtype === "i64" || dtype === "u64") return BigInt(byte) << 23n;
   if (dtype === "i8") return byte - 128;
-  return dtype === "f32" || dtype === "f64" ? byte / 8 : byte;
+  return isFloat(dtype) ? byte / 8 : byte;
 }

@@ -108,12 +108,13 @@ function writerOf(random: TestRandom, tables: readonly string[], hasColumns: boo
   return { lanes, across, items, keep: 6 + random.below(8), ...(lanes > 1 && { autoreset: random.pick(["nextStep", "sameStep", "disabled"] as const) }) };
 }
 
-export function worldOf(seed: number, random: TestRandom): World {
+/** @param makeSpec of another kind */
+export function worldOf(seed: number, random: TestRandom, makeSpec: (random: TestRandom, seed: number) => Spec = specOf): World {
   const tables = Object.fromEntries(["t", "u"].slice(0, 1 + random.below(2)).map((name) => [name, tableOf(random, false)]));
   const hasColumns = seed % 2 === 0;
   return {
     hasColumns,
-    options: { spec: specOf(random, seed), tables, seed, logger: null },
+    options: { spec: makeSpec(random, seed), tables, seed, logger: null },
     writers: Array.from({ length: 1 + random.below(3) }, () => writerOf(random, Object.keys(tables), hasColumns)),
   };
 }

@@ -5,6 +5,7 @@
  * - fifo the oldest, lifo the youngest; heaps the least or greatest priority, of equals the least recently inserted or updated.
  * - The limiter's cursor is inserts × samplesPerInsert - samples. What it refuses waits, and comes in in order.
  */
+import type { Among } from "../../src/batch/among.ts";
 import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
 import { SELECTOR_KINDS, type Selector } from "../../src/schema/selector.ts";
 
@@ -30,6 +31,44 @@ export interface TwinOptions {
   readonly maxTimesSampled: number;
   readonly maxSteps: number;
   readonly limiter: RateLimiter;
+}
+
+/** Some of a table's items by age. */
+export interface TwinWindow {
+  readonly k: number;
+  readonly newest: boolean;
+}
+
+/** The window that an option names in a table of so many items. */
+export function windowOf(among: Among | undefined, size: number): TwinWindow | undefined {
+  if (among === undefined) return undefined;
+  if (typeof among === "number") return { k: among, newest: false };
+  const value = among.newest ?? among.oldest;
+  return { k: typeof value === "number" ? value : Math.max(1, Math.ceil(value.share * size)), newest: among.newest !== undefined };
+}
+
+/** The items of a window, in the order of insertion. */
+export function within(items: readonly TwinItem[], window: TwinWindow | undefined): readonly TwinItem[] {
+  if (window === undefined) return items;
+  return window.newest ? items.slice(-window.k) : items.slice(0, window.k);
+}
+
+/** Whether draws from a window must be possible ("yes", "no"), or may be refused after deletions. */
+export function reaches({ newest }: TwinWindow, sampler: Selector, remover: Selector): "yes" | "no" | "maybe" {
+  const isLinked = SELECTOR_KINDS[remover.kind].leaves !== undefined;
+  switch (sampler.kind) {
+    case "fifo":
+    case "recency":
+      return "yes";
+    case "lifo":
+      return newest ? "yes" : "no";
+    case "prioritized":
+      return isLinked ? "yes" : "no";
+    case "uniform":
+      return newest && isLinked ? "yes" : "maybe";
+    default:
+      return "no";
+  }
 }
 
 export function isRandom({ kind }: Selector): boolean {
@@ -180,16 +219,23 @@ export class TwinTable {
   }
 
   /** The probability with which a random selector picks one of some items, which are in the order of insertion. */
-  static share(selector: Selector, item: TwinItem, items: readonly TwinItem[]): number {
+  static share(selector: Selector, item: TwinItem, items: readonly TwinItem[], all = items): number {
+    if (selector.kind === "recency") {
+      // Ages are those among all items, whichever of them a draw may give.
+      const weight = (one: TwinItem) => (all.length - all.indexOf(one)) ** -(selector.exponent as number);
+      return weight(item) / items.reduce((sum, one) => sum + weight(one), 0);
+    }
     const total = items.reduce((sum, one) => sum + weightOf(selector, one.priority), 0);
     return total === 0 ? 1 / items.length : weightOf(selector, item.priority) / total;
   }
 
   /** The probability with which a draw gives an item. */
-  probability(item: TwinItem): number {
+  probability(item: TwinItem, window?: TwinWindow): number {
     const { sampler } = this.#options;
-    if (!isRandom(sampler)) return TwinTable.pick(sampler, this.live) === item ? 1 : 0;
-    return TwinTable.share(sampler, item, this.live);
+    const items = within(this.live, window);
+    if (!items.includes(item)) return 0;
+    if (!isRandom(sampler)) return TwinTable.pick(sampler, items) === item ? 1 : 0;
+    return TwinTable.share(sampler, item, items, this.live);
   }
 
   #admit(item: TwinItem): void {

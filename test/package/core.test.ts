@@ -126,6 +126,7 @@ test("numbers that both sides name are the same", () => {
     LAYOUT,
     LONGEST,
     SHORTEST,
+    MAX_PRIORITY,
   } = abi;
   const { WITH_MIN } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
@@ -133,8 +134,8 @@ test("numbers that both sides name are the same", () => {
   const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS };
   expect(constants("draw/draw.ts")).toMatchObject(columns);
   expect(abi.START).toBe(STEPS);
-  const { OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS } = abi;
-  expect(constants("draw/row-matrix.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS });
+  const { OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_ANY, FROM_START, CROSS } = abi;
+  expect(constants("draw/row-matrix.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_ANY, FROM_START, CROSS });
   expect(constants("draw/output.ts")).toMatchObject({ BOOTSTRAP });
   expect(constants("draw/n-step.ts")).toMatchObject({ OWN, ENDS_BEHIND, NONE });
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
@@ -145,12 +146,13 @@ test("numbers that both sides name are the same", () => {
   expect([...read("assembly/tables/rate-limiter.ts").matchAll(/^ {2}(\w+): f64;$/gm)].map(([, name]) => name)).toEqual(LIMITER_OPTIONS);
   expect(constants("tables/growing-table.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
-  expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST });
+  expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST, MAX_PRIORITY });
   expect(constants("rows/leaf.ts")).toMatchObject({ NARROW, WIDE, SHARED });
   expect(constants("rows/leaf.ts")).toMatchObject(Object.fromEntries(Object.entries(DTYPES).map(([name, { code }]) => [name.toUpperCase(), code])));
   expect(constants("rows/row.ts")).toMatchObject({ HEAD_BYTES });
   const { errorArgument, errorValue, changes } = offsets("memory/layout.ts", "Header");
   expect([errorArgument, errorValue, changes]).toEqual([4 * abi.ERROR_ARGUMENT, 8 * abi.ERROR_VALUE, 4 * abi.CHANGES]);
+  expect(abi.COUNTS_WAIT).toBe((constants("tables/table.ts").SLOTS_AT as number) + (offsets("tables/slots.ts", "Slots").drawn as number));
   const { blocked, have, need, longest, layout } = offsets("draw/draw.ts", "Draw");
   expect([blocked, have, need, longest, layout]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_LAYOUT].map((which) => 8 * which));
 });

@@ -1,7 +1,7 @@
 // Run by heap.test.ts with --expose-gc and --allow-natives-syntax: prints by how many bytes the heap grows in CALLS calls of each kind.
 
 import { heapGrowth } from "../../bench/measure.mjs";
-import { f32, i32, prioritized, Replay } from "../../dist/index.js";
+import { f32, i32, mixture, prioritized, Replay } from "../../dist/index.js";
 import { PrioritizedReplayBuffer, ReplayBuffer } from "../../dist/pfrl.js";
 
 const CALLS = Number(process.argv[2]);
@@ -23,6 +23,16 @@ const item = { length: 2, priority: 0.7 };
 const beta = { into: table.batch(BATCH, { length: 2, beta: 0.4 }), beta: 0.4 };
 const view = table.transitions({ gamma: 0.99 });
 const ofView = { into: view.batch(BATCH, { beta: 0.4 }), beta: 0.4 };
+const ofSequences = table.sequences({ gamma: 0.99, n: 3 });
+const sequences = { into: ofSequences.batch(BATCH, { beta: 0.4 }), beta: 0.4 };
+const errors = new Float32Array(2 * BATCH).fill(0.3);
+const ofErrors = { eta: 0.9, into: new Float64Array(BATCH) };
+// Of one Replay: calls of the core that are of several instances box fractions, whoever calls them.
+const mix = mixture([
+  { from: view, share: 0.5 },
+  { from: table.transitions({ gamma: 0.9 }), share: 0.5 },
+]);
+const ofMix = { into: mix.batch(BATCH, { beta: 0.4 }), beta: 0.4 };
 const { keys } = table.sample(BATCH, { length: 2 }).info;
 const priorities = new Float64Array(BATCH).fill(0.3);
 
@@ -61,8 +71,20 @@ const calls = {
   "transitions into": (n) => {
     for (let i = 0; i < n; i++) view.sample(BATCH, ofView);
   },
+  "sequences into, and their priorities": (n) => {
+    for (let i = 0; i < n; i++) {
+      ofSequences.sample(BATCH, sequences);
+      table.updatePriorities(sequences.into.keys, ofSequences.prioritiesOf(sequences.into, errors, ofErrors));
+    }
+  },
   "sample into": (n) => {
     for (let i = 0; i < n; i++) table.sample(BATCH, beta);
+  },
+  "mixture into": (n) => {
+    for (let i = 0; i < n; i++) mix.sample(BATCH, ofMix);
+  },
+  "mixture's updatePriorities": (n) => {
+    for (let i = 0; i < n; i++) mix.updatePriorities(ofMix.into, priorities);
   },
   updatePriorities: (n) => {
     for (let i = 0; i < n; i++) table.updatePriorities(keys, priorities);

@@ -18,7 +18,8 @@ describe("the heap", () => {
   }, 60_000);
 
   test.each([
-    ...["staged append", "nested append and createItem", "sample into", "transitions into", "updatePriorities"],
+    ...["staged append", "nested append and createItem", "sample into", "transitions into", "sequences into, and their priorities", "updatePriorities"],
+    ...["mixture into", "mixture's updatePriorities"],
     ...["PFRL's sample into", "PFRL's prioritized sample into and updateErrors"],
   ])("%s allocates nothing, call after call", (call) => {
     expect(seen.growth[call]).toBeLessThan(MAX_BYTES);

@@ -7,7 +7,7 @@ import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
 /** What holds options. */
-const IS_OPTIONS = /(Options|Rule|Ends|Roles|SampleTransitions)$/;
+const IS_OPTIONS = /(Options|Limits|Rule|Ends|Roles|SampleTransitions)$/;
 
 /** The options that each exported type has, by its name. */
 function options(): Map<string, Set<string>> {

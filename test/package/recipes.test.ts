@@ -76,12 +76,43 @@ test.runIf(whole)("SAC learns from recorded data before it lives a step, and goe
   expect(numberAfter("live; gain ", run("sac", 60, ["is_terminal: false", "is_terminal: is_last"]))).toBeGreaterThan(-0.38);
 });
 
-test.runIf(whole)("R2D2's windows begin with the state that was stored", () => {
+test.runIf(whole)("RLPD opens a lock that it never would by chance, with half of each batch from recorded episodes", () => {
+  const out = run("rlpd", 100);
+  expect(out).toContain("warm start: 184 recorded transitions; 64 of 64 rows are recorded");
+  expect(out).toContain("live: 32 of 64 rows are recorded");
+  expect(numberAfter("last half: ", out)).toBeGreaterThan(90);
+  // Recorded episodes that never get there are of no help.
+  expect(numberAfter("last half: ", run("rlpd", 100, ["random() < 0.1", "random() < 1"]))).toBe(0);
+});
+
+test.runIf(whole)("epochs show a clone each step as often, over a restart, and it does what the player did", () => {
+  const out = run("epochs", 100);
+  expect(out).toContain("stopped after 40 batches of epoch 0");
+  expect(out).toContain("after 6 epochs each step was seen 6 times");
+  expect(Math.abs(numberAfter("the clone: ", out) + 0.8)).toBeLessThan(0.05);
+  expect(numberAfter("the clone ends at ", out)).toBeLessThan(0.01);
+  // Without the state the rest is six whole epochs.
+  expect(run("epochs", 100, [", state: JSON.parse(kept.state)", ""])).toContain("more or less often");
+});
+
+test("hindsight teaches the way to goals that no episode reached", () => {
+  expect(numberAfter("goals before, ", run("her", 200))).toBeGreaterThan(0.75);
+  expect(numberAfter("goals before, ", run("her", 200, ["share: 0.8", "share: 0"]))).toBeLessThan(0.3);
+});
+
+test.runIf(whole)("R2D2's sequences begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
   // Episodes of 2 steps and more, of which many are shorter than a window.
   expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
-  const forgets = run("r2d2", 200, ["next(state.data[first], ", "next(0, "]);
+  const forgets = run("r2d2", 200, ["next(state.data[i], ", "next(0, "]);
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);
+});
+
+test.runIf(whole)("Dreamer's chunks go over the ends of episodes, and say where one begins", () => {
+  const out = run("dreamer", 400);
+  expect(numberAfter("loss: ", out)).toBeLessThan(1e-3);
+  expect(numberAfter("weight of the reward: ", out)).toBeCloseTo(6, 1);
+  expect(numberAfter("loss: ", run("dreamer", 400, ["if (isFirst.data[at]) before = 0;", ""]))).toBeGreaterThan(0.01);
 });
 
 test.runIf(whole)("vector environments give the same values in each autoreset mode", () => {

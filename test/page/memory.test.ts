@@ -11,7 +11,7 @@ import { inBrowsers, until } from "./support.ts";
 
 const minutes = Number(process.env.REPRISE_PAGE_MINUTES ?? 0.5);
 /** Bytes that a browser may differ by from one third of the time to another; in a short time it is still compiling what is used often. */
-const NOISE = (minutes < 2 ? 100 : 40) * 2 ** 20;
+const NOISE = (minutes < 2 ? 160 : 40) * 2 ** 20;
 
 interface Use {
   readonly name: string;

@@ -30,6 +30,8 @@ export class Chromium {
   async open(path: string, ready: string): Promise<{ page: Page; lines: string[] }> {
     const page = await this.#browser.newPage();
     const lines: string[] = [];
+    // The route below hides where the page comes from, and so that it may speak to the loopback.
+    await page.context().grantPermissions(["local-network-access"]);
     page.on("console", (message) => lines.push(message.text()));
     const failed = new Promise<never>((_, reject) => page.on("pageerror", reject));
     await page.route(`${this.#address}/**`, async (route) => {

@@ -5,8 +5,12 @@ import { describe, expect, it } from "vitest";
 import { moduleOf, type Target, tracked } from "../support/core.ts";
 import { some, whole } from "../support/size.ts";
 import { agentsDigest } from "./agents.ts";
+import { agesDigest } from "./ages.ts";
 import { digest } from "./digest.ts";
+import { goalsDigest } from "./goals.ts";
+import { mixturesDigest } from "./mixtures.ts";
 import { pfrlDigest } from "./pfrl.ts";
+import { sequencesDigest } from "./sequences.ts";
 import { Sink } from "./sink.ts";
 
 /** Lines of digest.txt, by what stands before the hash. */
@@ -37,6 +41,28 @@ describe("the digest", () => {
 
   it("of PFRL's buffers is the kept one", async () => {
     expect(await pfrlDigest()).toBe(kept.pfrl);
+  });
+
+  it.each<Target>(["release", "scalar", "debug"])("of draws with goals is the kept one: %s", async (target) => {
+    expect(await goalsDigest(moduleOf(target))).toBe(kept.goals);
+  });
+
+  it.runIf(whole)("of draws with goals is the kept one where changes are tracked", async () => {
+    expect(await tracked(() => goalsDigest(moduleOf("release")))).toBe(kept.goals);
+  });
+
+  it.each<Target>(some(["release", "scalar", "debug"], 2))("of sequences is the kept one in the %s build", async (target) => {
+    expect(await sequencesDigest(moduleOf(target))).toBe(kept.sequences);
+  });
+
+  it("of mixtures is the kept one", async () => {
+    expect(await mixturesDigest()).toBe(kept.mixtures);
+  });
+});
+
+describe("the digest of draws by age", () => {
+  it.each<Target>(["release", "scalar"])("is the kept one, with the %s build", async (target) => {
+    expect(await agesDigest(moduleOf(target))).toBe(kept.ages);
   });
 });
 

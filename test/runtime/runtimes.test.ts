@@ -1,11 +1,15 @@
 /** The same bytes and the same answers in every runtime that is installed: Node, Deno, Bun and Chromium. `npm run runtimes` installs those that are missing. */
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocketServer } from "ws";
 import { runtimes } from "../../build/runtimes.mjs";
+import { f32, i32, Replay } from "../../src/index.ts";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 import { Chromium } from "./browser.ts";
@@ -16,6 +20,7 @@ const digest = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").tri
 const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
 const OPENED = "a Replay: sum 304258597";
 const ACTORS = ["actors: left,left, 2000 transitions, in order: true", "killed: true, in order: true, writers: 0", "in one thread: left, 500 steps"];
+const SOCKETS = "sockets: left, 1000 steps, in order: true, connections: 2, messages: 12,true";
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
 /** Lines of datasets-story.mjs, against what tensorflow_datasets, minari and h5py read. */
@@ -66,17 +71,18 @@ describe("programs", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   describe.each([
-    { name: "node", actorsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/node.js"] },
+    { name: "node", actorsArgs: [], socketsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/node.js"] },
     {
       name: "deno",
       actorsArgs: ["run", "--allow-read=test/runtime,dist"],
+      socketsArgs: ["run", "--allow-net=127.0.0.1"],
       digestArgs: ["run"],
       journalArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`],
       datasetsArgs: ["run", "--allow-read=test/data"],
       exampleArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`, "examples/deno.js"],
     },
-    { name: "bun", actorsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
-  ] as const)("$name", ({ name, actorsArgs, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
+    { name: "bun", actorsArgs: [], socketsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
+  ] as const)("$name", ({ name, actorsArgs, socketsArgs, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
     of(name)("is there", () => {
       it.runIf(whole)("and gives the digests, from both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
@@ -90,6 +96,10 @@ describe("programs", () => {
 
       it("and actors in its workers write to a Replay, without WebAssembly of their own", () => {
         expect(run(name, ...actorsArgs, "test/runtime/actors.mjs").split("\n")).toEqual(ACTORS);
+      });
+
+      it("and actors over its WebSockets write to a Replay that its server accepts them in, also where one breaks", () => {
+        expect(run(name, ...socketsArgs, "test/runtime/sockets.mjs")).toBe(SOCKETS);
       });
 
       it("and opens datasets by their paths", () => {
@@ -125,6 +135,17 @@ of("chromium")("chromium", () => {
   it("has actors in its workers", async () => {
     const { lines } = await browser.open("/test/runtime/actors.html", "document.title === 'done'");
     expect(lines).toEqual(ACTORS);
+  });
+
+  it("has actors in pages, over a WebSocket", async () => {
+    const replay = new Replay({ spec: { observation: f32(2), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } } });
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    await once(server, "listening");
+    replay.publish(Float32Array.of(1, 0.5));
+    const accepted = once(server, "connection").then(([socket]) => replay.acceptWriter(socket, { items: [{ table: "t", length: 1 }] }));
+    const { lines } = await browser.open(`/test/runtime/sockets.html#${(server.address() as AddressInfo).port}`, "document.title === 'done'");
+    expect([lines, (await (await accepted).closed).how, replay.tables.t.size]).toEqual([["weights: 1,0.5"], "left", 1000]);
+    server.close();
   });
 
   it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {

@@ -1,10 +1,15 @@
 /**
- * Random worlds beside a twin that knows the documents only. `npm run soak [-- --minutes N] [--seed S]`: so many minutes of worlds, or the one world of a seed. Where the two differ, it prints the seed and
- * the fewest operations found that show it.
+ * Random worlds beside twins that know the documents only; of each seed there is one of sequences and one of mixtures, too. `npm run soak [-- --minutes N] [--seed S]`: so many
+ * minutes of worlds, or the one world of a seed. Where the two differ, it prints the seed and the fewest operations found that show it.
  */
 import { parseArgs } from "node:util";
+import { MixtureWorld } from "../model/mixtures/world.ts";
+import { SequenceWorld } from "../model/sequence-worlds.ts";
 import { type Operation, type Plan, planOf } from "./worlds/plan.ts";
 import { World } from "./worlds/world.ts";
+
+/** Of a world of mixtures. */
+const MIXTURE_OPERATIONS = 60;
 
 /** Calls that memory refused. */
 let refused = 0;
@@ -41,6 +46,19 @@ async function shortest(plan: Plan, at: number): Promise<readonly Operation[]> {
   return operations;
 }
 
+/** What a mixture gave that its sources by themselves do not give; undefined if nothing is. */
+async function mixtureDifference(seed: number): Promise<string | undefined> {
+  const world = new MixtureWorld(seed);
+  try {
+    for (let op = 0; op < MIXTURE_OPERATIONS; op++) await world.run();
+    return undefined;
+  } catch (error) {
+    return (error as Error).stack ?? String(error);
+  } finally {
+    world.dispose();
+  }
+}
+
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "2" }, seed: { type: "string" } } });
 const until = performance.now() + Number(values.minutes) * 60_000;
 const one = values.seed === undefined ? undefined : Number(values.seed);
@@ -49,6 +67,12 @@ for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 *
   const plan = planOf(seed);
   const found = await difference(plan);
   worlds++;
+  // Of another kind of world: rules and views of sequences.
+  const sequences = await new SequenceWorld(seed).run().catch((error: Error) => error);
+  if (sequences instanceof Error) {
+    failed++;
+    console.log(`sequences of ${sequences.message}`);
+  }
   done += found?.at ?? plan.operations.length;
   if (found !== undefined) {
     failed++;
@@ -57,8 +81,13 @@ for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 *
     console.log(JSON.stringify({ tables: plan.tables, writers: plan.writers }));
     console.log(`after ${operations.map(({ kind, seed: by }) => `${kind}(${by})`).join(", ")}`);
   }
+  const mixed = await mixtureDifference(seed);
+  if (mixed !== undefined) {
+    failed++;
+    console.log(`seed ${seed}, mixtures: ${mixed}`);
+  }
   if (one !== undefined || performance.now() > until) break;
 }
 console.log(`${worlds} worlds, ${done} operations, ${refused} of them refused for want of memory`);
-console.log(`${worlds - failed} passed, ${failed} failed`);
+console.log(`${Math.max(worlds - failed, 0)} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
+import { isHalf, widenHalf } from "../../src/schema/half.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
 import { leavesOf } from "../../src/schema/spec.ts";
 import { isWellFormed, utf8Bytes } from "../../src/schema/text.ts";
@@ -43,6 +44,7 @@ export const spec: fc.Arbitrary<Spec> = fc.letrec<{ node: Spec }>((tie) => ({
 /** An element as its dtype holds it: also the odd ones. */
 export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
   const { min, max, big, float } = DTYPES[dtype];
+  if (isHalf(dtype)) return fc.integer({ min: 0, max: 65535 }).map((bits) => widenHalf(dtype, bits));
   if (float) return dtype === "f32" ? fc.float() : fc.double();
   return big ? fc.bigInt({ min: min as bigint, max: max as bigint }) : fc.integer({ min: min as number, max: max as number });
 }

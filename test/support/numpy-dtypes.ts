@@ -13,4 +13,6 @@ export const NUMPY: { readonly [D in Dtype]: string } = {
   u64: "uint64",
   f32: "float32",
   f64: "float64",
+  f16: "float16",
+  bf16: "bfloat16",
 };

@@ -8,6 +8,7 @@ export const slow: boolean = slowStep > 0;
 
 /** So many operations, seeds or mutants: in `npm test` a twentieth of them, or as few as are named. */
 export function scaled(all: number, quick: number = Math.ceil(all / 20)): number {
+  if (quick > all) throw new RangeError(`a part must be at most ${all}, got ${quick}: first the whole number, then the part`);
   return whole ? all : quick;
 }
 

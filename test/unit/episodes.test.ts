@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
+import { errorOf, expectError } from "../support/refused.ts";
 
 const spec = { observation: f32(2), action: i32(), reward: f32() };
 const step = (id: number) => ({ observation: [id, id], action: id, reward: id });
@@ -264,6 +265,29 @@ describe("priority max", () => {
     replay.table("memory").updatePriorities([writer.lastKey("memory")], [9]);
     writer.appendColumns({ observation: new Float32Array(80), action: new Int32Array(40), reward: new Float32Array(40) });
     expect([...replay.table("memory").sample(4, { replacement: false }).info.priorities]).toEqual([9, 9, 9, 9]);
+  });
+
+  test("is for createItem as well", () => {
+    const replay = weighted();
+    const table = replay.table("memory");
+    const writer = replay.writer();
+    const priorityOf = (priority: number | "max") => {
+      writer.append(step(1));
+      writer.createItem("memory", { length: 1, priority });
+      return table.explain(writer.lastKey("memory")).priority;
+    };
+    expect(priorityOf("max")).toBe(1);
+    expect(priorityOf(3)).toBe(3);
+    expect(priorityOf("max")).toBe(3);
+    table.updatePriorities([writer.lastKey("memory")], [8]);
+    expect(priorityOf("max")).toBe(8);
+    table.clear();
+    expect(priorityOf("max")).toBe(1);
+    expectError(
+      errorOf(() => priorityOf("min" as "max")),
+      TypeError,
+      /^priority must be a finite number, or "max", got "min"/,
+    );
   });
 });
 

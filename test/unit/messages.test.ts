@@ -97,10 +97,10 @@ test.each<[string, unknown[]]>([
   );
 });
 
-test("a rule without length or nStep is told of both", () => {
+test("a rule without length, nStep or sequence is told of all", () => {
   const { replay } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(
-    /^items\[0\] must be a rule with length \(windows of so many steps\) or nStep/,
+    /^items\[0\] must be a rule with length \(windows of so many steps\), nStep \(transitions\) or sequence/,
   );
 });
 
@@ -146,7 +146,9 @@ test("a misspelt table of a rule is named with its rule, a column in the place o
   expect(errorOf(() => table.updatePriorities(keys, returns as never)).message).toMatch(
     /^priorities must be an array of numbers, such as the column's data, got an object with keys data, shape$/,
   );
-  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions must be an object of gamma, n, next, dtype, got/);
+  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(
+    /^the options of transitions must be an object of gamma, n, next, dtype, relabel, got/,
+  );
   const lanes = replay.writer({ lanes: 2 });
   expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane must be given with final or terminated, since the writer has 2 lanes/);
 });
@@ -168,7 +170,7 @@ test("dataset() without options says what it needs", () => {
 
 test("Replay.open without dir says what it takes", async () => {
   await expect(Replay.open({ spec } as never)).rejects.toThrow(
-    /^dir must be the path of a directory, or what opfs\(\) or memory\(\) of reprise\/storage gives, got undefined$/,
+    /^dir must be the path of a directory, or what opfs\(\), sqlite\(\) or memory\(\) of reprise\/storage gives, got undefined$/,
   );
 });
 

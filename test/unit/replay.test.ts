@@ -146,9 +146,10 @@ test.each([
 
 test("plan tells the parts as well", () => {
   const plan = Replay.plan({ spec: { a: f32(3), b: u8(2000) }, tables: { big: { maxSize: 1000 }, small: { maxSize: 10, maxSteps: 20 } } });
-  expect(plan.bytesPerStep).toBe(12 + 16 + 2000);
+  expect(plan.bytesPerStep).toBe(12 + 12 + 2000);
   expect(plan.steps).toBe(1000);
   expect(plan.tables.big?.bytesPerItem).toBeGreaterThan(24);
+  expect(plan.bytes - plan.touchedBytes).toBe(8 * 1010);
   expect(plan.bytes).toBeGreaterThan(1000 * 2028 + (plan.tables.big?.bytes ?? 0) + (plan.tables.small?.bytes ?? 0));
 });
 

@@ -8,7 +8,7 @@ import { SCENES } from "../support/scenes.ts";
 import { scaled, some } from "../support/size.ts";
 
 /** Where a table's record has the first free slot (assembly/persistence/table.ts). */
-const FREE_FIRST = 128;
+const FREE_FIRST = 80;
 
 function sceneBytes(name: string): Buffer {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];

@@ -28,7 +28,7 @@ test("a role is a leaf or a subtree, said by its path; or what has the role's ow
   const usual = new Replay({ spec: { observation: { a: f32(), b: f32() }, action: i32(), reward: f32(), observations: f32() } });
   expect(paths(usual, "observation")).toEqual(["observation.a", "observation.b"]);
   const { roles } = engineOf(usual);
-  expect([roles.optional("discount"), roles.optional("terminated"), roles.number("reward", "a rule").path]).toEqual([undefined, undefined, "reward"]);
+  expect([roles.optional("discount"), roles.optional("terminated"), roles.rewards("a rule").path]).toEqual([undefined, undefined, "reward"]);
 });
 
 test("snapshots and journals keep what was said", async () => {
@@ -56,7 +56,6 @@ test("a role that is said and does not fit is refused by the constructor", () =>
     [{ action: 3 }, "NOT_FOUND", /^transition\.action must be one of "act", "act\.0"/, /got 3/],
     [{ reward: "obs.speed" }, "NOT_FOUND", /^transition\.reward must be one of "act\.0"/],
     [{ reward: "obs" }, "SPEC_MISMATCH", /^transition\.reward/, /obs, a subtree/],
-    [{ reward: "wide" }, "SPEC_MISMATCH", /^transition\.reward must be a leaf with one number per step/, /wide, f32 of shape \[3\]/],
     [{ reward: "says" }, "SPEC_MISMATCH", /^transition\.reward/, /string/],
     [{ reward: "over" }, "SPEC_MISMATCH", /^transition\.reward/, /bool/],
     [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*name a flag that ends as terminated/, /over, bool/],
@@ -81,7 +80,7 @@ test("a role that is said and does not fit is refused by the constructor", () =>
 
 test("a role that nothing plays is refused where it is asked for, by the names that there are", () => {
   const { roles } = engineOf(new Replay({ spec }));
-  const missing = errorOf(() => roles.number("reward", "nStep of items[0]"));
+  const missing = errorOf(() => roles.rewards("nStep of items[0]"));
   expectError(
     missing,
     "NOT_FOUND",
@@ -95,7 +94,7 @@ test("a role that nothing plays is refused where it is asked for, by the names t
   );
   const flag = engineOf(new Replay({ spec: { reward: bool() } })).roles;
   expectError(
-    errorOf(() => flag.number("reward", "a rule")),
+    errorOf(() => flag.rewards("a rule")),
     "SPEC_MISMATCH",
     /^transition\.reward must be/,
     /bool/,

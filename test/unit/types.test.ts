@@ -1,5 +1,24 @@
-import { expectTypeOf, test } from "vitest";
-import { type AnySteps, type Batch, bool, type Column, f32, f64, i32, i64, Replay, shared, type Table, u8, u64, type Writer } from "../../src/index.ts";
+import { expect, expectTypeOf, test } from "vitest";
+import {
+  type AnySteps,
+  type Batch,
+  bf16,
+  bool,
+  type Column,
+  f16,
+  f32,
+  f64,
+  i32,
+  i64,
+  mixture,
+  type RelabelledSteps,
+  Replay,
+  shared,
+  type Table,
+  u8,
+  u64,
+  type Writer,
+} from "../../src/index.ts";
 
 const spec = { obs: { image: u8(2, 2), pos: [f32(3), i64()] }, reward: f64(), done: bool() } as const;
 const replay = new Replay({ spec, tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
@@ -23,6 +42,16 @@ test("a batch is nested as the spec, each leaf with the array of its dtype", () 
   expectTypeOf(info.keys).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   const leaf = new Replay({ spec: i32(), tables: { t: { maxSize: 1 } } });
   expectTypeOf(leaf.table("t").sample(1).steps).toEqualTypeOf<Column<"i32", [number, number]>>();
+});
+
+test("half floats are arrays of f32 in batches and in what is staged", () => {
+  const halves = new Replay({ spec: { a: f16(2), b: bf16() }, tables: { t: { maxSize: 4 } } });
+  const { steps } = halves.table("t").batch(1, { length: 1 });
+  expectTypeOf(steps.a).toEqualTypeOf<Column<"f16", [number, number, 2]>>();
+  expectTypeOf(steps.a.data).toEqualTypeOf<Float32Array<ArrayBuffer>>();
+  expectTypeOf(halves.writer().staged.a).toEqualTypeOf<Float32Array>();
+  expectTypeOf(halves.writer().staged.b).toEqualTypeOf<number>();
+  expectTypeOf(halves.writer().append).toBeCallableWith({ a: Float32Array.of(1, 2), b: 0.5 });
 });
 
 test("columns give a flat batch with their names and dtypes", () => {
@@ -158,4 +187,56 @@ test("a spec of which nothing is known allows everything by name", () => {
   expectTypeOf(any.table("a")).toEqualTypeOf<Table>();
   expectTypeOf(any.table("a").sample(1)).toEqualTypeOf<Batch<AnySteps>>();
   expectTypeOf(any.writer()).toExtend<Writer>();
+});
+
+test("a batch of a mixture is that of its sources, with the number of the source of each row", () => {
+  const other = new Replay({ spec, tables: { c: { maxSize: 4 } } });
+  const items = mixture([
+    { from: table, share: 0.5 },
+    { from: other.table("c"), share: (draw) => 1 / (1 + draw) },
+  ]);
+  const plain = () => items.sample(2);
+  expectTypeOf<ReturnType<typeof plain>["info"]["source"]>().toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+  const sampled = () => items.sample(2, { beta: 0.4, columns: { r: { leaf: "reward", at: 0 } } });
+  expectTypeOf<ReturnType<typeof sampled>["steps"]["r"]>().toEqualTypeOf<Column<"f64", [number]>>();
+  expectTypeOf<ReturnType<typeof sampled>["info"]["weights"]>().toEqualTypeOf<Float64Array<ArrayBuffer>>();
+  // @ts-expect-error no such option
+  () => items.sample(2, { betta: 0.4 });
+  const roles = new Replay({ spec: { observation: f32(4), action: i32(), reward: f32() }, tables: { t: { maxSize: 4 } } });
+  const mix = mixture([
+    { from: roles.table("t").transitions({ gamma: 0.9, next: ["action"] }), share: 1 },
+    { from: roles.table("t").transitions({ gamma: 0.5, n: 2, next: ["action"] }), share: 1 },
+  ]);
+  const drawn = () => mix.sample(2, { beta: 0.4 });
+  type Drawn = ReturnType<typeof drawn>;
+  expectTypeOf<Drawn["observation"]>().toEqualTypeOf<Column<"f32", [number, 4]>>();
+  expectTypeOf<Drawn["nextAction"]>().toEqualTypeOf<Column<"i32", [number]>>();
+  expectTypeOf<Drawn["weights"]>().toEqualTypeOf<Column<"f32", [number]>>();
+  expectTypeOf<Drawn["source"]>().toEqualTypeOf<Column<"u8", [number]>>();
+  // @ts-expect-error an option of items
+  () => mix.sample(2, { length: 3 });
+  // @ts-expect-error no such option
+  () => mix.dataset({ batchSize: 3, mask: true });
+  // @ts-expect-error neither a table nor a view
+  () => mixture([{ from: roles, share: 1 }]);
+});
+
+test("a view that relabels says which transitions have another goal, and takes paths of the spec", () => {
+  const goals = new Replay({
+    spec: { observation: { place: f32(2), wanted: f32(2) }, action: i32(), reward: f32() },
+    tables: { t: { maxSize: 4 } },
+  }).tables.t;
+  const reward = ({ rows }: RelabelledSteps) => new Float32Array(rows.length);
+  const make = () => goals.transitions({ gamma: 1, relabel: { goal: "observation.wanted", achieved: "observation.place", strategy: "final", reward } });
+  type Goals = ReturnType<ReturnType<typeof make>["sample"]>;
+  expectTypeOf<Goals["relabelled"]>().toEqualTypeOf<Column<"u8", [number]>>();
+  expectTypeOf<Goals["observation"]["wanted"]>().toEqualTypeOf<Column<"f32", [number, 2]>>();
+  const plain = () => goals.transitions({ gamma: 1 });
+  expectTypeOf<ReturnType<ReturnType<typeof plain>["sample"]>>().not.toHaveProperty("relabelled");
+  // @ts-expect-error: no leaf has this path
+  expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wish", achieved: "observation.place", reward } })).toThrow("relabel.goal");
+  // @ts-expect-error: there is no such strategy
+  expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wanted", achieved: "observation.place", strategy: "past", reward } })).toThrow(
+    "past",
+  );
 });

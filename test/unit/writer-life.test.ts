@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { f32, prioritized, Replay } from "../../src/index.ts";
+import { describe, expect, test } from "vitest";
+import { f32, i32, prioritized, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
 
@@ -79,6 +79,89 @@ test("closed writers of different lanes leave no staging memory behind", () => {
   replay.writer({ keep: 1_000_000 }).close();
   expect(replay.stats().bytes.used).toBe(used);
   expect(broken(replay)).toEqual([]);
+});
+
+test("open writers take a few hundred bytes each, and give them back", () => {
+  const replay = new Replay({ spec, tables });
+  const { used } = replay.stats().bytes;
+  const writers = Array.from({ length: 500 }, () => replay.writer());
+  expect((replay.stats().bytes.used - used) / 500).toBeLessThan(300);
+  for (const [i, writer] of writers.entries()) if (i % 3 !== 0) writer.close();
+  for (const writer of writers) writer.close();
+  expect(replay.stats().bytes.used).toBe(used);
+});
+
+describe("writers that share a staging record", () => {
+  const open = () => {
+    const replay = new Replay({ spec: { a: i32(), b: f32(2) }, tables: { t: { maxSize: 100_000 } } });
+    const writer = () => replay.writer({ items: [{ table: "t", length: 1 }] });
+    const newest = (n: number) => replay.table("t").sample(n, { replacement: false }).toArray();
+    return { replay, writer, newest };
+  };
+  const step = (i: number) => ({ a: i, b: [i, -i] });
+
+  test("append the steps that they are given, also after memory has grown", () => {
+    const { replay, writer } = open();
+    const writers = Array.from({ length: 5 }, writer);
+    const { used } = replay.stats().bytes;
+    for (let i = 0; i < 20_000; i++) writers[(i * i) % 5]?.append(step(i));
+    expect(replay.stats().bytes.used - used).toBeGreaterThan(300_000);
+    const seen = replay.table("t").sample(20_000, { replacement: false });
+    expect([...seen.steps.a.data].sort((x, y) => x - y)).toEqual(Array.from({ length: 20_000 }, (_, i) => i));
+    for (const [k, a] of seen.steps.a.data.entries()) if (seen.steps.b.data[2 * k + 1] !== -a) expect(seen.steps.b.data[2 * k + 1]).toBe(-a);
+  });
+
+  test("stage a step of their own: the last one of a single writer, zeros where there are others", () => {
+    const { writer, newest } = open();
+    const single = writer();
+    single.append(step(7));
+    expect([single.staged.a, ...single.staged.b]).toEqual([7, 7, -7]);
+    single.append();
+    const others = [writer(), writer()] as const;
+    others[0].append(step(8));
+    others[1].append(step(9));
+    expect([others[0].staged.a, ...others[0].staged.b]).toEqual([0, 0, 0]);
+    others[0].staged.a = 10;
+    others[1].append(step(11));
+    expect([others[0].staged.a, single.staged.a]).toEqual([10, 7]);
+    others[0].append();
+    // A step that is given is what is staged, from now on.
+    others[0].append(step(12));
+    expect([others[0].staged.a, ...others[0].staged.b]).toEqual([12, 12, -12]);
+    expectError(
+      errorOf(() => others[1].append()),
+      TypeError,
+      /nothing is in writer.staged/,
+    );
+    expect(
+      newest(7)
+        .map(({ a }) => a[0] as number)
+        .sort((x, y) => x - y),
+    ).toEqual([7, 7, 8, 9, 10, 11, 12]);
+  });
+
+  test("refuse a step without a trace in those of others", () => {
+    const { writer, newest } = open();
+    const [a, b] = [writer(), writer()];
+    expectError(
+      errorOf(() => a.append({ a: 1, b: [5] } as never)),
+      "SPEC_MISMATCH",
+      /b/,
+    );
+    b.append(step(3));
+    a.close();
+    b.append(step(4));
+    expectError(
+      errorOf(() => a.append(step(5))),
+      "CLOSED",
+      /closed/,
+    );
+    expect(
+      newest(2)
+        .map(({ a }) => a[0] as number)
+        .sort(),
+    ).toEqual([3, 4]);
+  });
 });
 
 test("a rule's priority must be one that its table takes", () => {

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { fromHalves } from "../../../src/datasets/formats/half.ts";
 import { Chunks, type ItemColumn } from "../../../src/reverb/tensors/columns.ts";
 import type { ItemMessage } from "../../../src/reverb/wire/item.ts";
 import type { InsertRequest } from "../../../src/reverb/wire/requests.ts";
 import { readSampleResponse, type SampleEntry } from "../../../src/reverb/wire/responses.ts";
 import type { ChunkMessage } from "../../../src/reverb/wire/tensor.ts";
+import { widenHalves } from "../../../src/schema/half.ts";
 import type { Outcome } from "../outcome.ts";
 import { type Json, KINDS, type Recorded } from "./messages.ts";
 
@@ -101,5 +101,5 @@ function meant({ dtype, shape, hex, hex_le }: Json): unknown {
   if (dtype === "string") return { shape, data: hex.map((text: string) => new TextDecoder().decode(Buffer.from(text, "hex"))) };
   if (dtype !== "float16") return { shape: dtype.startsWith("complex") ? [...shape, 2] : shape, data: hex_le };
   const halves = Uint8Array.from(Buffer.from(hex_le, "hex"));
-  return { shape, data: Buffer.from(fromHalves(new Uint16Array(halves.buffer)).buffer).toString("hex") };
+  return { shape, data: Buffer.from(widenHalves("f16", new Uint16Array(halves.buffer)).buffer).toString("hex") };
 }

@@ -159,10 +159,12 @@ def read(builder, split, jpeg):
         if a.dtype.kind in "SO":
             found[k] = {"dtype": "string", "crc32": zlib.crc32(b"\n".join(np.asarray(values, object).reshape(-1)))}
             continue
+        dtype = str(a.dtype)
+        # Reprise has half floats in arrays of float32.
         if a.dtype == np.float16:
             a = a.astype(np.float32)
         a = np.ascontiguousarray(a)
-        found[k] = {"dtype": str(a.dtype), "shape": list(a.shape[1:]), "crc32": zlib.crc32(a.tobytes()), "sum": float(a.astype(np.float64).sum()), "first": a[0].reshape(-1)[:4].tolist()}
+        found[k] = {"dtype": dtype, "shape": list(a.shape[1:]), "crc32": zlib.crc32(a.tobytes()), "sum": float(a.astype(np.float64).sum()), "first": a[0].reshape(-1)[:4].tolist()}
         # JSON has no infinity: the checksum says enough.
         if not np.isfinite(found[k]["sum"]):
             del found[k]["sum"], found[k]["first"]

@@ -60,6 +60,20 @@ assert(again:stats(0).size == 5)
 assert(select(2, again:sample(0, 3)) == 3)
 assert(again:delete(0, again.batches[0].keys, 1) == 1 and again:stats(0).size == 4)
 
+-- Half floats: numbers are rounded once, and arrays are of float.
+local halves = reprise.create("leaf x f16 2\nleaf y bf16\ntable t size 9\nrule t length 1\nview t items length 1")
+local tie = 1 + 2 ^ -11
+assert(halves:append({ { x = { tie, tie + 2 ^ -40 }, y = 1 + 2 ^ -8 - 2 ^ -40 }, { x = { 65519, -1 / 0 }, y = -2 } }) == 0)
+local floats, drawn = halves:sample(0, 16)
+assert(drawn == 16)
+for i = 0, 15 do
+  local first = floats.y[i] == 1
+  assert(first or floats.y[i] == -2)
+  assert(floats.x[2 * i] == (first and 1 or 65504) and floats.x[2 * i + 1] == (first and 1 + 2 ^ -10 or -1 / 0))
+end
+refused('must be finite as f16, or infinite itself, got 65520', halves.append, halves, { x = { 1, 65520 }, y = 0 })
+refused('"y" must be a number that bf16 holds, got 1e%+39', halves.append, halves, { x = { 1, 1 }, y = 1e39 })
+
 refused('line 1: the word must be a dtype', reprise.create, "leaf a float")
 refused("CORRUPT: ", reprise.load, "no snapshot")
 refused('the step must have "action"', replay.append, replay, { observation = { 1, 2 } })

@@ -18,5 +18,18 @@ export async function rows() {
         return (await run(root, PROGRAM, [PLAYER, join(root, "dist/embed/operations.bin")])).trim().split("\n");
       },
     },
+    {
+      where: "Python, by wasmtime",
+      version: WASMTIME,
+      what: "remote writers from and to Node.js",
+      expected: ["all arrive"],
+      async run() {
+        const missing = made();
+        if (missing !== undefined) throw new Error(missing);
+        const env = { PYTHONDONTWRITEBYTECODE: "1", REPRISE_NODE: process.execPath };
+        await run(join(root, "embed/python"), PROGRAM, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_actors.py"], { env });
+        return ["all arrive"];
+      },
+    },
   ];
 }

@@ -1,8 +1,9 @@
 import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { BLOCK_BYTES, GRANULE, header } from "../../../assembly/memory/layout";
 import { pool_check } from "../../../assembly/persistence/check";
+import { pool_room } from "../../../assembly/rows/block-size";
 import { NARROW, SHARED, WIDE } from "../../../assembly/rows/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_room, reserveRows, rowOf } from "../../../assembly/rows/pool";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, reserveRows, rowOf } from "../../../assembly/rows/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../../assembly/rows/row";
 import { Dice } from "../support/dice";
 import { arena_left, error_code, openArena, zeroed } from "../support/memory";
@@ -37,15 +38,17 @@ describe("pool", () => {
         assert(p.rows == 1 || p.blockBytes <= BLOCK_BYTES, "a block");
         assert(p.rowsAt % 16 == 0 && p.rowsAt >= p.rows * HEAD_BYTES + 4, "heads, then bytes");
         assert(p.blockBytes >= p.rows * (HEAD_BYTES + sizes[i]), "room for all");
-        assert(p.rows >= PLACE || p.rows == 1 || (p.rows + 2) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 20, "as many as fit, or one fewer");
+        const each = HEAD_BYTES + sizes[i];
+        assert(p.rows == 1 || (p.rows + 2) * each > min(BLOCK_BYTES, (PLACE + 1) * each) - GRANULE, "as many as fit, or as fit into a granule less");
       }
     }
     expect<u32>(poolOf(WIDE, 300000).rows).toBe(1);
-    expect<u32>(poolOf(NARROW, 1).rows).toBe(1024);
+    expect<u32>(poolOf(NARROW, 4).rows).toBe(1022);
+    expect<u32>(poolOf(NARROW, 8).rows).toBe(1022);
   });
 
   it("takes a hundredth of a small row's bytes more than the row and its HEAD, or less", () => {
-    for (let bytes: u32 = 8; bytes <= 80; bytes += 8) {
+    for (let bytes: u32 = 4; bytes <= 80; bytes += 4) {
       const p = poolOf(NARROW, bytes);
       const block = (p.blockBytes + GRANULE - 1) & ~(GRANULE - 1);
       assert(<f64>block / <f64>p.rows - <f64>(HEAD_BYTES + bytes) <= 0.01 * <f64>bytes + 0.05, "no granule for the block's place alone");

@@ -41,7 +41,8 @@ function best(live: StaticArray<bool>, greatest: bool): u32 {
   return found;
 }
 
-function lockStep(greatest: bool): void {
+/** @param unit between priorities; few distinct ones, so that ties are the rule */
+function lockStep(greatest: bool, unit: f64 = 1): void {
   for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
     const dice = new Dice(slots);
     const heap = empty(slots, greatest);
@@ -49,8 +50,7 @@ function lockStep(greatest: bool): void {
     let count: u32 = 0;
     for (let i = 0; i < 1500; i++) {
       const slot = 1 + dice.below(slots);
-      // Few distinct priorities: ties are the rule.
-      const priority = <f64>dice.below(5);
+      const priority = unit == 1 ? <f64>dice.below(5) : 1 + <f64>dice.below(5) * unit;
       if (!live[slot]) {
         changeOf(slot, priority);
         heap.insert(slot);
@@ -90,6 +90,11 @@ describe("heap", () => {
 
   it("picks the greatest, in lock-step with a search of all", () => {
     lockStep(true);
+  });
+
+  it("tells priorities apart of which only the lower half of the bits differs, likewise", () => {
+    lockStep(false, 1 / <f64>((<u64>1) << 40));
+    lockStep(true, 1 / <f64>((<u64>1) << 40));
   });
 
   it("gives everything in order, at every size of a 4-ary tree up to 70", () => {
@@ -134,7 +139,11 @@ describe("heap", () => {
     expect<i32>(heap.check(5, 4)).toBe(2);
     store<f64>(items + ITEM_BYTES, 9);
     expect<i32>(heap.check(5, 5)).toBe(4);
+    // The first entry has the key as well.
+    store<u64>(heap.entry(0), heap.entryOf(1));
+    expect<i32>(heap.check(5, 5)).toBe(5);
     store<f64>(items + ITEM_BYTES, 1);
+    store<u64>(heap.entry(0), heap.entryOf(1));
     store<u32>(heap.position(2), 3);
     expect<i32>(heap.check(5, 5)).toBe(3);
   });

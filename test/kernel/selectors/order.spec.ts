@@ -70,7 +70,7 @@ describe("order", () => {
     expect<i32>(order.check(5, 4)).not.toBe(0);
     expect<i32>(order.check(4, 5)).toBe(5);
     expect<i32>(order.check(6, 5)).toBe(4);
-    store<u32>(order.at(2), 4, 4);
+    store<u32>(order.linksOf(2), 4, 4);
     expect<i32>(order.check(5, 5)).toBe(3);
   });
 });

@@ -34,7 +34,7 @@ function drawn(i: u32): u32 {
 function keepsItsPromise(uniform: Uniform, oldestFirst: u32[]): bool {
   for (let k = max(<i32>uniform.disorder, 1); k <= oldestFirst.length; k++) {
     for (let i = 0; i < k; i++) {
-      const slot = uniform.ring().get(i);
+      const slot = uniform.at(i);
       const age = oldestFirst.indexOf(slot);
       if (age < 0 || age >= k) return false;
     }
@@ -62,7 +62,7 @@ describe("uniform", () => {
       expect<bool>(uniform.evictsNext(oldest)).toBe(true);
       replace(uniform, oldest);
       expect<u32>(uniform.disorder).toBe(0);
-      expect<u32>(uniform.ring().get(3)).toBe(oldest);
+      expect<u32>(uniform.at(3)).toBe(oldest);
       expect<i32>(uniform.check(4, 4)).toBe(0);
     }
   });
@@ -99,7 +99,7 @@ describe("uniform", () => {
     for (let slot: u32 = 1; slot <= 10; slot++) uniform.insert(slot);
     const counts = new StaticArray<u32>(11);
     for (let i = 0; i < 1000; i++) {
-      uniform.drawMany(random, 7, 49, false, out);
+      uniform.drawMany(random, 0, 7, 49, false, out);
       for (let k: u32 = 0; k < 49; k++) counts[drawn(k)] += 1;
     }
     let chi: f64 = 0;
@@ -112,9 +112,9 @@ describe("uniform", () => {
     const uniform = empty(12);
     for (let slot: u32 = 1; slot <= 12; slot++) uniform.insert(slot);
     for (let round = 0; round < 100; round++) {
-      uniform.drawMany(random, 12, 4, true, out);
+      uniform.drawMany(random, 0, 12, 4, true, out);
       for (let i: u32 = 0; i < 4; i++) assert((drawn(i) - 1) / 3 == i, "slot of part i");
-      uniform.drawMany(random, 1, 3, true, out);
+      uniform.drawMany(random, 0, 1, 3, true, out);
       assert(drawn(0) == 1 && drawn(2) == 1, "of the oldest only");
     }
     expect<u32>(drawn(1)).toBe(1);
@@ -126,24 +126,55 @@ describe("uniform", () => {
     replace(uniform, 1);
     const firsts = new StaticArray<u32>(7);
     for (let round = 0; round < 12000; round++) {
-      uniform.drawDistinct(random, 6, 6, out, swaps);
+      uniform.drawDistinct(random, 0, 6, 6, out, swaps);
       let seen: u32 = 0;
       for (let i: u32 = 0; i < 6; i++) seen |= (<u32>1) << drawn(i);
       assert(seen == 0b1111110, "all six, once each");
       firsts[drawn(0)] += 1;
     }
-    for (let i: u32 = 0; i < 6; i++) expect<u32>(uniform.ring().get(i)).toBe(i == 5 ? 1 : i + 2);
+    for (let i: u32 = 0; i < 6; i++) expect<u32>(uniform.at(i)).toBe(i == 5 ? 1 : i + 2);
     let chi: f64 = 0;
     for (let slot = 1; slot <= 6; slot++) chi += (<f64>firsts[slot] - 2000) ** 2 / 2000;
     expect<f64>(chi).toBeLessThan(20.52);
     expect<i32>(uniform.check(6, 6)).toBe(0);
   });
 
+  it("touches none of its memory as long as only the oldest leave", () => {
+    const uniform = empty(5, 4);
+    const dice = new Dice(3);
+    let oldest: u32 = 1;
+    let count: u32 = 0;
+    for (let k = 0; k < 200; k++) {
+      // Slots are taken in turns, as a table's queue of free ones gives them while all that leave are the oldest.
+      if (count < 4 && dice.below(3) != 0) {
+        if (count == 0) oldest = 1 + uniform.ring().index(0);
+        uniform.insert(1 + ((oldest - 1 + count) % 4));
+        count += 1;
+      } else if (count == 4 && dice.below(2) == 0) {
+        replace(uniform, oldest);
+        oldest = 1 + (oldest % 4);
+      } else if (count != 0) {
+        uniform.remove(oldest);
+        oldest = 1 + (oldest % 4);
+        count -= 1;
+      }
+      expect<i32>(uniform.check(count, 5)).toBe(0);
+      if (count != 0) uniform.drawMany(random, 0, count, 8, dice.below(2) == 0, out);
+    }
+    const from = changetype<usize>(uniform) + offsetof<Uniform>() + 16;
+    for (let at = from; at < changetype<usize>(uniform) + uniformBytes(5); at += 4) expect<u32>(load<u32>(at)).toBe(0);
+    // From here on it is written to.
+    for (; count < 4; count++) uniform.insert(1 + ((oldest - 1 + count) % 4));
+    uniform.remove(1 + (oldest % 4));
+    expect<bool>(uniform.written != 0).toBe(true);
+    expect<i32>(uniform.check(3, 5)).toBe(0);
+  });
+
   it("notices a position that is not the slot's", () => {
     const uniform = empty(3);
     for (let slot: u32 = 1; slot <= 3; slot++) uniform.insert(slot);
     expect<i32>(uniform.check(2, 3)).toBe(1);
-    store<u32>(uniform.position(2), 0);
+    uniform.setPosition(2, 0);
     expect<i32>(uniform.check(3, 3)).toBe(4);
   });
 });

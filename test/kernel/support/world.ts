@@ -19,9 +19,10 @@ const F64: u32 = 10;
 const staged: usize = memory.data(16, 16);
 const limits: usize = memory.data(32, 16);
 
-export function newPool(): Pool {
+/** @param rowBytes more than a step has, for blocks of few rows */
+export function newPool(rowBytes: u32 = 16): Pool {
   const at = zeroed(pool_bytes(3));
-  pool_init(at, 16, 3);
+  pool_init(at, rowBytes, 3);
   pool_leaf(at, DISCOUNT, NARROW, F64, 8, 0, 0, 1, 0);
   pool_leaf(at, NUMBER, NARROW, I32, 4, 8, 8, 1, 0);
   pool_leaf(at, REWARD, NARROW, F32, 4, 12, 12, 1, 0);

@@ -1,8 +1,10 @@
 import { E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/persistence/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
+import { Run } from "../../../assembly/rows/run";
 import { stream_check, stream_end } from "../../../assembly/rows/stream";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
+import { Item } from "../../../assembly/tables/slots";
 import { Table } from "../../../assembly/tables/table";
 import { writer_append_block } from "../../../assembly/writer/block";
 import { writer_append } from "../../../assembly/writer/step";
@@ -43,13 +45,13 @@ class World {
 
   constructor(dice: Dice, lanes: u32) {
     const kinds: u32[] = [UNIFORM, PRIORITIZED, FIFO, LIFO, MIN_HEAP];
-    const pool = newPool();
+    const pool = newPool(dice.below(2) == 0 ? 16 : 2000);
     const a = newTable(pool, 1 + dice.below(40), 0, kinds[dice.below(5)], FIFO);
     const b = newTable(pool, 20 + dice.below(20), 0, kinds[dice.below(2)], kinds[dice.below(5)]);
     const across = dice.below(3) == 0;
-    const writer = newWriter(pool, lanes, 4 + dice.below(3), 2, across);
-    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(4), 1, 1, 1, 0);
-    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(4), 1 + dice.below(2) * dice.below(2), 2, 1, 0);
+    const writer = newWriter(pool, lanes, 8 + dice.below(3), 2, across);
+    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(8), 1, 1, 1, 0);
+    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(8), 1 + dice.below(2) * dice.below(2), 2, 1, 0);
     this.pool = pool;
     this.a = a;
     this.b = b;
@@ -72,6 +74,13 @@ class World {
   }
 }
 
+/** What the run of an item is, row by row. */
+function kindOf(p: Pool, item: Item): u32 {
+  const kind = Run.retain(p, item.first, item.length());
+  Run.release(p, item.first, item.length());
+  return kind;
+}
+
 /** Whether two tables hold the same items of the same steps, in the same slots. */
 function alike(p: Pool, t: Table, q: Pool, u: Table): bool {
   if (t.count != u.count || t.steps != u.steps || t.newest != u.newest || t.slots().high != u.slots().high) return false;
@@ -81,6 +90,7 @@ function alike(p: Pool, t: Table, q: Pool, u: Table): bool {
     if (!t.slots().isLive(slot)) continue;
     const item = t.slots().item(slot);
     const other = u.slots().item(slot);
+    if (kindOf(p, item) != item.kind() || kindOf(q, other) != other.kind()) return false;
     if (item.length() != other.length() || item.single() != other.single() || t.slots().layout(slot) != u.slots().layout(slot)) return false;
     let row = item.first;
     let twin = other.first;

@@ -3,12 +3,16 @@ import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED } from "../../../
 import { pool_check, table_check } from "../../../assembly/persistence/check";
 import { stream_length } from "../../../assembly/rows/held-stream";
 import { pool_live } from "../../../assembly/rows/pool";
+import { LINK_FINAL } from "../../../assembly/rows/row";
 import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/kinds";
 import { table_close, table_move, table_open } from "../../../assembly/tables/growing-table";
 import { table_clear, table_counter } from "../../../assembly/tables/inspect";
+import { beginsEpisode, burnInOf } from "../../../assembly/tables/slots";
 import { Table } from "../../../assembly/tables/table";
+import { writer_finish } from "../../../assembly/writer/ends";
 import { table_insert } from "../../../assembly/writer/item";
+import { SEQUENCE } from "../../../assembly/writer/rule";
 import { writer_append } from "../../../assembly/writer/step";
 import { writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
@@ -19,6 +23,11 @@ const LAYOUT: u32 = 10;
 
 function address(t: Table): u32 {
   return <u32>changetype<usize>(t);
+}
+
+/** Numbers of column layouts: whole steps have numbers below 2^16, which also say something of sequences. */
+function layoutOf(i: u32): u32 {
+  return i == 1 ? u32.MAX_VALUE : i << 16;
 }
 
 function check(t: Table): i32 {
@@ -126,8 +135,8 @@ describe("writer", () => {
       for (let i: u32 = 0; i < 20; i++) {
         if (i % 3 == 0) expect<i32>(writer_append(writer, stage(i))).toBe(0);
         // Of one row in the place of another: evicted in place; of two, where episodes change: through the queue of free slots.
-        else expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1 + (i & 1), i == 1 ? u32.MAX_VALUE : i, 1)).toBe(1);
-        expect<u32>(t.slots().layout(t.newest)).toBe(i % 3 == 0 ? 0 : i == 1 ? u32.MAX_VALUE : i);
+        else expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1 + (i & 1), layoutOf(i), 1)).toBe(1);
+        expect<u32>(t.slots().layout(t.newest)).toBe(i % 3 == 0 ? 0 : layoutOf(i));
         if (i % 6 == 2) stream_end(writer_stream(writer, 0), 1);
         expect<i32>(check(t)).toBe(0);
       }
@@ -135,12 +144,42 @@ describe("writer", () => {
       table_clear(address(t));
       for (let slot: u32 = 1; slot <= t.slots().high; slot++) expect<u32>(t.slots().layout(slot)).toBe(0);
       expect<f64>(table_counter(address(t), LAYOUT)).toBe(0);
-      table_insert(address(t), writer_stream(writer, 0), 1, 7, 1);
-      expect<f64>(table_counter(address(t), LAYOUT)).toBe(7);
+      table_insert(address(t), writer_stream(writer, 0), 1, layoutOf(7), 1);
+      expect<f64>(table_counter(address(t), LAYOUT)).toBe(<f64>layoutOf(7));
       expect<i32>(check(t)).toBe(0);
-      t.layout = 8;
+      t.layout = layoutOf(8);
       expect<i32>(check(t)).toBe(11);
     }
+  });
+
+  it("makes sequences of each episode, which say their burn-in, and whether they begin it", () => {
+    const p = newPool();
+    const t = newTable(p, 100, 0, UNIFORM, FIFO);
+    const writer = newWriter(p, 1, 8, 1);
+    writer_rule(writer, 0, address(t), 6, 3, 2, 1, SEQUENCE);
+    const steps: u32[] = [9, 1, 5, 3];
+    for (let episode = 0; episode < steps.length; episode++) {
+      for (let i: u32 = 0; i < steps[episode]; i++) writer_append(writer, stage(i));
+      writer_finish(writer, 0, stage(99), LINK_FINAL);
+    }
+    // With their final steps episodes have 10, 2, 6 and 4 rows.
+    const lengths: u32[] = [6, 6, 4, 2, 6, 4];
+    const isFirst: bool[] = [true, false, false, true, true, true];
+    expect<u32>(t.count).toBe(6);
+    for (let k = 0; k < 6; k++) {
+      const layout = t.slots().layout(k + 1);
+      expect<u32>(
+        t
+          .slots()
+          .item(k + 1)
+          .length(),
+      ).toBe(lengths[k]);
+      expect<bool>(beginsEpisode(layout)).toBe(isFirst[k]);
+      expect<u32>(burnInOf(layout)).toBe(isFirst[k] ? 0 : 2);
+      expect<u32>(t.slots().columns(k + 1)).toBe(0, "whole steps");
+    }
+    expect<f64>(table_counter(address(t), LAYOUT)).toBe(0, "whole steps");
+    expect<i32>(check(t)).toBe(0);
   });
 
   it("moves layouts with their items into a table with more room", () => {

@@ -1,5 +1,6 @@
 /** What is drawn is what a scan of all weights finds at the point that the generator gives. */
 import { describe, expect, test } from "vitest";
+import { NEWEST } from "../../../src/base/abi.ts";
 import { fifo, lifo, prioritized, uniform } from "../../../src/index.ts";
 import { type CoreExports, coreOf } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -178,6 +179,13 @@ describe("a table", () => {
       expect(slots.slice(0, among)).toEqual(slots.slice(0, among).sort((a, b) => a - b));
       rig.sample(DRAWS, 0, among);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => find(bySlot.slice(0, among + 1), twin)));
+      // Of the newest: a scan of all weights, the others' 0.
+      const live = slots.filter((slot, i) => slots.lastIndexOf(slot) === i);
+      const newest = new Set(live.slice(-among));
+      rig.sample(DRAWS, NEWEST, among);
+      const alone = bySlot.map((weight, slot) => (newest.has(slot) ? weight : 0));
+      if (alone.some((weight) => weight > 0)) expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => find(alone, twin)));
+      else expect(drawn(rig, maxSize, DRAWS).every((slot) => newest.has(slot))).toBe(true);
       expect(rig.broken()).toBe("0 0 0 0");
     }
   });
@@ -204,6 +212,9 @@ describe("a table", () => {
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => at(twin.below(among))));
       rig.sample(DRAWS, STRATIFIED, among);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, (_, i) => at(Math.floor(((i + twin.unit()) / DRAWS) * among))));
+      rig.sample(DRAWS, NEWEST, among);
+      const first = live.length - among;
+      expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => at(first + twin.below(among))));
     }
   });
 

@@ -35,7 +35,7 @@ async function inMemory(kind, durability, random, counts) {
     },
   });
   const replay = await Replay.open({ dir, ...KINDS[kind].options, durability, segmentBytes: 4096, logger: null });
-  const [past, calls] = [new Past(), randomOf(random(1e9))];
+  const [past, calls] = [new Past(durability === "manual"), randomOf(random(1e9))];
   past.note(replay);
   await replay.flush();
   for (let k = 0; k < CALLS; k++) {

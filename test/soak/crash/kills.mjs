@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Replay } from "reprise";
-import { act, countsOf, futureOf, KINDS, NAMES, randomOf } from "./world.mjs";
+import { act, futureOf, KINDS, NAMES, randomOf, totalsOf } from "./world.mjs";
 
 const WRITER = fileURLToPath(new URL("writer.mjs", import.meta.url));
 const MODES = ["manual", "always", "often"];
@@ -84,10 +84,10 @@ async function killed(args, random, counts) {
 async function found(dir, kind, twin, calls, acknowledged) {
   const replay = await Replay.open({ dir, ...KINDS[kind].options, durability: "manual", logger: null });
   try {
-    const [counts, future] = [countsOf(replay), futureOf(replay)];
+    const [totals, future] = [totalsOf(replay), futureOf(replay)];
     const random = randomOf(calls);
     for (let k = 0; k <= MOST; k++) {
-      if (k >= acknowledged && countsOf(twin) === counts && futureOf(twin) === future) return k;
+      if (k >= acknowledged && totalsOf(twin) === totals && futureOf(twin) === future) return k;
       act(kind, twin, random);
     }
     throw new Error(`the state is that of no call from ${acknowledged} on`);

@@ -73,24 +73,45 @@ export function act(kind, replay, random) {
   else table.clear();
 }
 
+/** Kind of sections of slots. */
+const SLOTS = 38;
 /** Kinds of sections that nobody can see: the order in which freed rows are used again, and the end. */
 const UNSEEN = [37, 42];
 
-/** All that can be seen of a Replay, and where its rows are: those of two that went different ways differ. */
-export function digestOf(replay) {
+/** Whether items leave a table after some draws: then their counts are never forgotten. */
+const isLimited = ({ maxTimesSampled }) => maxTimesSampled < 2 ** 32;
+
+/**
+ * All that can be seen of a Replay, and where its rows are: those of two that went different ways differ.
+ * @param counts false: without what a kill can forget, how often each item was drawn
+ */
+export function digestOf(replay, counts = true) {
   const hash = createHash("sha1");
-  for (const chunk of replay.snapshot()) if (chunk.length < 16 || !UNSEEN.includes(chunk[0])) hash.update(chunk);
+  const tables = Object.values(replay.options.tables);
+  for (const chunk of replay.snapshot()) {
+    if (chunk.length >= 16 && UNSEEN.includes(chunk[0])) continue;
+    hash.update(counts || chunk.length < 16 || chunk[0] !== SLOTS || isLimited(tables[chunk[4]]) ? chunk : withoutCounts(chunk));
+  }
   return hash.digest("hex");
 }
 
-/** What a Replay gives from now on, wherever its rows are: draws of all tables, and of what its writers have at hand. Nothing of it is used up. */
+/** A section of records of slots (assembly/persistence/slot.ts), with zeros for its checksum and its counts; of items that wait the count is something else. */
+function withoutCounts(chunk) {
+  const section = Buffer.from(chunk);
+  section.writeUInt32LE(0, 12);
+  const bytes = (section.length - 20) / section.readUInt32LE(16);
+  for (let at = 20; at < section.length; at += bytes) if ((section[at + 31] & 128) === 0) section.writeUInt32LE(0, at + 16);
+  return section;
+}
+
+/** What a Replay gives from now on, wherever its rows are: draws of all tables, and of what its writers have at hand, without what a kill can forget. Nothing of it is used up. */
 export function futureOf(replay) {
   const copy = Replay.restore(Buffer.concat([...replay.snapshot()]), { logger: null });
-  const hash = createHash("sha1").update(countsOf(copy));
+  const hash = createHash("sha1").update(totalsOf(copy));
   const draw = (table) => {
     const { info, steps, count } = table.sample(100);
     for (const { data } of Object.values(steps)) hash.update(ArrayBuffer.isView(data) ? data : JSON.stringify(data));
-    for (const column of Object.values(info)) hash.update(column);
+    for (const [name, column] of Object.entries(info)) if (name !== "timesSampled" || isLimited(copy.options.tables[table.name])) hash.update(column);
     hash.update(String(count));
   };
   const tables = Object.values(copy.tables);
@@ -111,18 +132,29 @@ export function countsOf(replay) {
   return JSON.stringify([steps, writers, Object.values(tables)]);
 }
 
+/** The same without what a kill can forget: an item whose draws were forgotten is drawn for the first time once more. */
+export function totalsOf(replay) {
+  const { steps, tables, writers } = replay.stats();
+  return JSON.stringify([steps, writers, Object.values(tables).map(({ uniqueSamples, ...rest }) => rest)]);
+}
+
 /** Every state that a Replay went through: after how many calls. */
 export class Past {
+  /** @param counts false where a kill can forget how often items were drawn */
+  constructor(counts = true) {
+    this.counts = counts;
+  }
+
   states = new Map();
   calls = -1;
   acknowledged = 0;
 
   note(replay) {
-    this.states.set(digestOf(replay), ++this.calls);
+    this.states.set(digestOf(replay, this.counts), ++this.calls);
   }
 
   /** The number of calls after which a Replay was as this one; -1 where it never was. */
   find(replay) {
-    return this.states.get(digestOf(replay)) ?? -1;
+    return this.states.get(digestOf(replay, this.counts)) ?? -1;
   }
 }

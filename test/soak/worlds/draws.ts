@@ -1,11 +1,11 @@
 /** What a draw gave beside what the twin says of it, and what the draw did to the twin. */
 import type { Spec, Table } from "../../../src/index.ts";
-import { isRandom, type TwinItem, TwinTable, weightOf } from "../../model/twin-table.ts";
+import { isRandom, type TwinItem, TwinTable, weightOf, windowOf as windowIn, within } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { Ends } from "./lanes.ts";
 import type { PlannedTable } from "./plan.ts";
 import { type Reading, type RefusedError, type Rows, windowOf, wrongColumns, wrongReturns, wrongStrata } from "./reading.ts";
-import type { Steps } from "./steps.ts";
+import { elementOf, type Steps } from "./steps.ts";
 
 export interface Pair {
   readonly plan: PlannedTable;
@@ -59,6 +59,10 @@ export interface AskedView {
   readonly distinct?: boolean;
 }
 
+const RELABEL = { goal: "goal", achieved: "id", share: 0.8, reward: "stored" } as const;
+/** Steps of different lanes are farther from each other. */
+const LONGEST = 1000;
+
 export class Draws {
   /** How episodes end with which steps. */
   ends = new Ends();
@@ -84,14 +88,53 @@ export class Draws {
     if (twin.pending.length > 0 && isRandom(plan.remover)) return;
     const [n, gamma] = [1 + random.below(twin.live.length + 2), random.pick([0, 0.5, 1])];
     const k = random.pick([undefined, 1, 2]);
+    const isOrdered = [plan.sampler, plan.remover].some(({ kind }) => kind === "fifo" || kind === "lifo");
+    const relabel = isOrdered && random.below(2) === 0 ? { ...RELABEL, strategy: random.pick(["future", "final", "episode"] as const) } : undefined;
+    const before = [...twin.live];
     let batch: Transitions;
     try {
-      batch = table.transitions({ gamma, dtype: "f64", ...(k !== undefined && { n: k }) }).sample(n) as never;
+      batch = table.transitions({ gamma, dtype: "f64", ...(k !== undefined && { n: k }), ...(relabel && { relabel }) }).sample(n) as never;
     } catch (error) {
       this.refusedView(pair, k, error as RefusedError);
       return;
     }
     this.compareView(pair, batch, { n, gamma, k });
+    if (relabel !== undefined) this.#compareGoals(batch, n, relabel.strategy, [before, twin.live]);
+  }
+
+  /** Goals are steps of their transition's episode that items hold: before the draw, or where some came in with it. */
+  #compareGoals(batch: Transitions, n: number, strategy: "future" | "final" | "episode", held: readonly (readonly TwinItem[])[]): void {
+    const [{ data: goals }, { data: flags }, { data: steps }] = [batch.goal, batch.relabelled, batch.steps] as [Numbers, Numbers, Numbers];
+    // What reaches a final step that nobody gave keeps its goal.
+    const unable = Array.from(steps).filter((k, i) => this.ends.isUnknown((batch.observation.data[i] as number) + k)).length;
+    same(
+      "goals",
+      Array.from(flags).reduce((sum, flag) => sum + flag, 0),
+      Math.min(Math.floor(RELABEL.share * n + 1e-9), n - unable),
+    );
+    for (let i = 0; i < n; i++) {
+      const [first, goal] = [batch.observation.data[i] as number, goals[i] as number];
+      if (flags[i] === 0) {
+        same("a goal that stays", goal, elementOf("goal", "f64", first, 0));
+        continue;
+      }
+      const allowed = held.flatMap((items) => {
+        const steps = this.#stepsWith(items, first).filter((step) => !this.ends.isUnknown(step));
+        return strategy === "final" ? steps.slice(-1) : steps.filter((step, k) => (strategy === "future" ? step > first : k > 0));
+      });
+      const ids = allowed.map((step) => this.ends.idOf(step));
+      if (!ids.includes(goal)) throw new Error(`the goal of step ${first}, ${strategy}, is ${goal}, none of ${ids.join()}`);
+    }
+  }
+
+  /** Steps that items hold of the episode of a step, in order. */
+  #stepsWith(items: readonly TwinItem[], first: number): number[] {
+    const isTogether = (one: number, two: number) => {
+      for (let step = Math.min(one, two); step < Math.max(one, two); step++) if (this.ends.has(step)) return false;
+      return true;
+    };
+    const all = new Set(items.flatMap((item) => Array.from({ length: item.length }, (_, k) => item.first + k)));
+    return [...all].filter((step) => Math.abs(step - first) < LONGEST && isTogether(step, first)).sort((a, b) => a - b);
   }
 
   /** @throws the error, where no rule says that such a view may be refused */
@@ -133,8 +176,9 @@ export class Draws {
 
   compare({ plan, twin }: Pair, batch: Batch, { distinct, n, reading, ahead = false }: Asked): void {
     const { count, info } = batch;
-    const { among = Number.POSITIVE_INFINITY } = reading;
-    const before = twin.live.slice(0, among);
+    const all = [...twin.live];
+    const window = windowIn(reading.among, all.length);
+    const before = within(all, window);
     const windows: Rows[] = [];
     const shares: number[] = [];
     const drawn: TwinItem[] = [];
@@ -145,10 +189,10 @@ export class Draws {
       const item = twin.live.find((one) => one.key === key) ?? unseen(twin, batch, i, key);
       if (item === undefined) throw new Error(`a draw gave key ${key}, which is not live`);
       if (distinct && drawn.includes(item)) throw new Error(`a draw without replacement gave key ${key} twice`);
-      const oldest = distinct ? before : twin.live.slice(0, among);
-      const rest = distinct ? before.filter((one) => !drawn.includes(one)) : oldest;
+      const from = distinct ? before : within(twin.live, window);
+      const rest = distinct ? before.filter((one) => !drawn.includes(one)) : from;
       const picked = isRandom(plan.sampler) ? undefined : TwinTable.pick(plan.sampler, rest) === item ? 1 : 0;
-      const share = picked ?? TwinTable.share(plan.sampler, item, oldest);
+      const share = picked ?? (from.includes(item) ? TwinTable.share(plan.sampler, item, from, distinct ? all : twin.live) : 0);
       if (share === 0) throw new Error(`a draw gave key ${key}, which has no probability`);
       near("probability", info.probabilities[i] as number, share);
       same("priority", info.priorities[i], item.priority);
@@ -183,7 +227,7 @@ export class Draws {
 }
 
 /** An item of a block: its key is seen here for the first time, and its first step says which it is. */
-function unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
+export function unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
   const first = firstOf(batch, i);
   const item = twin.live.find((one) => one.key < 0 && one.first === first);
   if (item !== undefined) (item as { key: number }).key = key;

@@ -21,6 +21,11 @@ export class Ends extends Map<number, End> {
     return end === "truncated" || end === "terminated";
   }
 
+  /** Whether an episode terminated with a row of which nothing was given. */
+  isUnknown(step: number): boolean {
+    return this.blank.has(step) && this.get(step) === "terminated";
+  }
+
   /** What the leaf `id` of a row has. */
   idOf(step: number): number {
     return this.blank.has(step) ? 0 : step;

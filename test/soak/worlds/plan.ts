@@ -13,6 +13,7 @@ import {
   prioritized,
   queueLimiter,
   type RateLimiter,
+  recency,
   type Spec,
   sampleToInsertRatio,
   u8,
@@ -49,8 +50,8 @@ export interface PlannedWriter {
 /** How often there is which operation. A world prefers one of the groups. */
 const GROUPS = [
   { append: 20, staged: 8, ends: 8, block: 6, create: 24, end: 6, close: 2 },
-  { sample: 12, distinct: 6, into: 6, view: 8, update: 8, delete: 5, clear: 1, restore: 2 },
-  { loop: 14, lend: 5, release: 5 },
+  { sample: 12, distinct: 6, into: 6, view: 8, update: 8, write: 5, delete: 5, clear: 1, restore: 2 },
+  { loop: 14, lend: 5, release: 5, epoch: 8 },
 ] as const;
 type KindIn<G> = G extends unknown ? keyof G : never;
 export type Kind = KindIn<(typeof GROUPS)[number]>;
@@ -91,7 +92,7 @@ export function planOf(seed: number): Plan {
   const writers = Array.from({ length: 1 + random.below(3) }, (_, w) => writerOf(random, `actor ${w}`));
   const spareBytes = random.below(4) === 0 ? random.below(2 ** 16) : undefined;
   return {
-    spec: { id: f64(), reward: f32(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
+    spec: { id: f64(), goal: f64(), reward: f32(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
     tables: Array.from({ length: 1 + random.below(3) }, (_, i) => tableOf(random, `t${i}`, writers)),
     writers,
     operations: operationsOf(random),
@@ -121,7 +122,7 @@ function tableOf(random: TestRandom, name: string, writers: readonly PlannedWrit
   const isRuled = random.below(3) > 0 && (many || writers[writer]?.lanes === 1);
   return {
     name,
-    sampler: selector(),
+    sampler: random.below(6) === 0 ? recency({ exponent: random.pick([0, 0.5, 1, 2]) }) : selector(),
     remover,
     maxSize: random.pick([1, 2, 3, 5, 8, 13, 40]),
     maxPending: random.pick([1, 2, 8]),

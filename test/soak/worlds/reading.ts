@@ -1,4 +1,5 @@
 /** How a draw reads its items, and what it must give then: windows, columns and n-step returns as README, guide and options.md say, on plain arrays of step numbers. */
+import type { Among } from "../../../src/index.ts";
 import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
 import type { Ends } from "./lanes.ts";
@@ -10,7 +11,7 @@ export interface Reading {
   /** Whether a window goes on over an episode's end, as it does by default. */
   readonly cross?: boolean;
   readonly mask?: boolean;
-  readonly among?: number;
+  readonly among?: Among;
   readonly stratified?: boolean;
   readonly nStep?: { readonly n: number; readonly gamma: number; readonly reward: "reward" };
   readonly columns?: typeof COLUMNS;
@@ -26,13 +27,19 @@ const COLUMNS = {
 /** Columns that an item is created with. */
 export const OWN = { root: { leaf: "id", at: 0 }, tip: { leaf: "id", at: -1 } } as const;
 
+function amongOf(random: TestRandom): Among {
+  const k = random.below(3) === 0 ? { share: random.pick([0.1, 0.5, 1]) } : 1 + random.below(6);
+  if (random.below(3) > 0) return { newest: k };
+  return typeof k === "number" && random.below(2) === 0 ? k : { oldest: k };
+}
+
 /** @param can what such a draw may be asked for */
 export function readingOf(random: TestRandom, can: { readonly among: boolean; readonly stratified: boolean }): Reading {
   const nStep = random.below(3) === 0 ? { n: 1 + random.below(5), gamma: random.pick([0, 0.5, 1]), reward: "reward" as const } : undefined;
   return {
     ...(random.below(3) > 0 && { cross: random.below(2) === 0 }),
     ...(random.below(3) === 0 && { length: 1 + random.below(5), offset: random.pick(["start", "end", "uniform"] as const) }),
-    ...(can.among && random.below(4) === 0 && { among: 1 + random.below(6) }),
+    ...(can.among && random.below(4) === 0 && { among: amongOf(random) }),
     ...(can.stratified && random.below(4) === 0 && { stratified: true }),
     ...(random.below(4) === 0 && { mask: true }),
     ...(nStep !== undefined && { nStep, ...(random.below(2) === 0 && { columns: COLUMNS }) }),

@@ -4,6 +4,7 @@ import { isRandom, TwinTable } from "../../model/twin-table.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type Batch, Draws, type Pair, same } from "./draws.ts";
+import { Epochs } from "./epochs.ts";
 import { Loans } from "./loans.ts";
 import { Loops } from "./loops.ts";
 import type { Operation, Plan } from "./plan.ts";
@@ -20,6 +21,7 @@ export class World {
   readonly #draws: Draws;
   readonly #loans = new Loans();
   readonly #loops: Loops;
+  readonly #epochs = new Epochs();
   readonly #writers: Writers;
   readonly #restarts: Restarts;
   readonly #into = new Map<string, unknown>();
@@ -100,14 +102,19 @@ export class World {
         return this.#release();
       case "loop":
         return this.#loops.run(pair, this.#table(plan.name), random);
+      case "epoch":
+        return this.#epochs.run(pair, this.#table(plan.name), random);
       case "update":
         return this.#update(pair);
+      case "write":
+        return this.#write(pair);
       case "delete":
         return this.#delete(pair);
       case "restore":
         return this.#restore();
       case "clear":
         this.#table(plan.name).clear();
+        this.#epochs.clear(plan.name);
         return twin.clear();
     }
   }
@@ -173,6 +180,27 @@ export class World {
     if (this.#random.below(8) === 0) mustThrow(undefined, () => this.#table(pair.plan.name).updatePriorities([...keys, 0.5], [...priorities, 1]));
     const found = keys.filter((key, i) => pair.twin.update(key, priorities[i] as number)).length;
     same("updated", this.#table(pair.plan.name).updatePriorities(keys, priorities), found);
+  }
+
+  /** Writes other values to the steps of some items, which every item with these steps then shows, and then those that were there. */
+  #write(pair: Pair): void {
+    const table = this.#table(pair.plan.name);
+    const keys = this.#someKeys(pair).filter((key) => pair.twin.live.some((item) => item.key === key));
+    if (pair.plan.own || keys.length === 0) return;
+    type Shown = { readonly count: number; readonly steps: { readonly reward: { readonly data: Float32Array } }; readonly lengths: Uint32Array };
+    const shown = () => table.get(keys, {}) as unknown as Shown;
+    const batch = shown();
+    same("items of keys", batch.count, keys.length);
+    const steps = batch.lengths.reduce((sum, length) => sum + length, 0);
+    const before = batch.steps.reward.data.slice();
+    // Those of one step are alike, so that it matters not which is the last.
+    const other = before.map((value) => value + 1000);
+    same("steps that were written", JSON.stringify(table.writeSteps(batch, { reward: other })), JSON.stringify({ written: steps, skipped: 0 }));
+    const after = shown();
+    const width = before.length / keys.length;
+    for (let i = 0; i < before.length; i++)
+      same("a value that was written", after.steps.reward.data[i], i % width < (batch.lengths[Math.floor(i / width)] as number) ? other[i] : 0);
+    table.writeSteps(batch, { reward: before });
   }
 
   #delete(pair: Pair): void {

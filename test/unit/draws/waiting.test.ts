@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio, uniform } from "../../../src/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -281,6 +282,38 @@ test("an async dataset waits, prefetches, and ends by time or signal", async () 
   }
 });
 
+test("a loop listens to its signal only while it waits", async () => {
+  const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: fifo() });
+  const stop = new AbortController();
+  const listeners = () => getEventListeners(stop.signal, "abort").length;
+  const iterator = table.dataset({ batchSize: 1, signal: stop.signal })[Symbol.asyncIterator]();
+  for (let i = 0; i < 3; i++) {
+    insert(i);
+    expect((await iterator.next()).value?.steps.data[0]).toBe(i);
+    expect(listeners()).toBe(0);
+    const waiting = iterator.next();
+    expect(await settled(waiting)).toBe(false);
+    expect(listeners()).toBe(1);
+    insert(10 + i);
+    expect((await waiting).value?.steps.data[0]).toBe(10 + i);
+    expect(listeners()).toBe(0);
+  }
+  const waiting = iterator.next();
+  expect(await settled(waiting)).toBe(false);
+  stop.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+  await expect(iterator.next()).rejects.toThrow("enough");
+  expect(listeners()).toBe(0);
+  const left = table.dataset({ batchSize: 1 })[Symbol.asyncIterator]();
+  const last = left.next();
+  expect(await settled(last)).toBe(false);
+  await left.return?.();
+  await expect(last).rejects.toThrow("abort");
+  insert(20);
+  expect((await left.next()).done).toBe(true);
+  expect(table.stats().size).toBe(1);
+});
+
 test("a dataset can fill one batch again and again", async () => {
   const { table, insert } = make(minSize(1));
   insert(5);
@@ -319,7 +352,7 @@ test("a dataset's options are checked", () => {
     [{ batchSize: 1, prefetch: true }, TypeError, /^prefetch must/, /true/],
   ];
   for (const [options, kind, ...says] of bad) expectRefused(replay, () => table.dataset(options as never), kind, ...says);
-  expectRefused(replay, () => [...table.dataset({ batchSize: 1, shuffle: true } as never)], TypeError, /"shuffle"/);
+  expectRefused(replay, () => [...table.dataset({ batchSize: 1, shufle: true } as never)], TypeError, /"shufle"/);
 });
 
 test("a rejection that nobody awaits does not end the program", async () => {

@@ -36,6 +36,11 @@ describe("a histogram", () => {
     );
   });
 
+  test("of values that are next to each other counts each of them", () => {
+    expect(binsOf([0, Number.MIN_VALUE], 40)).toMatchObject({ n: 2 });
+    expect(binsOf([0, Number.MIN_VALUE], 40).counts.reduce((a, b) => a + b, 0)).toBe(2);
+  });
+
   test("of whole numbers has whole edges; of wide ones edges of equal ratio", () => {
     expect(binsOf([0, 1, 1, 3], 32)).toMatchObject({ edges: [0, 1, 2, 3, 4], counts: [1, 2, 0, 1], isLog: false });
     expect(binsOf([0.001, 0.1, 10.5], 4)).toMatchObject({ isLog: true, n: 3 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import {
   EpisodicReplayBuffer,
+  object,
   PersistentReplayBuffer,
   PrioritizedEpisodicReplayBuffer,
   PrioritizedReplayBuffer,
@@ -167,6 +168,47 @@ describe("samples", () => {
       errorOf(() => buffer.sample(8, { int: into } as never)),
       TypeError,
       /no option "int"/,
+    );
+  });
+
+  test("a batch without into is its own, whatever is sampled later, and may become an into", () => {
+    const spec = { state: { at: f32(2), word: object() }, action: i32(), extras: { logp: f32(), note: object() } } as const;
+    const buffer = new PrioritizedReplayBuffer({ capacity: 20, spec, waitPriorityAfterSampling: false });
+    const append = (i: number) => {
+      const state = { at: [i, -i], word: { i } };
+      buffer.append({ state, action: i, reward: i, nextState: state, isStateTerminal: true, ...(i % 2 === 0 && { logp: i, note: [i] }) });
+    };
+    for (let i = 0; i < 20; i++) append(i);
+    const kept = Array.from({ length: 40 }, (_, k) => {
+      const batch = buffer.sample([3, 5, 8][k % 3] as number);
+      append(20 + k);
+      return { batch, copy: structuredClone(batch) };
+    });
+    const into = kept[0]?.batch as (typeof kept)[number]["batch"];
+    for (let k = 0; k < 3; k++) expect(buffer.sample(3, { into })).toBe(into);
+    expect(new Set(into.action.data).size).toBe(3);
+    for (const [i, action] of into.action.data.entries()) expect(into.state.word[i]).toEqual({ i: action });
+    const memories = new Set(kept.map(({ batch }) => batch.action.data.buffer));
+    expect(memories.size).toBe(kept.length);
+    for (const { batch, copy } of kept.slice(1)) {
+      // A copy has no classes.
+      expect(structuredClone(batch)).toEqual(copy);
+      for (const [i, action] of batch.action.data.entries()) {
+        expect([...batch.state.at.data.subarray(2 * i, 2 * i + 2)]).toEqual([action, -action]);
+        expect(batch.state.word[i]).toEqual({ i: action });
+        expect([batch.hasExtras.logp.data[i], batch.extras.logp.data[i]]).toEqual(action % 2 === 0 ? [1, action] : [0, 0]);
+        expect(batch.extras.note[i]).toEqual(action % 2 === 0 ? [action] : null);
+      }
+    }
+  });
+
+  test("a batch of episodes is refused as into", () => {
+    const buffer = fill(new EpisodicReplayBuffer(), 8, 1);
+    const into = buffer.sampleEpisodes(4);
+    expectError(
+      errorOf(() => buffer.sample(4, { into })),
+      TypeError,
+      /a batch from this buffer/,
     );
   });
 

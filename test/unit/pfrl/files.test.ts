@@ -115,7 +115,7 @@ test("more items, and longer episodes, than are read at a time", () => {
 /** A file of sections, with checksums that are right. */
 function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array])[]) {
   const directory = memory();
-  const log = Log.open(directory, { about: { reprise: "pfrl", version: 1 }, durability: "manual" });
+  const log = Log.open(directory, { about: { reprise: "pfrl", version: 2 }, durability: "manual" });
   for (const [kind, payload] of sections) log.write(kind, 0, payload);
   log.commit();
   log.flush();

@@ -49,7 +49,7 @@ describe("the random state is written before any step of its own", () => {
 
   test("a directory that an earlier version wrote so opens too", () => {
     const directory = memory();
-    const log = Log.open(directory, { about: { reprise: "pfrl", version: 1, family: "transitions", ancestor: null }, ...MANUAL });
+    const log = Log.open(directory, { about: { reprise: "pfrl", version: 2, family: "transitions", ancestor: null }, ...MANUAL });
     log.write(RANDOM, 0, new Uint8Array(32).fill(7));
     log.commit();
     log.close();

@@ -247,7 +247,7 @@ describe("heads that are none", () => {
     ["of another version", { ...ABOUT, version: 2 }, /^UNSUPPORTED: .*version 2/],
     ["without a spec", { ...ABOUT, spec: undefined }, /^CORRUPT: .*no spec/],
     ["with a spec of another kind", { ...ABOUT, spec: { observation: 3, action: f32() } }, /^CORRUPT: .*no spec/],
-    ["with a leaf of no dtype", { ...ABOUT, spec: { observation: { dtype: "f16", shape: [] }, action: f32() } }, /^CORRUPT: .*no spec: dtype of/],
+    ["with a leaf of no dtype", { ...ABOUT, spec: { observation: { dtype: "f8", shape: [] }, action: f32() } }, /^CORRUPT: .*no spec: dtype of/],
     ["with a leaf of a million million numbers", { ...ABOUT, spec: { observation: f64(1000, 1000, 1000, 1000), action: i32() } }, /^CORRUPT: .*no spec/],
     ["with a derived leaf", { ...ABOUT, spec: { observation: f32(), action: f32(), is_first: f32() } }, /^CORRUPT: .*no spec/],
     ["without fps", { ...ABOUT, fps: "fast" }, /^CORRUPT: .*no fps/],

@@ -5,7 +5,7 @@ import { expectAlike } from "../../support/alike.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
-import { pair } from "./support.ts";
+import { CHANNELS, pairOver } from "./support.ts";
 
 const spec = { observation: f32(2), action: i32(), reward: f32(), name: text({ maxBytes: 6 }) };
 const tables = { memory: { maxSize: 60, sampler: prioritized(0.6) }, runs: { maxSize: 40, sampler: fifo() } };
@@ -53,7 +53,9 @@ async function both(calls: readonly [() => unknown, () => unknown]): Promise<voi
   expect(answers[1]).toBe(answers[0]);
 }
 
-describe("an episode that ends across a port", () => {
+describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
+  const pair = pairOver(channel);
+
   test.each([...Array(scaled(20, 3)).keys()])("leaves the same bytes as beside the memory (seed %i)", async (seed) => {
     const calls = scaled(300, 150);
     const dice = diceOf(seed);

@@ -5,7 +5,7 @@ import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { expectAlike } from "../../support/alike.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
-import { pair } from "./support.ts";
+import { CHANNELS, pair } from "./support.ts";
 
 interface Form {
   readonly dtype: Dtype | "string";
@@ -159,7 +159,9 @@ const contents = ({ tables }: { readonly tables: object }) =>
     return { stats: table.stats(), steps, info, mask };
   });
 
-test.each([...Array(scaled(40, 8)).keys()])("random forms and calls give the same items as beside the memory (seed %i)", async (seed) => {
+const WORLDS = [...Array(scaled(40, 8)).keys()].flatMap((seed) => CHANNELS.map((channel) => [channel, seed] as const));
+
+test.each(WORLDS)("random forms and calls over a %s give the same items as beside the memory (seed %i)", async (channel, seed) => {
   const dice = new Dice(seed + 1000);
   const nStep = dice.below(2) === 0;
   const transition = { observation: dice.form(), action: { dtype: "i32", shape: [] }, reward: { dtype: dice.of(["f32", "f64"]), shape: [] } } as Forms;
@@ -170,7 +172,7 @@ test.each([...Array(scaled(40, 8)).keys()])("random forms and calls give the sam
   const rules = { items, keep: 6 + dice.below(10), ...(lanes > 1 ? { autoreset: dice.of(AUTORESETS) } : {}) };
   const tables = { a: { maxSize: 30 + dice.below(200), sampler: prioritized(0.6) }, b: { maxSize: 50, sampler: fifo() } };
   const options = { spec: forms, tables, seed, logger: null } as never as ConstructorParameters<typeof Replay>[0];
-  const { replay, writer } = await pair(options as never, { ...rules, maxInFlight: 1 + dice.below(60) } as object, { lanes });
+  const { replay, writer } = await pair(options as never, { ...rules, maxInFlight: 1 + dice.below(60) } as object, { lanes }, channel);
   const home = new Replay(options);
   const own = home.writer({ ...rules, lanes } as object);
   const writers = [own, writer] as never as readonly [Any, Any];

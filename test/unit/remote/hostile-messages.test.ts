@@ -61,7 +61,7 @@ function ours(reason: unknown): void {
 }
 
 describe("acceptWriter", () => {
-  const hello = { reprise: "hello", version: 1, id: "1-2-3-4", leaves, lanes: 1 };
+  const hello = { reprise: "hello", version: 1, session: "0123456789abcdef0123456789abcdef", resume: false, reconnects: false, leaves, lanes: 1, receipt: 0 };
 
   test("takes no question of another form for one", async () => {
     const forms = [leaves, leaves.map(({ path }) => ({ path })), [leaves[0]], "leaves"];
@@ -108,8 +108,8 @@ describe("acceptWriter", () => {
   }
 
   const slots = 4;
-  const block = { kind: "block", buffer: new ArrayBuffer(96), slots, used: 1, calls: [], columns: [], counts: [1, 0] };
-  const columns = { kind: "columns", buffer: new ArrayBuffer(96), rows: 1, ends: 0, finals: 0, counts: [1, 0] };
+  const block = { kind: "block", number: 1, buffer: new ArrayBuffer(96), base: 0, slots, used: 1, calls: [], columns: [] };
+  const columns = { kind: "columns", number: 1, buffer: new ArrayBuffer(96), rows: 1, columns: [0, 8], ends: 0, finals: 0, finalColumns: [], priorities: [] };
   const calls = [
     [1],
     [0, 0, 7, 1, 1, 0, 0],
@@ -128,7 +128,10 @@ describe("acceptWriter", () => {
     { ...block, used: 5 },
     { ...columns, rows: 1e6 },
     { ...columns, ends: 95, rows: 4 },
-    { ...columns, finals: 94 },
+    { ...columns, ends: 64, finals: 1, finalColumns: [95, 95] },
+    { ...columns, columns: [0, 1] },
+    { ...columns, priorities: [9] },
+    { ...block, base: 95 },
   ];
 
   test("a message of another form ends its writer with an error of ours, or is taken", async () => {
@@ -156,6 +159,9 @@ describe("remoteWriter", () => {
     tables: ["t"],
     rules: [],
     maxInFlight: 8,
+    confirm: "memory",
+    received: 0,
+    confirmed: 0,
   };
 
   /** What remoteWriter says of such an answer to its question. */
@@ -182,7 +188,7 @@ describe("remoteWriter", () => {
   });
 
   test("and so is what comes later: the next call throws it", async () => {
-    const taken = { kind: "taken", counts: [1, 0], buffer: new ArrayBuffer(64) };
+    const taken = { kind: "confirmation", number: 1, buffer: new ArrayBuffer(64) };
     for (const message of [...VALUES, ...variants(taken), { kind: "closed", error: 7 }, { kind: "closed", error: { kind: 3 } }, { kind: "flushed" }]) {
       const { told, channel } = await answered(welcome);
       await told.append({ x: 1, y: [1, 2] });

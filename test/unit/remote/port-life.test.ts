@@ -5,7 +5,7 @@ import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
 import { RemoteWriter, remoteWriter } from "../../../src/remote/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
-import { ends, pair, turn, until } from "./support.ts";
+import { CHANNELS, ends, pair, pairOver, turn, until } from "./support.ts";
 
 const spec = { x: i32(), y: f32(2) };
 const tables = { t: { maxSize: 100 } };
@@ -97,7 +97,7 @@ describe("a handshake", () => {
   test("refuses what is no port, and wrong options", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
-    expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must be a MessagePort or a Worker/);
+    expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must be a MessagePort, a Worker, a WebSocket, or a ByteChannel/);
     expectError(await errorFrom(remoteWriter(null as never, { spec })), TypeError, /port/);
     expectError(await errorFrom(replay.acceptWriter(here, { items: [{ table: "no" as never, length: 1 }] })), "NOT_FOUND", /"no"/);
     expectError(await errorFrom(replay.acceptWriter(here, { lanes: 2 } as never)), TypeError, /lanes/);
@@ -115,7 +115,7 @@ describe("a handshake", () => {
     const { port1, port2 } = new MessageChannel();
     const heard = new Promise<MessageEvent>((resolve) => port1.addEventListener("message", resolve));
     port1.start();
-    there.postMessage({ reprise: "hello", version: 1, id: "1", leaves: [], lanes: 1, channel: port2 }, [port2]);
+    there.postMessage({ reprise: "hello", version: 1, session: "1", leaves: [], lanes: 1, channel: port2 }, [port2]);
     expect((await heard).data).toMatchObject({ kind: "refused", error: { code: "OUT_OF_TURN" } });
     await writer.append(stepAt(1));
     await writer.close();
@@ -162,7 +162,9 @@ test("what is no greeting is left alone, whatever it says", async () => {
   expect((await accepting).steps).toBe(1);
 });
 
-describe("the end of a writer across a port", () => {
+describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
+  const pair = pairOver(channel);
+
   test("close gives the memory everything, then nothing goes", async () => {
     const { writer, accepted, replay } = await pair(options, { items: [{ table: "t", length: 2 }] });
     for (let k = 0; k < 5; k++) writer.append(stepAt(k));
@@ -204,10 +206,11 @@ describe("the end of a writer across a port", () => {
     there.close();
     expect(await accepted.closed).toEqual({ how: "gone" });
     expect([accepted.steps, replay.tables.t.size, replay.writers.length]).toEqual([4, 3, 0]);
+    await until(() => !writer.connected);
     expectError(
       errorOf(() => writer.append(stepAt(5))),
       "CLOSED",
-      /port was closed/,
+      /(port|socket) was closed/,
     );
   });
 

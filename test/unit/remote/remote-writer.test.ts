@@ -3,13 +3,15 @@ import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i32, i64, minSize, prioritized, queueLimiter, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
-import { pair, turn, until } from "./support.ts";
+import { CHANNELS, pair, pairOver, turn, until } from "./support.ts";
 
 const spec = { observation: f32(3), action: i32(), reward: f32() };
 const tables = { t: { maxSize: 1000 } };
 const stepAt = (k: number) => ({ observation: [k, k + 0.5, -k], action: k, reward: k / 2 });
 
-describe("a writer across a port", () => {
+describe.each(CHANNELS)("a writer across a %s", (channel) => {
+  const pair = pairOver(channel);
+
   test("writes steps by the rules of the accepting end", async () => {
     const { replay, writer, accepted } = await pair({ spec, tables }, { items: [{ table: "t", length: 2 }] });
     for (let k = 0; k < 10; k++) expect(writer.append(stepAt(k))).toBe(undefined);
@@ -82,6 +84,8 @@ describe("a writer across a port", () => {
     }
     own.createItem("t", { length: 2, lane: 1, priority: 5 });
     await writer.createItem("t", { length: 2, lane: 1, priority: 5 });
+    own.createItem("t", { length: 1, priority: "max" });
+    await writer.createItem("t", { length: 1, priority: "max" });
     await writer.flush();
     expect(bytesOf(replay).equals(bytesOf(local))).toBe(true);
   });
@@ -163,7 +167,9 @@ describe("a writer across a port", () => {
   });
 });
 
-describe("back-pressure", () => {
+describe.each(CHANNELS)("back-pressure over a %s", (channel) => {
+  const pair = pairOver(channel);
+
   test("append gives a promise where maxInFlight steps are on their way, and refuses who does not await it", async () => {
     const { writer, accepted } = await pair({ spec, tables }, { maxInFlight: 8 });
     for (let k = 0; k < 7; k++) expect(writer.append(stepAt(k))).toBe(undefined);
@@ -256,23 +262,23 @@ describe("back-pressure", () => {
     replay.tables.q.sample(1);
     await flushed;
   });
+});
 
-  test("buffers come back and are used again: what is on its way is all that they take", async () => {
-    const { writer } = await pair({ spec, tables: { t: { maxSize: 100, rateLimiter: minSize(1) } } }, { items: [{ table: "t", length: 1 }], maxInFlight: 64 });
-    const Real = ArrayBuffer;
-    let count = 0;
-    globalThis.ArrayBuffer = class extends Real {
-      constructor(bytes: number) {
-        super(bytes);
-        count++;
-      }
-    } as typeof ArrayBuffer;
-    try {
-      for (let k = 0; k < 5000; k++) await writer.append(stepAt(k));
-      await writer.flush();
-    } finally {
-      globalThis.ArrayBuffer = Real;
+test("over a port, buffers come back and are used again: what is on its way is all that they take", async () => {
+  const { writer } = await pair({ spec, tables: { t: { maxSize: 100, rateLimiter: minSize(1) } } }, { items: [{ table: "t", length: 1 }], maxInFlight: 64 });
+  const Real = ArrayBuffer;
+  let count = 0;
+  globalThis.ArrayBuffer = class extends Real {
+    constructor(bytes: number) {
+      super(bytes);
+      count++;
     }
-    expect(count).toBeLessThanOrEqual(6);
-  });
+  } as typeof ArrayBuffer;
+  try {
+    for (let k = 0; k < 5000; k++) await writer.append(stepAt(k));
+    await writer.flush();
+  } finally {
+    globalThis.ArrayBuffer = Real;
+  }
+  expect(count).toBeLessThanOrEqual(6);
 });

@@ -1,8 +1,12 @@
 /** A Replay and an actor at the two ends of a channel, in one thread. */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { setTimeout as later } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
 import { type AcceptOptions, Replay, type ReplayOptions, type Spec } from "../../../src/index.ts";
-import { type RemoteWriterOptions, remoteWriter } from "../../../src/remote/index.ts";
+import type { ByteChannel, ChannelHandlers } from "../../../src/remote/channels/channel.ts";
+import { type RemoteWriterOptions, remoteWriter, type WriterTarget } from "../../../src/remote/index.ts";
 
 /** The two ends of a channel that is closed when the test is over. */
 export function ends(): readonly [here: MessagePort, there: MessagePort] {
@@ -14,19 +18,97 @@ export function ends(): readonly [here: MessagePort, there: MessagePort] {
   return [port1, port2];
 }
 
+/** One end of a channel in memory: messages arrive in order, each in a turn of its own. */
+export class MemoryChannel implements ByteChannel {
+  other!: MemoryChannel;
+  #handlers: ChannelHandlers | undefined;
+  #isOver = false;
+  /** Sees and may change what is sent; undefined where it is lost. */
+  onSend: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | undefined = (bytes) => bytes;
+  /** How the other end has closed it. */
+  code: number | undefined;
+  reason: string | undefined;
+
+  receive(handlers: ChannelHandlers): void {
+    this.#handlers = handlers;
+  }
+
+  send(bytes: Uint8Array<ArrayBuffer>): void {
+    const sent = this.#isOver ? undefined : this.onSend(bytes);
+    if (sent === undefined) return;
+    // Cut out of a larger buffer, at no multiple of anything, as sockets of Node may do it.
+    const copy = new Uint8Array(sent.length + 3).subarray(3);
+    copy.set(sent);
+    queueMicrotask(() => this.other.#isOver || this.other.#handlers?.message(copy));
+  }
+
+  close(code?: number, reason?: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    queueMicrotask(() => {
+      this.#handlers?.close(code, reason);
+      this.other.#end(code, reason);
+    });
+  }
+
+  #end(code?: number, reason?: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.code = code;
+    this.reason = reason;
+    this.#handlers?.close(code, reason);
+  }
+}
+
+export function memoryChannels(): [here: MemoryChannel, there: MemoryChannel] {
+  const [here, there] = [new MemoryChannel(), new MemoryChannel()];
+  here.other = there;
+  there.other = here;
+  return [here, there];
+}
+
+/** The two ends of a WebSocket on the loopback. */
+async function sockets(): Promise<[here: WebSocket, there: WebSocket]> {
+  const { WebSocket } = await import("ws");
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const there = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [[here]] = (await Promise.all([once(server, "connection"), once(there, "open")])) as [[WebSocket], unknown];
+  onTestFinished(() => {
+    here.terminate();
+    there.terminate();
+  });
+  return [here, there];
+}
+
+/** What carries the conversation of two ends. */
+export const CHANNELS = ["port", "channel", "ws"] as const;
+export type ChannelName = (typeof CHANNELS)[number];
+
+export async function endsOf(channel: ChannelName): Promise<readonly [here: WriterTarget & { close(): void }, there: WriterTarget & { close(): void }]> {
+  return channel === "port" ? ends() : channel === "channel" ? memoryChannels() : sockets();
+}
+
 /** A writer, and what takes its steps. */
 export async function pair<const S extends Spec, N extends string, const L extends number = 1>(
   options: ReplayOptions<S, N>,
   accept: AcceptOptions<N> = {},
   own: Omit<RemoteWriterOptions<S, L>, "spec"> = {},
+  channel: ChannelName = "port",
 ) {
   const replay = new Replay<S, N>(options);
-  const [here, there] = ends();
+  const [here, there] = await endsOf(channel);
   const [accepted, writer] = await Promise.all([
-    replay.acceptWriter(here, accept as object),
+    replay.acceptWriter(here as MessagePort, accept as object),
     remoteWriter<S, L>(there, { ...own, spec: options.spec } as RemoteWriterOptions<S, L>),
   ]);
-  return { replay, accepted, writer, here, there };
+  return { replay, accepted, writer, here: here as MessagePort, there: there as MessagePort };
+}
+
+/** `pair` over a channel. */
+export function pairOver(channel: ChannelName): typeof pair {
+  return ((options: never, accept: never, own: never) => pair(options, accept, own, channel)) as never;
 }
 
 /** Lets messages arrive. */

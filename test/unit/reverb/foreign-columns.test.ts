@@ -62,8 +62,8 @@ describe("what a table is known for", () => {
     const info = await clientOf(spec).serverInfo();
     const known = { dtype: "i32", shape: [null] };
     expect(Object.fromEntries(Object.entries(info).map(([name, { signature }]) => [name, signature]))).toEqual({
-      half: { act: known, obs: { dtype: "f32", shape: [null, 3], stored: "float16" } },
-      brain: { act: known, obs: { dtype: "f32", shape: [null, 3], stored: "bfloat16" } },
+      half: { act: known, obs: { dtype: "f16", shape: [null, 3] } },
+      brain: { act: known, obs: { dtype: "bf16", shape: [null, 3] } },
       complex: { act: known, obs: { dtype: "f32", shape: [null, 3, 2], stored: "complex64" } },
       wide: { act: known, obs: { dtype: "f64", shape: null, stored: "complex128" } },
       resource: { act: known, obs: { dtype: "unknown", shape: [null], stored: "resource" } },
@@ -75,8 +75,8 @@ describe("what a table is known for", () => {
 
 describe("writing", () => {
   const refusals = [
-    ["half", "float16"],
-    ["brain", "bfloat16"],
+    ["half", "f16 of shape"],
+    ["brain", "bf16 of shape"],
     ["complex", "complex64"],
     ["wide", "complex128"],
     ["resource", "resource"],

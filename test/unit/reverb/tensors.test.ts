@@ -7,6 +7,7 @@ import { readTensor, writeTensor } from "../../../src/reverb/tensors/tensors.ts"
 import type { SliceMessage } from "../../../src/reverb/wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../../../src/reverb/wire/tensor.ts";
 import { type AnyArray, DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
+import { isHalf, widenHalves } from "../../../src/schema/half.ts";
 import { scaled } from "../../support/size.ts";
 
 const runs = { numRuns: scaled(500) };
@@ -15,6 +16,7 @@ const dtypes = Object.keys(DTYPES) as Dtype[];
 
 function arrayOf(dtype: Dtype, bytes: Uint8Array): AnyArray {
   const { array, bytes: width } = DTYPES[dtype];
+  if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(bytes.slice(0, bytes.length & ~1).buffer));
   return new array(bytes.slice(0, bytes.length - (bytes.length % width)).buffer);
 }
 
@@ -28,6 +30,8 @@ describe("worked examples", () => {
   it.each([
     ["i8", [3, 2], Int8Array.of(-128, 127, 127, 0, 1, -128), true, "0614807fff818280"],
     ["u8", [3, 2], Uint8Array.of(0, 255, 255, 0, 1, 0), true, "061400ffff010200"],
+    ["f16", [3], Float32Array.of(1, -2, 65504), false, "0614003c00c0ff7b"],
+    ["bf16", [3], Float32Array.of(1, -2, 3), false, "0614803f00c04040"],
     ["f32", [1, 3], Float32Array.of(1, 2, 3), false, "0c2c0000803f0000004000004040"],
     ["i64", [1], BigInt64Array.of(7n), false, "081c0700000000000000"],
     ["string", [1, 2], ["abababab", "z"], false, "080161626162616261627a"],

@@ -9,7 +9,7 @@ const dtypes = Object.entries(DTYPES) as [Dtype, (typeof DTYPES)[Dtype]][];
 describe("the table of dtypes", () => {
   it("has the core's numbers", () => {
     const source = readFileSync("assembly/rows/leaf.ts", "utf8");
-    const named = [...source.matchAll(/^(?:export )?const (BOOL|[IUF]\d+): u32 = (\d+);$/gm)].map(([, name, code]) => [name?.toLowerCase(), Number(code)]);
+    const named = [...source.matchAll(/^(?:export )?const (BOOL|[IUF]\d+|BF16): u32 = (\d+);$/gm)].map(([, name, code]) => [name?.toLowerCase(), Number(code)]);
     expect(named).toEqual(dtypes.map(([dtype, { code }]) => [dtype, code]));
   });
 

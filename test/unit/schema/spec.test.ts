@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { bool, type Dtype, f32, f64, flatten, i8, i16, i32, i64, pack, Replay, type Spec, shared, u8, u16, u32, u64 } from "../../../src/index.ts";
+import { bf16, bool, type Dtype, f16, f32, f64, flatten, i8, i16, i32, i64, pack, Replay, type Spec, shared, u8, u16, u32, u64 } from "../../../src/index.ts";
+import { DTYPES } from "../../../src/schema/dtype.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 const tables = { t: { maxSize: 4 } };
@@ -38,7 +39,7 @@ test("more than eight keys, in any order, land where they belong", () => {
   for (const [i, name] of names.entries()) expect(steps[name]?.data[0]).toBe(10 * i);
 });
 
-const LEAVES = { bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
+const LEAVES = { bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, f16, bf16 };
 const BOUNDS: { readonly [D in Dtype]: readonly [min: number | bigint, max: number | bigint] } = {
   bool: [0, 1],
   i8: [-128, 127],
@@ -51,6 +52,8 @@ const BOUNDS: { readonly [D in Dtype]: readonly [min: number | bigint, max: numb
   u64: [0n, 2n ** 64n - 1n],
   f32: [-3.4028234663852886e38, 3.4028234663852886e38],
   f64: [-Number.MAX_VALUE, Number.MAX_VALUE],
+  f16: [-65504, 65504],
+  bf16: [-3.3895313892515355e38, 3.3895313892515355e38],
 };
 
 test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array and in a typed array", (name, [min, max]) => {
@@ -66,7 +69,7 @@ test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array
   }
 });
 
-test.each(Object.entries(BOUNDS).filter(([name]) => !name.startsWith("f")))("%s refuses what it cannot hold", (name, [min, max]) => {
+test.each(Object.entries(BOUNDS).filter(([name]) => !DTYPES[name as Dtype].float))("%s refuses what it cannot hold", (name, [min, max]) => {
   const leaf = LEAVES[name as Dtype];
   const replay = new Replay({ spec: { x: leaf(), y: leaf(2) } as Spec, tables });
   const writer = replay.writer();
@@ -246,7 +249,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [{}, RangeError, /^the number of leaves in spec must be an integer in 1 … 4096/, /got 0/],
     [{ a: [] }, RangeError, /^the number of leaves in spec must be/, /got 0/],
     [{ "a.b": f32() }, RangeError, /^keys of step must be without dots/, /"a\.b"/],
-    [{ a: { dtype: "f16", shape: [] } }, RangeError, /^dtype of a must be one of/, /"f16"/],
+    [{ a: { dtype: "f8", shape: [] } }, RangeError, /^dtype of a must be one of/, /"f8"/],
     [{ a: { dtype: "toString", shape: [] } }, RangeError, /^dtype of a/, /"toString"/],
     [{ a: { dtype: "f32" } }, TypeError, /^shape of a must be an array/, /undefined/],
     [{ a: f32(0) }, RangeError, /^shape of a must be an integer/, /got 0/],

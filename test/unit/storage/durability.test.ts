@@ -99,7 +99,7 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
 });
 
 test.each(["exit", "throw"])("a process that ends without a flush has written everything (%s)", async (how) => {
-  for (const what of ["replay", "pfrl"]) {
+  for (const what of ["replay", "draws", "pfrl"]) {
     const dir = join(folder, `${what}-${how}`);
     const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "programs/leaver.mjs"), dir, what, how]);
     expect(status).toBe(how === "exit" ? 3 : 1);
@@ -109,7 +109,10 @@ test.each(["exit", "throw"])("a process that ends without a flush has written ev
       buffer.close();
     } else {
       const replay = await Replay.open({ dir });
-      expect(replay.table("t" as never).size).toBe(10);
+      const table = replay.table("t" as never);
+      expect(table.size).toBe(10);
+      const { timesSampled } = table.sample(10, { replacement: false }).info;
+      expect([...timesSampled].reduce((sum, times) => sum + times, 0)).toBe(25 + 10);
       replay.dispose();
     }
   }

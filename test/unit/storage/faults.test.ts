@@ -6,6 +6,7 @@ import { groupsOf, MANUAL, reopened, shown, writeGroup, writtenLog } from "../..
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, slow, stride } from "../../support/size.ts";
+import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
 
 const FIRST = "00000001.rpr";
 if (slow) vi.setConfig({ testTimeout: 600_000 });
@@ -316,11 +317,14 @@ describe("segments", () => {
   });
 });
 
-describe("a disk that fails", () => {
+describe.each([
+  ["a disk", memory],
+  ["the storage of a Durable Object", sqliteWithFaults],
+] as const)("%s that fails", (_, makeDirectory) => {
   /** Runs thirty groups with a fault, retries what may be retried, and says what is there in the end. */
   function run(fault: (operation: Operation) => { code?: "ENOSPC" | "EIO"; bytes?: number } | undefined, seed: number) {
     const random = new TestRandom(seed);
-    const directory = memory({ fault });
+    const directory = makeDirectory({ fault });
     const groups: string[][] = [];
     const errors: Error[] = [];
     let flushed = 0;
@@ -447,7 +451,7 @@ describe("a disk that fails", () => {
     const { directory, log, groups, errors } = run(short, 1);
     expect(errors).toEqual([]);
     log.close();
-    const again = memory({ files: directory.files(), fault: short });
+    const again = makeDirectory({ files: directory.files(), fault: short });
     expect(groupsOf(reopened(again), groups)).toBe(30);
   });
 
@@ -455,7 +459,7 @@ describe("a disk that fails", () => {
     const { directory } = writtenLog(20_000, { segmentBytes: 5000 });
     const files = directory.files();
     for (let index = 0; index < 12; index += stride(1, 4)) {
-      const broken = memory({ files, fault: ({ kind, index: at }) => (kind === "read" && at === index ? { code: "EIO" } : undefined) });
+      const broken = makeDirectory({ files, fault: ({ kind, index: at }) => (kind === "read" && at === index ? { code: "EIO" } : undefined) });
       try {
         reopened(broken);
       } catch (error) {
@@ -466,7 +470,7 @@ describe("a disk that fails", () => {
   });
 
   it("does not fill memory: a group that is given up, or too much, is refused", () => {
-    const log = Log.open(memory({ fault: ({ kind, index }) => (kind === "write" && index > 0 ? { code: "ENOSPC" } : undefined) }), MANUAL);
+    const log = Log.open(makeDirectory({ fault: ({ kind, index }) => (kind === "write" && index > 0 ? { code: "ENOSPC" } : undefined) }), MANUAL);
     const large = new Uint8Array(100_000);
     let thrown = 0;
     for (let id = 0; id < 30; id++) {

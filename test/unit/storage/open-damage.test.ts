@@ -175,7 +175,7 @@ test.each(REFUSALS)(
       });
       let told = 0;
       const replay = await again(dir, { ...SMALL, spec, segmentBytes: 4096, logger: () => told++ });
-      const [past, random] = [new Past(), new TestRandom(index)];
+      const [past, random] = [new Past(false), new TestRandom(index)];
       past.note(replay);
       const known = async (call: () => unknown): Promise<boolean> => {
         try {

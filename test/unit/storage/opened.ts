@@ -24,16 +24,22 @@ export async function again(dir: Directory, options: Partial<OpenOptions> = {}):
 /** The states of a Replay after each of its calls, and which of them were acknowledged. */
 export class Past {
   readonly #states = new Map<string, number>();
+  readonly #counts: boolean;
   acknowledged = 0;
   calls = -1;
 
+  /** @param counts false where a kill can forget how often items were drawn */
+  constructor(counts = true) {
+    this.#counts = counts;
+  }
+
   note(replay: AnyReplay): void {
-    this.#states.set(seen(replay).toString("latin1"), ++this.calls);
+    this.#states.set(seen(replay, this.#counts).toString("latin1"), ++this.calls);
   }
 
   /** After how many calls a Replay was as this one is. */
   find(replay: AnyReplay): number | undefined {
-    return this.#states.get(seen(replay).toString("latin1"));
+    return this.#states.get(seen(replay, this.#counts).toString("latin1"));
   }
 
   /** Whether a Replay is as it was after some call that was made, and not before the last one that was acknowledged. */

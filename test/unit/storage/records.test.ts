@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { WRITERS } from "../../../src/base/kinds.ts";
+import { i32 } from "../../../src/index.ts";
 import { Changes } from "../../../src/memory/changes.ts";
 import { engineOf, Replay, stateOf } from "../../../src/replay/replay.ts";
 import { layoutSections, writersBytes } from "../../../src/storage/format/writers.ts";
@@ -36,7 +37,7 @@ class Tape {
 
   group(segment: number): void {
     const write = (kind: number, id: number, payload: Uint8Array) => void this.sections.push({ kind, id, payload: payload.slice(), segment });
-    this.changes.write(segment, write);
+    this.changes.write(segment, write, true);
     write(WRITERS, 0, writersBytes(stateOf(this.replay)));
     for (const section of layoutSections(stateOf(this.replay))) write(...section);
     for (const section of this.changes.numbers()) write(...section);
@@ -100,4 +101,24 @@ test.each(sceneNames(3))("what changed, written group by group, comes to the sam
   });
   expect(futures[1]).toEqual(futures[0]);
   expect(draws(again).equals(draws(original))).toBe(true);
+});
+
+test("a segment with counts of items whose records are older is emptied: both are written again", async () => {
+  const options = { spec: { x: i32() }, tables: { t: { maxSize: 100 } }, seed: 1, logger: null };
+  const original = await tracked(() => new Replay(options));
+  const writer = original.writer({ items: [{ table: "t", length: 1 }] });
+  for (let x = 0; x < 100; x++) writer.append({ x });
+  const tape = new Tape(original as unknown as AnyReplay);
+  tape.group(1);
+  original.table("t").sample(60);
+  tape.group(2);
+  expect(tape.changes.liveIn(2)).toBeGreaterThan(0);
+  tape.empty(2);
+  tape.group(3);
+  expect(tape.changes.liveIn(2)).toBe(0);
+  const kept = tape.sections.filter(({ segment }) => segment !== 2);
+  expect(kept.length).toBeLessThan(tape.sections.length);
+  tape.sections.splice(0, tape.sections.length, ...kept);
+  const { replay } = await tape.recovered();
+  expect(seen(replay).equals(seen(original as unknown as AnyReplay))).toBe(true);
 });

@@ -1,22 +1,39 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
 
-import { END, FREE } from "../../../src/base/kinds.ts";
+import { END, FREE, SLOTS } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";
 import { engineOf, stateOf } from "../../../src/replay/replay.ts";
 import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
-/** A snapshot of all that can be seen: without the order in which freed rows are used again, and the count of sections. */
-export function seen(replay: AnyReplay): Buffer {
-  const bytes = bytesOf(replay);
+/**
+ * A snapshot of all that can be seen: without the order in which freed rows are used again, and the count of sections.
+ * @param counts false: without what a kill can forget, how often each item was drawn
+ */
+export function seen(replay: AnyReplay, counts = true): Buffer {
+  const bytes = Buffer.from(bytesOf(replay));
+  const tables = Object.values(replay.options.tables) as readonly { readonly maxTimesSampled?: number }[];
   const parts: Buffer[] = [];
   for (let at = 8; at < bytes.length; ) {
     const length = 16 + bytes.readUInt32LE(at + 8);
     const kind = bytes.readUInt32LE(at);
+    const isLimited = Number(tables[bytes.readUInt32LE(at + 4)]?.maxTimesSampled) < 2 ** 32;
+    if (!counts && kind === SLOTS && !isLimited) forgetCounts(bytes.subarray(at, at + length));
     if (kind !== FREE && kind !== END) parts.push(bytes.subarray(at, at + length));
     at += length;
   }
   return Buffer.concat(parts);
+}
+
+/** Zeros for the counts of live items in a section of SLOT records (assembly/persistence/slot.ts), and for its checksum. */
+function forgetCounts(slots: Buffer): void {
+  slots.writeUInt32LE(0, 12);
+  const bytes = (slots.length - 20) / slots.readUInt32LE(16);
+  for (let at = 20; at < slots.length; at += bytes) {
+    // A sign marks an item that waits.
+    const priority = slots.readDoubleLE(at + 24);
+    if (priority < Number.POSITIVE_INFINITY && (slots.readUInt8(at + 31) & 128) === 0) slots.writeUInt32LE(0, at + 16);
+  }
 }
 
 /** The next 10,000 draws of every table, whatever they use up: keys, probabilities and steps. */

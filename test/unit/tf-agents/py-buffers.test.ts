@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Column, f32, i32, u8 } from "../../../src/index.ts";
+import { type Column, f16, f32, i32, u8 } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
@@ -25,6 +25,20 @@ test("stacks of frames take the bytes of their different frames", () => {
   expect(observation.shape).toEqual([8, 84, 84, 4]);
   const { observation: all } = buffer.gatherAll();
   expect((all as Column<"u8">).data.subarray(199 * frame * 4)).toEqual(step(199).observation);
+});
+
+test("frames of half floats are those that a Replay would have", () => {
+  const spec = trajectorySpec({ observation: f16(8, 8, 2), action: i32() });
+  const buffer = new PyHashedReplayBuffer(spec, { capacity: 10 });
+  const { observation: _, ...rest } = step(0);
+  buffer.addBatch({ ...rest, observation: new Float32Array(128).fill(0.1) } as never);
+  const { observation } = buffer.gatherAll();
+  expect((observation as Column<"f16">).data).toEqual(new Float32Array(128).fill(0.0999755859375));
+  expectError(
+    errorOf(() => buffer.addBatch({ ...rest, observation: new Float32Array(128).fill(7e4) } as never)),
+    "INVALID_DATA",
+    /observation must be finite as f16/,
+  );
 });
 
 test("frames go with the last item that has them", () => {

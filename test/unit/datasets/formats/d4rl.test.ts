@@ -129,7 +129,7 @@ describe("types of HDF5", () => {
     const infos = [...(episode as ReadEpisode).steps].map((step) => step.infos) as { [name: string]: unknown }[];
     expect((reader.stepSpec as { infos: unknown }).infos).toEqual({
       big_endian: { dtype: "i32", shape: [] },
-      half: { dtype: "f32", shape: [] },
+      half: { dtype: "f16", shape: [] },
       u64: { dtype: "u64", shape: [] },
       fixed: { dtype: "string", shape: [] },
       enum: { dtype: "u8", shape: [] },

@@ -26,7 +26,7 @@ describe("steps with lengths", () => {
       observation: {
         state: { dtype: "f32", shape: [4] },
         deep: { count: { dtype: "i32", shape: [] } },
-        half: { dtype: "f32", shape: [] },
+        half: { dtype: "f16", shape: [] },
         cube: { dtype: "u16", shape: [2, 3] },
       },
       action: { dtype: "u8", shape: [] },

@@ -148,7 +148,7 @@ describe("files of others", () => {
         when: { dtype: "i64" },
         small: { dtype: "i8" },
         unsigned: { dtype: "u32" },
-        half: { dtype: "f32" },
+        half: { dtype: "f16" },
       },
     });
     const episodes = await all(found);

@@ -85,7 +85,7 @@ it("finds its own form behind blank lines", async () => {
 });
 
 it.each([
-  ["a dtype that there is not", { a: { dtype: "f16", shape: [] } }, "SPEC_MISMATCH", /^a must be of a dtype that there is, got "f16"$/],
+  ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^a must be of a dtype that there is, got "f8"$/],
   ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^a must be of a shape, got undefined$/],
   ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a shape of known lengths, got \[-1\]/],
 ] as const)("refuses a spec with %s", async (_, stepSpec, code, message) => {

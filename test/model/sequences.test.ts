@@ -1,0 +1,12 @@
+/** Rules and views of sequences beside a twin of lists: lanes, short episodes, every kind of end, eviction, snapshots, journals, ports. */
+import { expect, test } from "vitest";
+import { scaled } from "../support/size.ts";
+import { SequenceWorld } from "./sequence-worlds.ts";
+
+const SEEDS = scaled(400, 40);
+
+test.each(["append", "lanes", "nextStep", "columns", "port"].map((way, k) => [way, k] as const))("sequences of steps that come by %s", async (_, k) => {
+  let compared = 0;
+  for (let seed = 5 + k; seed <= SEEDS + 5; seed += 5) compared += (await new SequenceWorld(seed).run()).compared;
+  expect(compared).toBeGreaterThan(SEEDS);
+});

@@ -1,0 +1,30 @@
+/** The storage of a Durable Object as Cloudflare's own types have it, in short: what is used of it needs none of them. */
+import { f32, Replay } from "reprise";
+import { type SqliteStorage, sqlite } from "reprise/storage";
+
+type SqlValue = ArrayBuffer | string | number | null;
+declare abstract class SqlStorageCursor<T extends Record<string, SqlValue>> {
+  toArray(): T[];
+  one(): T;
+  get rowsWritten(): number;
+  [Symbol.iterator](): IterableIterator<T>;
+}
+interface SqlStorage {
+  // biome-ignore lint/suspicious/noExplicitAny: as it is there
+  exec<T extends Record<string, SqlValue>>(query: string, ...bindings: any[]): SqlStorageCursor<T>;
+  get databaseSize(): number;
+}
+interface DurableObjectStorage {
+  get<T = unknown>(key: string): Promise<T | undefined>;
+  sql: SqlStorage;
+  sync(): Promise<void>;
+  transactionSync<T>(closure: () => T): T;
+}
+declare const storage: DurableObjectStorage;
+
+export const used: SqliteStorage = storage;
+export const replay = await Replay.open({ dir: sqlite(storage, { name: "a" }), spec: { x: f32() }, tables: { memory: { maxSize: 1 } } });
+// @ts-expect-error storage without SQL
+sqlite({ get: storage.get });
+// @ts-expect-error no option
+sqlite(storage, { path: "a" });

@@ -1,0 +1,49 @@
+/** A server of sockets in memory: each connection is a pair of channels, which can break at any moment. */
+import type { AcceptedWriter, AcceptOptions, Replay } from "../../../src/index.ts";
+import { type MemoryChannel, memoryChannels } from "./support.ts";
+
+export class MemoryServer {
+  /** The Replay that accepts now; undefined while the server is down. */
+  replay: Replay | undefined;
+  readonly options: AcceptOptions;
+  /** The ends of all connections, newest last. */
+  readonly connections: (readonly [here: MemoryChannel, there: MemoryChannel])[] = [];
+  readonly accepted: AcceptedWriter[] = [];
+  readonly errors: Error[] = [];
+  /** Sees each new connection, before anything is sent. */
+  onConnection: (here: MemoryChannel, there: MemoryChannel) => void = () => {};
+
+  constructor(replay: unknown, options: object = {}) {
+    this.replay = replay as Replay;
+    this.options = options;
+  }
+
+  /** What an actor connects with. */
+  readonly connect = (): MemoryChannel => {
+    const { replay } = this;
+    if (replay === undefined) throw new Error("nobody listens");
+    const [here, there] = memoryChannels();
+    this.connections.push([here, there]);
+    this.onConnection(here, there);
+    replay.acceptWriter(here, this.options as object).then(
+      (writer) => this.accepted.push(writer),
+      (error) => this.errors.push(error),
+    );
+    return there;
+  };
+
+  /** Breaks the newest connection: both ends see it, none is told why. */
+  break(): void {
+    this.connections.at(-1)?.[0].close();
+  }
+
+  /** The process dies: its end of each connection says nothing more. */
+  die(): void {
+    this.replay = undefined;
+    for (const [here, there] of this.connections) {
+      here.onSend = () => undefined;
+      there.onSend = () => undefined;
+      there.close();
+    }
+  }
+}
