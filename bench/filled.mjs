@@ -1,5 +1,5 @@
 /** Filled structures to measure: a replay with a table of n two-step items, and its rivals with as many steps. */
-import { fifo, prioritized, Replay, uniform } from "./package.mjs";
+import { fifo, opened, prioritized, Replay, uniform } from "./package.mjs";
 import { Random } from "./random.mjs";
 import { ColumnRing } from "./rivals/column-ring.mjs";
 import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
@@ -10,8 +10,30 @@ const BLOCK = 4096;
 
 /** A full table of n items of two or more steps, each new step an item. `episode`: steps until a discount of 0; without it, it is 0 or 1 at random. */
 export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
-  const options = { spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1, logger: null };
+  const options = optionsOf(n, { sampler });
   const replay = new Replay(options);
+  return { replay, table: filled(replay, n, length, episode), plan: Replay.plan(options) };
+}
+
+/** The same in a directory. */
+export async function journaledTable(dir, n, sampler = uniform()) {
+  const replay = await opened({ ...optionsOf(n, { sampler }), dir });
+  const table = filled(replay, n, 2, 0);
+  await replay.flush();
+  return table;
+}
+
+/** A full table with other options than a sampler. */
+export function tableWith(n, options) {
+  const replay = new Replay(optionsOf(n, options));
+  return { replay, table: filled(replay, n, 2, 0) };
+}
+
+function optionsOf(n, options) {
+  return { spec, tables: { t: { maxSize: n, remover: fifo(), ...options } }, seed: 1, logger: null };
+}
+
+function filled(replay, n, length, episode) {
   const writer = replay.writer({ items: [{ table: "t", length }] });
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
@@ -21,7 +43,7 @@ export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
   }
   writer.close();
-  return { replay, table: replay.table("t"), plan: Replay.plan(options) };
+  return replay.table("t");
 }
 
 export const prioritizedTable = (n) => fullTable(n, prioritized(EXPONENT));

@@ -54,6 +54,15 @@ export class Timed {
   }
 }
 
+/** A side that draws n batches: how many items they had. */
+export function counting(draw) {
+  return (n) => {
+    let count = 0;
+    for (let k = 0; k < n; k++) count += draw().count;
+    return count;
+  };
+}
+
 /** Nanoseconds of a unit. */
 export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;

@@ -12,7 +12,7 @@ export const dist = folder === undefined ? new URL("../dist/", import.meta.url) 
 export const entry = (name) => import(new URL(`${name}.js`, dist));
 
 const main = await entry("index");
-export const { bool, f32, fifo, i32, packed, prioritized, Replay, shared, u8, uniform } = main;
+export const { bool, f32, fifo, i32, minHeap, mixture, packed, prioritized, Replay, shared, u8, uniform } = main;
 
 const isMethod = "snapshot" in Replay.prototype;
 const old = isMethod ? undefined : await entry("snapshot");

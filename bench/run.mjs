@@ -8,7 +8,10 @@ import { against, serve } from "./against.mjs";
 import { race, scaleOf } from "./measure.mjs";
 import { headOf, lineOf } from "./report.mjs";
 
-const GROUPS = "append observer structured buffer sample transitions prioritized gather pfrl journal state rlds memory size start cost".split(" ");
+const GROUPS =
+  "append observer structured buffer sample transitions goals sequences prioritized gather halves pfrl journal state sockets rlds memory size start cost".split(
+    " ",
+  );
 const { values, positionals } = parseArgs({
   options: {
     json: { type: "boolean" },

@@ -1,5 +1,5 @@
 // One script a verb, each with all its own set-up: `node build/run.mjs VERB [arguments]`. Nothing is needed but Node; what is up to date is not done again.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -25,6 +25,14 @@ const verbs = {
     if (missing !== undefined) throw new Error(`examples/reverb cannot run: ${missing}`);
     if (program !== undefined) process.env.REPRISE_REVERB_PYTHON = program;
     await example("reverb");
+  },
+  async "example:python"() {
+    await core(["release", "embed"]);
+    await bundle();
+    // It ends what it has started, also when it is interrupted, and is waited for.
+    const example = spawn(process.execPath, ["embed/python/examples/run.mjs", ...args], { stdio: "inherit", cwd: root });
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => example.kill(signal));
+    process.exitCode = await new Promise((resolve) => example.once("exit", (code) => resolve(code ?? 1)));
   },
   build: buildEverything,
   async "build:c"() {
@@ -96,6 +104,11 @@ const verbs = {
     await core();
     await bundle();
     run("test/soak/port.mjs", args);
+  },
+  async "soak:sockets"() {
+    await core();
+    await bundle();
+    run("test/soak/sockets.mjs", args);
   },
   async crash() {
     await core();

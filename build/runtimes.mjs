@@ -1,4 +1,4 @@
-// The other runtimes that tests run in: where they are, and how the missing ones come. Deno and Bun are npm packages of a folder of
+// The other runtimes that tests run in: where they are, and how the missing ones come. Deno, Bun and workerd are npm packages of a folder of
 // their own, since no user needs them; Chromium and Firefox are the system's.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -25,7 +25,7 @@ const DEBIAN = { chromium: "chromium", firefox: "firefox-esr" };
 
 /** The program of each runtime; undefined where it is not installed. */
 export function runtimes() {
-  return { node: process.execPath, deno: find(["deno"]), bun: find(["bun"]), chromium: find(CHROMIUM), firefox: find(FIREFOX) };
+  return { node: process.execPath, deno: find(["deno"]), bun: find(["bun"]), workerd: find(["workerd"]), chromium: find(CHROMIUM), firefox: find(FIREFOX) };
 }
 
 /** What an installed runtime would be, first in the project's own folder, then on the PATH. */
@@ -38,7 +38,9 @@ function find(names) {
 /** Installs what is missing. Browsers come from Debian's packages, which takes root; elsewhere they are left to the user. */
 export async function installRuntimes() {
   // Without a lock file: Deno is a package a platform, and a registry that lacks one of them makes no lock that `npm ci` takes.
-  await step("Deno and Bun", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
+  await step("Deno, Bun and workerd", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () =>
+    npm(["install", "--no-package-lock"], TOOLS),
+  );
   const here = runtimes();
   const missing = Object.entries(DEBIAN).flatMap(([name, aptName]) => (here[name] === undefined ? [aptName] : []));
   installDebian(missing);

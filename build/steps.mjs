@@ -33,8 +33,11 @@ export async function core(targets = ["release"]) {
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target, "-o", file]);
       if (target === "release") writeBytes(file);
     });
-    // Python's module finds it beside itself, in the clone and installed.
-    if (target === "embed") copyFileSync(TARGETS.embed.file, "embed/python/reprise_replay/embed.wasm");
+    // Python's module finds it beside itself, in the clone and installed. A wheel cannot take a licence from a folder above it.
+    if (target === "embed") {
+      copyFileSync(TARGETS.embed.file, "embed/python/reprise_replay/embed.wasm");
+      copyFileSync("LICENSE", "embed/python/LICENSE");
+    }
   }
 }
 

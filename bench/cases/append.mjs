@@ -1,7 +1,8 @@
 /** Appending a step: what it costs in each form, against the ring that is filled one by one. */
 
-import { fillRing, fullRing, fullTable } from "../filled.mjs";
-import { fifo, Replay, uniform } from "../package.mjs";
+import { fillRing, fullRing, fullTable, priority, tableWith } from "../filled.mjs";
+import { fifo, minHeap, Replay, uniform } from "../package.mjs";
+import { Random } from "../random.mjs";
 import { columnClosure } from "../rivals/column-closure.mjs";
 import { ObjectRing } from "../rivals/object-ring.mjs";
 import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
@@ -10,6 +11,10 @@ import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 const UNIT = "ns/step";
+/** Steps of a long item; items of its table. */
+const LONG = 1000;
+const LONG_TABLE = 100_000;
+export const WRITERS = 10_000;
 
 /** Fills the staging record and appends it, n times. */
 export function staged(writer, { observation, action, reward, discount, stepType }) {
@@ -82,6 +87,29 @@ function byRule() {
   return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
 }
 
+/** Steps with an item each, of any priority, in a full table: what leaves for it is anywhere with a heap. */
+function itemsIn(remover) {
+  const { replay } = tableWith(STEPS, { remover });
+  const writer = replay.writer();
+  const append = staged(writer, source().columns);
+  const random = new Random(13);
+  const priorities = Float64Array.from({ length: 1 << 16 }, () => priority(random));
+  const item = { length: 1, priority: 1 };
+  let made = 0;
+  const side = (n) => {
+    for (let k = 0; k < n; k++) {
+      append(1);
+      // They rise slowly, as a new item would else be the next to leave.
+      item.priority = priorities[made & (priorities.length - 1)] + 1e-6 * made++;
+      writer.createItem("t", item);
+    }
+    return writer.length;
+  };
+  // Once round, so that what stands where is as mixed as it becomes.
+  side(2 * STEPS);
+  return side;
+}
+
 /** A writer whose first item can be made: one step is there already. */
 export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
@@ -135,11 +163,34 @@ function noTable(columns) {
 }
 
 function inColumns(columns) {
-  const writer = byRule();
+  return blocks(byRule(), columns);
+}
+
+function blocks(writer, columns) {
   return (n) => {
     for (let k = 0; k < n; k += BATCH) writer.appendColumns(columns);
     return writer.length;
   };
+}
+
+/** A rule of long items in a full table, beside one of short ones. */
+function longItems(length) {
+  return fullTable(LONG_TABLE, uniform(), length).replay.writer({ items: [{ table: "t", length }] });
+}
+
+function againstShort(name, ours) {
+  return { name, unit: UNIT, rivalName: "items of 2 steps", limit: 1 / 1.5, ours: () => ours(longItems(LONG)), rival: () => ours(longItems(2)) };
+}
+
+/** Steps by turns to many writers, each with a rule. */
+function manyWriters(writers) {
+  const { replay } = fullTable(LONG_TABLE);
+  const open = Array.from({ length: writers }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));
+  let turn = 0;
+  return nested((step) => {
+    open[turn].append(step);
+    turn = turn + 1 < writers ? turn + 1 : 0;
+  }, source());
 }
 
 export const cases = [
@@ -149,6 +200,10 @@ export const cases = [
   againstRing("nested append + item by rule", 0.07, nestedByRule),
   againstRing("nested append + createItem", 0.07, (data) => nestedItem(byCall(data.steps), data)),
   againstRing(`columns of ${BATCH} steps + items`, 0.5, ({ columns }) => inColumns(columns)),
+  againstShort(`staged append + item of ${LONG} steps by rule`, (writer) => staged(writer, source().columns)),
+  againstShort(`columns of ${BATCH} steps + items of ${LONG} steps`, (writer) => blocks(writer, source().columns)),
+  { name: `nested append, ${WRITERS} open writers`, unit: UNIT, rivalName: "one writer", ours: () => manyWriters(WRITERS), rival: () => manyWriters(1) },
+  { name: "append + createItem, minHeap remover", unit: UNIT, rivalName: "uniform remover", ours: () => itemsIn(minHeap()), rival: () => itemsIn(uniform()) },
   againstClosure("staged append, no table", noTable),
   againstClosure("staged append + item by rule", (columns) => staged(byRule(), columns)),
   againstClosure(`columns of ${BATCH} steps + items`, inColumns),

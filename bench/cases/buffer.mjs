@@ -3,8 +3,11 @@ import { fullTable } from "../filled.mjs";
 import { entry, Replay, withBytes } from "../package.mjs";
 import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 
-const { EpisodicReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
+const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
+/** Of small batches, and of the table that they are from: garbage is what they measure, not memory. */
+const SMALL = 32;
+const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
 const EPISODE = 200;
 
@@ -49,12 +52,22 @@ function drawing(buffer) {
   };
 }
 
-function sampling({ table }) {
+function sampling({ table }, size = BATCH) {
   const options = { length: LENGTH };
   return (n) => {
     let steps = 0;
-    for (let k = 0; k < n; k++) steps += table.sample(BATCH, options).steps.reward.data.length;
+    for (let k = 0; k < n; k++) steps += table.sample(size, options).steps.reward.data.length;
     return steps;
+  };
+}
+
+/** Batches of a dataset over a Reverb table. */
+function iterating({ replay, table }) {
+  const options = { client: replay, tableName: table.name, sequenceLength: LENGTH };
+  const dataset = new ReverbReplayBuffer(spec, options).asDataset({ sampleBatchSize: SMALL, numSteps: LENGTH });
+  return (n) => {
+    let left = n;
+    for (const [steps] of dataset) if (--left === 0) return steps.reward.data[0];
   };
 }
 
@@ -93,6 +106,12 @@ export const cases = [
     name: `getNext of ${BATCH} × ${LENGTH}, episodic`,
     ours: () => drawing(fullEpisodic()),
     rival: () => sampling(fullTable(STEPS)),
+  },
+  {
+    ...against,
+    name: `asDataset of ${SMALL} × ${LENGTH}, Reverb`,
+    ours: () => iterating(fullTable(SMALL_STEPS)),
+    rival: () => sampling(fullTable(SMALL_STEPS), SMALL),
   },
   {
     name: `addBatch of ${ENVIRONMENTS} environments`,

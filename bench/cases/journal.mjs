@@ -2,8 +2,11 @@
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fullTable, journaledTable } from "../filled.mjs";
 import { now } from "../measure.mjs";
-import { entry } from "../package.mjs";
+import { entry, prioritized, uniform } from "../package.mjs";
+import { BATCH, STEPS } from "../source.mjs";
+import { sampling } from "./sample.mjs";
 
 const { Log, node } = await entry("storage");
 const BYTES = 128 << 20;
@@ -116,4 +119,21 @@ function limitCase(size, again) {
   return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-export const cases = [appendCase(28224, 0.6), appendCase(4096), appendCase(256), replayCase(28224), replayCase(4096), limitCase(28224, true), limitCase(256)];
+/** Draws of a table in a directory beside the same without one; what a second of them writes is among them. */
+function drawCase(name, sampler, rest) {
+  const ours = async () => sampling(await journaledTable(folder(), STEPS, sampler));
+  const rival = () => sampling(fullTable(STEPS, sampler).table);
+  return { name: `${name} sample of ${BATCH} under a journal`, unit: "µs/batch", rivalName: "without a journal", ours, rival, ...rest };
+}
+
+export const cases = [
+  appendCase(28224, 0.6),
+  appendCase(4096),
+  appendCase(256),
+  replayCase(28224),
+  replayCase(4096),
+  limitCase(28224, true),
+  limitCase(256),
+  drawCase("uniform", uniform(), { limit: 0.77 }),
+  drawCase("prioritized", prioritized(0.6), { again: true }),
+];

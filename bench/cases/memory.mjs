@@ -1,11 +1,13 @@
 /** Bytes an item and a step, and what 10^6 calls leave on the heap. */
 
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { fullTable, prioritizedTable, priority } from "../filled.mjs";
 import { heapGrowth } from "../measure.mjs";
 import { fifo, prioritized, Replay } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
-import { byCall, staged } from "./append.mjs";
+import { byCall, staged, WRITERS } from "./append.mjs";
 
 const CALLS = 1_000_000;
 const MAX_GROWTH = 64 * 1024;
@@ -24,6 +26,18 @@ function storeBytes() {
     return { steps, bytes: bytes.used - plan.tables.t.bytes };
   });
   return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
+}
+
+/** Bytes that the system provides for a step more: of a process with 3 × 10^6 of them, less those of one with 10^6. */
+function residentBytes(kind) {
+  const [small, large] = [1e6, 3e6].map((n) => {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(new URL("../resident.mjs", import.meta.url)), kind, String(n)], {
+      encoding: "utf8",
+    });
+    if (status !== 0) throw new Error(`${kind}: exit code ${status}: ${stderr}`);
+    return Number(stdout);
+  });
+  return (large - small) / 2e6;
 }
 
 function appendGrowth() {
@@ -62,6 +76,18 @@ function updateGrowth() {
   }, CALLS);
 }
 
+/** What an open writer takes, on the heap and in linear memory. */
+function writerBytes() {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 1000 } } });
+  const taken = () => {
+    globalThis.gc();
+    return process.memoryUsage().heapUsed + replay.stats().bytes.used;
+  };
+  const before = taken();
+  const writers = Array.from({ length: WRITERS }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));
+  return (taken() - before) / writers.length;
+}
+
 export const cases = [
   fact("table bytes an item, prioritized + fifo", 48, () => {
     const tables = { t: { maxSize: STEPS, sampler: prioritized(0.6), remover: fifo() } };
@@ -69,6 +95,10 @@ export const cases = [
   }),
   // A HEAD, and a 1,024th of a row, since one row in a block gives way to its place.
   fact("store bytes a step beyond the row", 12.1, storeBytes),
+  ...Object.entries({ "41-byte transition, uniform": 88, "24-byte n-step, uniform": 70, "41-byte transition, prioritized": 98 }).map(([kind, limit]) =>
+    fact(`resident bytes a step: ${kind}`, limit, () => residentBytes(kind)),
+  ),
+  fact("bytes of an open writer", 4096, writerBytes),
   fact("heap growth of 10^6 staged appends + items", MAX_GROWTH, appendGrowth),
   fact("heap growth of 10^6 nested appends + createItem", MAX_GROWTH, nestedGrowth),
   fact("heap growth of 10^6 samples into", MAX_GROWTH, sampleGrowth),

@@ -8,6 +8,8 @@ import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
+/** Transitions of the rows with new arrays: garbage is what they measure, not memory. */
+const FRESH_STEPS = 100_000;
 /** Batches of errors made beforehand; a power of two. */
 const SETS = 16;
 /** Atari: frames of 84 × 84 bytes, four of them a state. */
@@ -65,6 +67,39 @@ function tableCycle() {
   };
 }
 
+/** A buffer of uniform draws. */
+function uniformBuffer() {
+  const buffer = new ReplayBuffer(FRESH_STEPS, { spec, seed: 1 });
+  for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
+  return buffer;
+}
+
+/** Samples whose arrays a learner keeps, or fills again. */
+function bufferSampling(isFilled) {
+  const buffer = uniformBuffer();
+  const options = isFilled ? { into: buffer.sample(BATCH) } : {};
+  return (n) => {
+    let sum = 0;
+    for (let k = 0; k < n; k++) sum += buffer.sample(BATCH, options).state.data[0];
+    return sum;
+  };
+}
+
+/** The cycle with new arrays, which PFRL's learners have. */
+function freshCycle() {
+  const buffer = new PrioritizedReplayBuffer(FRESH_STEPS, { alpha: EXPONENT, spec, seed: 1 });
+  for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
+  const sets = errors();
+  return (n) => {
+    let sum = 0;
+    for (let k = 0; k < n; k++) {
+      sum += buffer.sample(BATCH).weights[0];
+      buffer.updateErrors(sets[k & (SETS - 1)]);
+    }
+    return sum;
+  };
+}
+
 /** Bytes a transition beyond the distinct frames, of stacks that are given as arrays of frames; and what may be taken, 5 % of the frames and 64 a transition. */
 function atariBytes() {
   const buffer = new ReplayBuffer(ATARI_STEPS);
@@ -93,6 +128,20 @@ export const cases = [
     limit: 1 / 1.3,
     ours: bufferCycle,
     rival: tableCycle,
+  },
+  {
+    name: `pfrl sample of ${BATCH}, new arrays`,
+    unit: "µs/batch",
+    rivalName: "into one batch",
+    ours: () => bufferSampling(false),
+    rival: () => bufferSampling(true),
+  },
+  {
+    name: "pfrl prioritized cycle, new arrays",
+    unit: "µs/batch",
+    rivalName: "into one batch",
+    ours: freshCycle,
+    rival: bufferCycle,
   },
   {
     name: "pfrl bytes a transition beyond its frames",

@@ -1,7 +1,7 @@
 /** Prioritized replay: the tree alone, and the cycle of a learner. */
 import { readFileSync } from "node:fs";
-import { EXPONENT, fullRing, prioritizedTable, priority } from "../filled.mjs";
-import { dist } from "../package.mjs";
+import { EXPONENT, fullRing, prioritizedTable, priority, tableWith } from "../filled.mjs";
+import { dist, prioritized } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { ColumnRing } from "../rivals/column-ring.mjs";
 import { BatchSumTree, SumTree } from "../rivals/sum-tree.mjs";
@@ -10,6 +10,7 @@ import { BATCH, STEPS } from "../source.mjs";
 const UNIT = "µs/batch";
 const LEAVES = 2 ** 20;
 const BETA = 0.4;
+const FEW = 32;
 /** Batches of priorities made beforehand; a power of two. */
 const SETS = 16;
 
@@ -118,6 +119,21 @@ export function ringCycle(steps, Tree) {
   };
 }
 
+/** Draws of a few items. */
+function drawing(table) {
+  const options = { into: table.batch(FEW, { length: 2 }) };
+  return (n) => {
+    let count = 0;
+    for (let k = 0; k < n; k++) count += table.sample(FEW, options).count;
+    return count;
+  };
+}
+
+/** Items that leave after so many draws, more than a measurement makes of any: what only the limit costs. */
+function limited() {
+  return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
+}
+
 function tree(name, rivalName, Rival, rest) {
   return { name, unit: UNIT, rivalName, ours: coreTree, rival: () => jsTree(new Rival(LEAVES, BATCH)), ...rest };
 }
@@ -130,5 +146,13 @@ export const cases = [
   tree("sum tree alone", "JavaScript tree, batched", BatchSumTree, { limit: 1.8 }),
   tree("sum tree alone, plain tree", "JavaScript tree, plain", SumTree, { again: true }),
   whole("prioritized cycle", "JavaScript tree, batched, and column ring", BatchSumTree, { limit: 1.2 }),
+  {
+    name: `prioritized sample of ${FEW}, maxTimesSampled`,
+    unit: UNIT,
+    rivalName: "without maxTimesSampled",
+    limit: 0.67,
+    ours: limited,
+    rival: () => drawing(prioritizedTable(STEPS).table),
+  },
   whole("prioritized cycle, plain tree", "JavaScript tree, plain, and column ring", SumTree, { again: true }),
 ];

@@ -11,6 +11,9 @@ const UNIT = "µs/batch";
 /** Steps of long items, and of their table. */
 const LONG = 4000;
 const LONG_STEPS = 100_000;
+/** Of loops over small batches: the loop is what they measure, not memory. */
+const LOOP_STEPS = 100_000;
+const SMALL = 32;
 
 export function sampling(table) {
   return drawing(table, { into: table.batch(BATCH, { length: 2 }) });
@@ -83,9 +86,31 @@ function ends(length) {
   return drawing(table, { into: table.batch(BATCH, { length, columns }), columns });
 }
 
+/** Batches of a dataset that a loop waits for. */
+function awaiting(n) {
+  const { table } = fullTable(LOOP_STEPS);
+  const dataset = table.dataset({ batchSize: n, length: 2 });
+  return async (times) => {
+    let left = times;
+    for await (const { steps } of dataset) if (--left === 0) return steps.reward.data[0];
+  };
+}
+
+/** The same batches, one call each. */
+function calling(n) {
+  const { table } = fullTable(LOOP_STEPS);
+  const options = { length: 2 };
+  return (times) => {
+    let sum = 0;
+    for (let k = 0; k < times; k++) sum += table.sample(n, options).steps.reward.data[0];
+    return sum;
+  };
+}
+
 export const cases = [
   against(`uniform sample of ${BATCH}`, "column ring", () => ringSampling(fullRing(STEPS)), { limit: 1 }),
   against(`uniform sample of ${BATCH}, object ring`, "object ring", objectSampling, { again: true }),
   against(`uniform sample of ${BATCH}, tfjs snake`, "tfjs snake memory", snakeSampling, { again: true, rounds: 5 }),
   { name: `first and last of ${LONG} steps, ${BATCH} items`, unit: UNIT, rivalName: "items of 2 steps", ours: () => ends(LONG), rival: () => ends(2) },
+  { name: `for await over batches of ${SMALL}`, unit: UNIT, rivalName: "table.sample", ours: () => awaiting(SMALL), rival: () => calling(SMALL) },
 ];

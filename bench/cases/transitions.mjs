@@ -1,7 +1,8 @@
 /** Batches of transitions beside general samples of the same items, whose every row and leaf these copy. */
 
 import { fullTable } from "../filled.mjs";
-import { uniform } from "../package.mjs";
+import { counting } from "../measure.mjs";
+import { mixture, uniform } from "../package.mjs";
 import { BATCH, STEPS } from "../source.mjs";
 
 const GAMMA = 0.99;
@@ -12,14 +13,6 @@ const EPISODE = 50;
 /** 1.15 times the sample's time, and 1.3 times with new arrays. */
 const INTO = 0.87;
 const NEW = 0.77;
-
-function counting(draw) {
-  return (n) => {
-    let count = 0;
-    for (let k = 0; k < n; k++) count += draw().count;
-    return count;
-  };
-}
 
 function against(n, isNew) {
   // One table for both, since where memory lies is felt.
@@ -46,4 +39,52 @@ function against(n, isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of the same items", ours, rival, limit: isNew ? NEW : INTO };
 }
 
-export const cases = [against(1, false), against(3, false), against(1, true), against(3, true)];
+/** 1.15 times the time of one view. */
+const MIXTURE = 0.87;
+
+/** A mixture of two tables beside a view of one of them: as many rows of the same steps. */
+function mixed(isNew) {
+  let views;
+  const made = () => {
+    views ??= [0, 1].map(() => fullTable(STEPS, uniform(), 2, EPISODE).table.transitions({ gamma: GAMMA }));
+    return views;
+  };
+  const counted = (of) => {
+    const options = isNew ? {} : { into: of.batch(BATCH) };
+    return counting(() => of.sample(BATCH, options));
+  };
+  const ours = () => counted(mixture(made().map((from) => ({ from, share: 0.5 }))));
+  const rival = () => {
+    // Both tables in turn, since a mixture has the memory of both to go through.
+    const [one, other] = made().map(counted);
+    return (n) => one(n >> 1) + other(n - (n >> 1));
+  };
+  const name = `${BATCH} transitions of a mixture of two tables${isNew ? ", new arrays" : ""}`;
+  return { name, unit: "µs/batch", rivalName: "sample of as many from one of them", ours, rival, limit: MIXTURE };
+}
+
+/** An epoch's batch may take 1.1 times as long as a uniform one: the next items of an order that is computed, in place of n by chance. */
+const EPOCH = 0.9;
+/** More than any loop here has. */
+const ENDLESS = 0xffffffff;
+
+function epochs() {
+  let filled;
+  const viewOf = () => {
+    filled ??= fullTable(STEPS, uniform(), 2, EPISODE).table;
+    return filled.transitions({ gamma: GAMMA });
+  };
+  const ours = () => {
+    const view = viewOf();
+    const batches = view.dataset({ batchSize: BATCH, epochs: ENDLESS, into: view.batch(BATCH) })[Symbol.iterator]();
+    return counting(() => batches.next().value);
+  };
+  const rival = () => {
+    const view = viewOf();
+    const batches = view.dataset({ batchSize: BATCH, into: view.batch(BATCH) })[Symbol.iterator]();
+    return counting(() => batches.next().value);
+  };
+  return { name: `${BATCH} transitions of an epoch`, unit: "µs/batch", rivalName: "uniform ones", ours, rival, limit: EPOCH };
+}
+
+export const cases = [against(1, false), against(3, false), against(1, true), against(3, true), epochs(), mixed(false), mixed(true)];

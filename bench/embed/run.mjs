@@ -24,7 +24,7 @@ for (const [host, all] of taken) {
     const part = median(all.map((figures, round) => taken.get(node)[round][file] / figures[file]));
     const holds = part >= least;
     missed += Number(!holds);
-    const verdict = host === node ? "" : `${holds ? "holds" : "MISSED"} ${part.toFixed(2)} of Node.js, at least ${least}`;
+    const verdict = host === node ? "" : `${holds ? "holds" : "MISSED"} ${part.toFixed(2)} of Node.js, at least ${+least.toFixed(2)}`;
     console.log(`${host.name.padEnd(20)} ${file.padEnd(12)} ${ms(median(all.map((figures) => figures[file]))).padStart(9)}  ${verdict}`);
   }
 }

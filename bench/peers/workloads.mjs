@@ -63,6 +63,13 @@ export const workloads = [
   prioritized("prioritized sample 256", false, []),
   prioritized("prioritized cycle 256", true, [limit("AVX2", "rows", "avx2")]),
   {
+    name: "mixture 256",
+    task: { program: "mixture", batch: 256, steps: M },
+    unit: "samples/s",
+    each: 256,
+    variants: [...ours(WAYS), peer("torchrl")],
+  },
+  {
     name: "Atari batch 32",
     task: { program: "frames", batch: 32, steps: M / 10 },
     unit: "samples/s",

@@ -1,7 +1,7 @@
 """TorchRL: a TensorDict's tensors in one storage (LazyTensorStorage), segment trees in C++."""
 import torch
 from tensordict import TensorDict
-from torchrl.data import LazyTensorStorage, TensorDictPrioritizedReplayBuffer, TensorDictReplayBuffer
+from torchrl.data import LazyTensorStorage, ReplayBufferEnsemble, TensorDictPrioritizedReplayBuffer, TensorDictReplayBuffer
 from torchrl.data.replay_buffers.samplers import SliceSampler
 from torchrl.data.replay_buffers.samplers.prioritized import SumSegmentTreeFp32
 
@@ -44,6 +44,13 @@ def _prioritized(batch, size):
 def uniform(task):
     buffer = _uniform(task["batch"], task["steps"])
     return repeated(buffer.sample), lambda: _columns(buffer.sample())
+
+
+def mixture(task):
+    """Half of a batch from each of two memories, stacked; the stack is made flat for the comparison alone."""
+    halves = [_uniform(task["batch"] // 2, task["steps"] // 2) for _ in range(2)]
+    ensemble = ReplayBufferEnsemble(*halves, sample_from_all=True, batch_size=task["batch"])
+    return repeated(ensemble.sample), lambda: _columns(ensemble.sample().flatten())
 
 
 def prioritized(task):

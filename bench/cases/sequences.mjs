@@ -1,0 +1,53 @@
+/** Batches of sequences beside general samples of the same items: both copy every leaf of every step; a view also computes what there is to learn of each step. */
+
+import { counting } from "../measure.mjs";
+import { f32, fifo, i32, Replay, uniform } from "../package.mjs";
+import { Random } from "../random.mjs";
+
+const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
+/** Items of a full table, far more bytes than caches have. */
+const ITEMS = 2_000;
+/** Steps of an episode: one sequence of a few is shorter than a whole one. */
+const EPISODE = 1_000;
+/** 1.1 times the sample's time. */
+const LIMIT = 0.91;
+
+function filled() {
+  const spec = { observation: f32(WIDTH), action: i32(), reward: f32() };
+  const replay = new Replay({ spec, tables: { t: { maxSize: ITEMS, sampler: uniform(), remover: fifo() } }, seed: 1, logger: null });
+  const writer = replay.writer({ items: [{ table: "t", sequence: { length: LENGTH, burnIn: LENGTH - STRIDE - 1, stride: STRIDE } }], lanes: 1 });
+  const random = new Random(7);
+  const columns = {
+    observation: Float32Array.from({ length: EPISODE * WIDTH }, () => random.next()),
+    action: Int32Array.from({ length: EPISODE }, () => random.below(4)),
+    reward: Float32Array.from({ length: EPISODE }, () => random.next()),
+  };
+  const truncated = new Uint8Array(EPISODE);
+  truncated[EPISODE - 1] = 1;
+  const final = { observation: new Float32Array(WIDTH) };
+  for (let steps = 0; steps < (ITEMS + 50) * STRIDE; steps += EPISODE) writer.appendColumns(columns, { truncated, final });
+  writer.close();
+  return replay.table("t");
+}
+
+function against(n, isNew) {
+  // One table for both, since where memory lies is felt.
+  let table;
+  const tableOf = () => {
+    table ??= filled();
+    return table;
+  };
+  const ours = () => {
+    const view = tableOf().sequences({ gamma: 0.997, n });
+    const options = isNew ? {} : { into: view.batch(BATCH) };
+    return counting(() => view.sample(BATCH, options));
+  };
+  const rival = () => {
+    const options = isNew ? { length: LENGTH } : { into: tableOf().batch(BATCH, { length: LENGTH }) };
+    return counting(() => tableOf().sample(BATCH, options));
+  };
+  const name = `${BATCH} sequences of ${LENGTH} × f32[${WIDTH}], returns of ${n}${isNew ? ", new arrays" : ""}`;
+  return { name, unit: "µs/batch", rivalName: "sample of the same windows", ours, rival, limit: LIMIT };
+}
+
+export const cases = [against(1, false), against(5, false), against(5, true)];
