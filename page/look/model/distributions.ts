@@ -39,7 +39,7 @@ interface LeafCount {
   others: number;
 }
 
-const FLOATS = ["f32", "f64"];
+const FLOATS = ["f32", "f64", "f16", "bf16"];
 /** They have no meaning in a step that is_last. */
 const OUTCOME = /^(action|reward|discount)(\/|$)/;
 

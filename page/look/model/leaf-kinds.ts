@@ -17,7 +17,7 @@ const SHORTEST = 8;
 
 /** The form of images of such a leaf; undefined where it has none. */
 export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
-  if (!["u8", "f32"].includes(dtype)) return undefined;
+  if (!["u8", "f32", "f16", "bf16"].includes(dtype)) return undefined;
   const [a = 0, b = 0, c = 0] = shape;
   const isImage = (height: number, width: number) => height >= SHORTEST && width >= SHORTEST;
   if (shape.length === 2 && dtype === "u8" && isImage(a, b)) return { height: a, width: b, channels: 1, planar: false };

@@ -35,7 +35,7 @@ function valueText({ dtype, size, data }: LeafColumn, step: number): string {
     if (typeof value === "string") return value.length > LETTERS ? `${value.slice(0, LETTERS)} …` : value;
     if (value instanceof Uint8Array) return `${value.length} bytes`;
     if (dtype === "bool") return value ? "true" : "false";
-    return typeof value === "number" && dtype.startsWith("f") ? figure(value) : String(value);
+    return typeof value === "number" && /^b?f/.test(dtype) ? figure(value) : String(value);
   };
   const some = Array.from({ length: Math.min(size, ELEMENTS) }, (_, i) => element(data[step * size + i]));
   return `${some.join(", ")}${size > ELEMENTS ? `, … (${size})` : ""}`;
