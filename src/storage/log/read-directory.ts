@@ -7,6 +7,7 @@ import { withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
 import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
 import { SegmentReader } from "./read-segment.ts";
+import { openSegment } from "./segment-file.ts";
 import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -79,7 +80,7 @@ class DirectoryScan {
     return {
       head: { ...(lastUsable.head ?? newest.head), run },
       segments: [
-        ...older.map((id) => ({ id, bytes: withFile(this.#directory, id, ({ size }) => size), sum: sums.get(id) as number })),
+        ...older.map((id) => ({ id, bytes: withFile(this.#directory, id, (_, size) => size), sum: sums.get(id) as number })),
         { id: lastUsable.segment, bytes: lastUsable.wholeBytes, sum: lastUsable.sum },
       ],
       group: lastUsable.group,
@@ -213,10 +214,10 @@ export function sumsOf({ kept, sums }: SegmentHead): Map<number, number> {
   return new Map([...inRanges(kept)].map((segment, i) => [segment, sums[i] as number]));
 }
 
-function withFile<T>(directory: Directory, segment: number, read: (file: StorageFile) => T): T {
-  const file = withIoErrors("opening", directory, fileOf(segment), () => directory.open(fileOf(segment), false));
+function withFile<T>(directory: Directory, segment: number, read: (file: StorageFile, size: number) => T): T {
+  const { file, size } = openSegment(directory, segment);
   try {
-    return read(file);
+    return read(file, size);
   } finally {
     file.close();
   }
@@ -224,8 +225,8 @@ function withFile<T>(directory: Directory, segment: number, read: (file: Storage
 
 /** Whether a segment ends with a SEAL: all of it was on the disk. */
 export function isSealed(directory: Directory, segment: number, memory: SectionMemory): boolean {
-  return withFile(directory, segment, (file) => {
-    const from = file.size - END_BYTES;
+  return withFile(directory, segment, (file, size) => {
+    const from = size - END_BYTES;
     if (from < 0) return false;
     memory.reserve(END_BYTES);
     const { u8, view, base } = memory;
@@ -237,8 +238,8 @@ export function isSealed(directory: Directory, segment: number, memory: SectionM
 
 /** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset: that tells damage from a tail that was cut. */
 function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
-  return withFile(directory, segment, (file) => {
-    memory.reserve(Math.min(CHUNK_BYTES, Math.max(file.size - from, 0)) + END_BYTES);
+  return withFile(directory, segment, (file, size) => {
+    memory.reserve(Math.min(CHUNK_BYTES, Math.max(size - from, 0)) + END_BYTES);
     let length = 0;
     for (let at = from; ; ) {
       const into = memory.u8.subarray(memory.base + length, Math.min(memory.base + length + CHUNK_BYTES, memory.u8.length));

@@ -6,6 +6,7 @@ import type { Directory, StorageFile } from "../../files/directory.ts";
 import { ioError, withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, NUMBER_BYTES, numberAt, SECTION_BYTES, SectionParser } from "../format/section.ts";
+import { openSegment } from "./segment-file.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -55,8 +56,9 @@ export class SegmentReader {
     this.#directory = directory;
     this.#name = fileOf(segment);
     this.sections = new SectionParser(memory);
-    this.#file = withIoErrors("opening", directory, this.#name, () => directory.open(this.#name, false));
-    this.size = Math.min(this.#file.size, limit);
+    const { file, size } = openSegment(directory, segment);
+    this.#file = file;
+    this.size = Math.min(size, limit);
   }
 
   /** The next section of the owner: whether there is one. */

@@ -60,7 +60,7 @@ export class SegmentWriter {
     } else {
       // Whoever wrote it may have been killed before it was synced.
       this.#isSynced = false;
-      this.#isTorn = this.#open(false).size !== mark.bytes;
+      this.#open(false, mark.bytes);
       if (this.#isTorn) this.sync();
     }
   }
@@ -150,7 +150,7 @@ export class SegmentWriter {
   #write(count: number): void {
     this.check();
     this.#attempt("writing", () => this.#directory.check?.());
-    const file = this.#file ?? this.#open(true);
+    const file = this.#file ?? this.#open(true, 0);
     if (this.#isTorn) this.#truncate(file);
     if (count === 0) return;
     const start = this.#start;
@@ -234,10 +234,19 @@ export class SegmentWriter {
     return `${this.#directory.name}/${fileOf(this.segment)}`;
   }
 
-  #open(create: boolean): StorageFile {
-    this.#file = this.#attempt("opening", () => this.#directory.open(fileOf(this.segment), create));
-    if (create && this.#file.size > 0) this.#isTorn = true;
-    return this.#file;
+  /** @param bytes that it should have: what more there is, another attempt left */
+  #open(create: boolean, bytes: number): StorageFile {
+    return this.#attempt("opening", () => {
+      const file = this.#directory.open(fileOf(this.segment), create);
+      try {
+        if (file.size !== bytes) this.#isTorn = true;
+      } catch (error) {
+        file.close();
+        throw error;
+      }
+      this.#file = file;
+      return file;
+    });
   }
 
   #truncate(file: StorageFile): void {

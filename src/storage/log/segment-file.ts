@@ -1,0 +1,17 @@
+/** The file of a segment, open to be read, and its size: a size may fail as a read may. */
+import type { Directory, StorageFile } from "../../files/directory.ts";
+import { withIoErrors } from "../../files/io-errors.ts";
+import { fileOf } from "./segment-head.ts";
+
+/** @throws ReplayError IO */
+export function openSegment(directory: Directory, segment: number): { readonly file: StorageFile; readonly size: number } {
+  return withIoErrors("opening", directory, fileOf(segment), () => {
+    const file = directory.open(fileOf(segment), false);
+    try {
+      return { file, size: file.size };
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  });
+}
