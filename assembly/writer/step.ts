@@ -4,6 +4,7 @@ import { reserveFrames } from "../rows/pool";
 import { LINK_FINAL } from "../rows/row";
 import { DROPPED, FIRST, Stream } from "../rows/stream";
 import { canStore, keepStored } from "../tables/stored-bytes";
+import { writer_append_block } from "./block";
 import { Dues, OWN } from "./dues";
 import { finishWith } from "./ends";
 import { canTake, makeItem } from "./item";
@@ -11,12 +12,12 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** O(row + items): appends the step of a staging record, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
+/** O(row + items): appends the step of a staging record, a row for each lane, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
   // One more step of an episode is a function of its own: with all of the rest in it, V8 would keep its numbers in memory.
-  if ((s.awaits | w.across | s.rows().limit) != 0) return appendOther(w, s, staged);
+  if ((s.awaits | w.across | s.rows().limit | (w.lanes - 1)) != 0) return appendOther(w, s, staged);
   if (w.checks != 0) {
     const code = checkValues(w, s, staged);
     if (code != 0) return code;
@@ -39,8 +40,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** The same of a step that begins an episode or ends it, of a writer that is across, or where storage is limited. */
+/** The same of a step that begins an episode or ends it, of a writer that is across or has several lanes, or where storage is limited. */
 function appendOther(w: Writer, s: Stream, staged: usize): i32 {
+  if (w.lanes > 1) return writer_append_block(changetype<usize>(w), staged, w.lanes, 0, 0);
   if (s.awaitsFinal()) return appendLast(w, s, staged);
   const refused = w.checks == 0 ? 0 : checkValues(w, s, staged);
   if (refused != 0) return refused;

@@ -38,7 +38,6 @@ export class CoreWriter {
   /** WRITER in linear memory: so many bytes. */
   readonly #handle: number;
   readonly #bytes: number;
-  readonly #lanes: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, { lanes, keep, across, finalIsNext, reward }: CoreWriterOptions, rules: number) {
@@ -46,7 +45,6 @@ export class CoreWriter {
     const { x } = core;
     this.#core = core;
     this.#x = x;
-    this.#lanes = lanes;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
     this.#blocks = engine.smallBlocks;
     this.#handle = this.#blocks.take(this.#bytes);
@@ -67,8 +65,7 @@ export class CoreWriter {
 
   /** Appends what is staged, a step a lane: how many items wait, or a code. */
   append(staged: number): number {
-    const x = this.#x;
-    return this.#lanes === 1 ? x.writer_append(this.#handle, staged) : x.writer_append_block(this.#handle, staged, this.#lanes, 0, 0);
+    return this.#x.writer_append(this.#handle, staged);
   }
 
   /** Appends a block of rows (block.ts): how many items wait, or a code. */

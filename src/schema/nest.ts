@@ -138,24 +138,76 @@ export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeErro
   for (const name of names) checkNodes((spec as Node<Nest<L>>)[name] as Nest<L>, (value as Node<unknown>)[name], makeError, [...keys, name]);
 }
 
-/** Visits an object or array. The first six keys are unrolled, so that each place in the code sees a single key, which engines run fast. */
+/**
+ * Visits an object or array. Up to six keys are unrolled, with a function for each number of keys: each place in the code sees a single key, and V8 has room to
+ * inline the whole of it into `append`.
+ */
 function visitNode(names: readonly string[], parts: readonly Visit[], errorFor: (value: unknown) => Error): Visit {
   const n = names.length;
-  const [k0, k1, k2, k3, k4, k5] = names as string[] & { length: 6 };
-  const [v0, v1, v2, v3, v4, v5] = parts as Visit[] & { length: 6 };
-  return (value) => {
-    let count = 0;
-    if (typeof value === "object") for (const _ in value) count++;
-    if (count !== n) throw errorFor(value);
-    const node = value as { [name: string]: unknown };
-    if (n > 0) (v0 as Visit)(node[k0 as string]);
-    if (n > 1) (v1 as Visit)(node[k1 as string]);
-    if (n > 2) (v2 as Visit)(node[k2 as string]);
-    if (n > 3) (v3 as Visit)(node[k3 as string]);
-    if (n > 4) (v4 as Visit)(node[k4 as string]);
-    if (n > 5) (v5 as Visit)(node[k5 as string]);
-    for (let i = 6; i < n; i++) (parts[i] as Visit)(node[names[i] as string]);
-  };
+  const [k0, k1, k2, k3, k4, k5] = names as [string, string, string, string, string, string];
+  const [v0, v1, v2, v3, v4, v5] = parts as [Visit, Visit, Visit, Visit, Visit, Visit];
+  switch (n) {
+    case 1:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        v0(node[k0]);
+      };
+    case 2:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        v0(node[k0]);
+        v1(node[k1]);
+      };
+    case 3:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        v0(node[k0]);
+        v1(node[k1]);
+        v2(node[k2]);
+      };
+    case 4:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        v0(node[k0]);
+        v1(node[k1]);
+        v2(node[k2]);
+        v3(node[k3]);
+      };
+    case 5:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        v0(node[k0]);
+        v1(node[k1]);
+        v2(node[k2]);
+        v3(node[k3]);
+        v4(node[k4]);
+      };
+    default:
+      return (value) => {
+        if (countKeys(value) !== n) throw errorFor(value);
+        const node = value as Node<unknown>;
+        if (n === 0) return;
+        v0(node[k0]);
+        v1(node[k1]);
+        v2(node[k2]);
+        v3(node[k3]);
+        v4(node[k4]);
+        v5(node[k5]);
+        for (let i = 6; i < n; i++) (parts[i] as Visit)(node[names[i] as string]);
+      };
+  }
+}
+
+/** Keys of an object or array; none of anything else. */
+function countKeys(value: unknown): number {
+  let count = 0;
+  if (typeof value === "object") for (const _ in value) count++;
+  return count;
 }
 
 /** `flatten` for many values of the same spec. */
