@@ -12,7 +12,7 @@ import type { Socket } from "./channels/connect.ts";
 import { SocketLink } from "./channels/link.ts";
 import { encodeError, isPort, type PortLike } from "./channels/port.ts";
 import { meetActor } from "./channels/port-handshake.ts";
-import { checkHello, checkWait, describeLeaves, socketClosed } from "./handshake.ts";
+import { checkHello, checkLanes, checkWait, describeLeaves, foreignHello, socketClosed } from "./handshake.ts";
 import type { Host } from "./host.ts";
 import { type AcceptLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
 import { EndedSession, Sessions } from "./sessions.ts";
@@ -120,6 +120,7 @@ function welcomeOf(host: Host, { writerOptions, maxInFlight, confirm }: Checked,
 
 async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: WaitOptions): Promise<AcceptedWriter> {
   const { writerOptions, maxInFlight, confirm, sessionTtlMs } = checked;
+  const terms = { maxInFlight, confirm, ttlMs: 0 } as const;
   const sessions = Sessions.of(host, sessionTtlMs);
   const descriptions = describeLeaves(host.engine.layout.leaves);
   let abandon = () => {};
@@ -134,10 +135,10 @@ async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: Wa
     const meeting = meetActor(
       port,
       reply,
-      (link, { lanes, receipt }, leave) => {
+      (link, { session, lanes, receipt }, leave) => {
         const writer = host.writer({ ...writerOptions, lanes } as WriterOptions);
         const sync = () => sessions.sync();
-        const accepted = new AcceptedWriter(host, writer, { maxInFlight, confirm, ttlMs: 0, sync, onEnding: () => {}, onEnd: () => {} });
+        const accepted = new AcceptedWriter(host, writer, { session, terms, sync, onEnding: () => {}, onEnd: () => {} });
         accepted.attach(link, receipt, leave);
         resolve(accepted);
       },
@@ -170,7 +171,10 @@ async function acceptSocket(target: Socket, host: Host, checked: Checked, { sign
     link.onMessage = (message: HelloMessage) => {
       if (kindOfMessage(message) !== "hello") return;
       isGreeted = true;
-      link.onMessage = () => {};
+      // Until its welcome an actor sends nothing else, but perhaps its hello once more.
+      link.onMessage = (next: HelloMessage) => {
+        if (kindOfMessage(next) === "hello" && next.session !== message.session) link.onFault(foreignHello());
+      };
       enter(link, message, host, checked).then(resolve, (error) => {
         if (!(error instanceof EndedSession)) return refuse(error);
         link.post({ kind: "closed" } satisfies ClosedMessage);
@@ -202,10 +206,11 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   const { leaves } = host.engine.layout;
   const hello = checkHello(message, describeLeaves(leaves));
   const { lanes, receipt } = hello;
+  checkLanes(lanes, limits.lanes);
   const sessions = Sessions.of(host, sessionTtlMs);
-  const welcome = welcomeOf(host, checked, lanes);
-  const earlier = sessions.find(hello, writerOptions.name)?.writer;
-  const writer = earlier ?? sessions.open(hello, writerOptions, checked);
+  const earlier = sessions.find(hello, writerOptions.name);
+  if (earlier?.farewell === undefined) earlier?.resume(hello, checked);
+  const { writer, welcome } = earlier ?? sessions.open({ hello, writerOptions, welcome: welcomeOf(host, checked, lanes), options: checked });
   try {
     // A session that was promised must be found again.
     if (checked.confirm === "disk") await sessions.sync();
@@ -219,16 +224,17 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   if (known.farewell !== undefined) {
     link.post(known.farewell);
     link.close(known.code);
-    return writer;
+    return known.writer;
   }
   const shared = sharedLeaves(leaves, lanes);
   link.codec = new StepDecoder(leaves, lanes, shared, limits.frameBytes, welcome.rules.length);
   link.maxBytes = limits.frameBytes;
   const { received, confirmed } = writer.position;
   const { frameBytes, inFlightBytes } = limits;
+  const { confirm } = checked;
   // Each ping would wake an object that hibernates.
   const pings = { keepAliveMs: keepAliveMs ?? Math.floor(MAX_TIMEOUT_MS / 2), keepAliveTimeoutMs };
-  link.post({ ...welcome, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
+  link.post({ ...welcome, confirm, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
   writer.attach(link, receipt, () => {});
   return writer;
 }

@@ -9,6 +9,7 @@ import type { Link } from "./channels/link.ts";
 import { decodeError } from "./channels/port.ts";
 import { closedError, inFlightError, offlineError } from "./errors.ts";
 import { fieldsOf, isBuffer, isCount, malformed, maybe } from "./validators.ts";
+import { creditBytes, rowBytesOf } from "./wire/block.ts";
 import { BlockBuilder } from "./wire/block-builder.ts";
 import { ColumnMemory } from "./wire/column-memory.ts";
 import type { BlockMessage, ByeMessage, ColumnsMessage, ConfirmationMessage, FlushMessage, ToActor, WelcomeMessage } from "./wire/messages.ts";
@@ -28,7 +29,7 @@ interface Entry {
   readonly number: number;
   /** Its steps, then its items by table. */
   readonly counts: readonly number[];
-  /** Of its frame. */
+  /** What it counts, as both ends reckon it. */
   bytes: number;
   isSent: boolean;
 }
@@ -52,6 +53,7 @@ export class Outbox {
   /** While a call reads what it was given, which may run functions of the caller. */
   locked = false;
   readonly #options: OutboxOptions;
+  readonly #rowBytes: number;
   #link: Link | undefined;
   /** Steps that may be on their way, and items of each table; and of those that were sent, bytes. */
   readonly #max: number;
@@ -79,6 +81,7 @@ export class Outbox {
   constructor(options: OutboxOptions, { maxInFlight }: WelcomeMessage) {
     const { leaves, lanes, tables, record, addresses } = options;
     this.#options = options;
+    this.#rowBytes = rowBytesOf(leaves);
     this.#max = maxInFlight;
     this.#counts = new Array(1 + tables).fill(0);
     this.#inFlight = new Float64Array(1 + tables);
@@ -248,8 +251,9 @@ export class Outbox {
       const { buffer } = message as BlockMessage;
       link.keepAlive(true);
       entry.isSent = true;
-      entry.bytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
+      const frameBytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
       if (number === 0) continue;
+      entry.bytes = creditBytes(message as BlockMessage | ColumnsMessage, frameBytes, this.#options.lanes, this.#rowBytes);
       this.#sentSteps += counts[0] as number;
       this.#sentBytes += entry.bytes;
     }

@@ -7,7 +7,7 @@ import { type FoundLeaf, leavesOf, type Spec } from "../schema/spec.ts";
 import type { HasLanes, OneLane } from "../tables/writer.ts";
 import { connect, type WriterTarget } from "./channels/connect.ts";
 import { Outbox } from "./outbox.ts";
-import type { WelcomeMessage } from "./wire/messages.ts";
+import { MAX_LANES, type WelcomeMessage } from "./wire/messages.ts";
 import { RemoteWriter } from "./writer.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
@@ -35,7 +35,7 @@ export async function remoteWriter<const S extends Spec, const L extends number 
   const all = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs, whileOffline, reconnectTimeoutMs");
   const { spec, lanes: lanesOption, whileOffline = "wait" } = all;
   const lanes = lanesOption ?? 1;
-  integer("lanes", lanes, 1, 65536);
+  integer("lanes", lanes, 1, MAX_LANES);
   const failsOffline = oneOf("whileOffline", WHILE_OFFLINE, whileOffline);
   const leaves = placeLeaves(leavesOf(spec));
   const addresses = blockOffsets(leaves, 0, lanes);
