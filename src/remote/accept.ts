@@ -6,7 +6,7 @@ import { disposed } from "../memory/engine.ts";
 import { endRulesOf } from "../tables/episode-ends.ts";
 import { finiteReward, type WriterOptions } from "../tables/rules.ts";
 import { AcceptedWriter } from "./accepted-writer.ts";
-import { channelOf, claimSocket } from "./channels/channel.ts";
+import { CHANNEL_KINDS, channelOf, claimSocket } from "./channels/channel.ts";
 import { CLOSE } from "./channels/close-codes.ts";
 import type { Socket } from "./channels/connect.ts";
 import { SocketLink } from "./channels/link.ts";
@@ -156,7 +156,7 @@ async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: Wa
 
 async function acceptSocket(target: Socket, host: Host, checked: Checked, { signal, timeoutMs = HELLO_MS }: WaitOptions): Promise<AcceptedWriter> {
   const { limits, keepAliveMs, keepAliveTimeoutMs } = checked;
-  const channel = channelOf(target);
+  const channel = channelOf(target, "port", `a MessagePort, a Worker, ${CHANNEL_KINDS}`);
   claimSocket(target, "a writer");
   const link = new SocketLink(channel, FROM_WRITER);
   link.maxBytes = Math.max(link.maxBytes, limits.frameBytes);

@@ -17,7 +17,10 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
   readonly lanes?: L;
   /** What calls do while a URL or a `connect` has no connection: "wait" until there is one and `maxInFlight` steps at most, or "fail" with IO. Default: "wait". */
   readonly whileOffline?: "wait" | "fail";
-  /** How long a URL or a `connect` is tried again while there is no connection; then the writer fails with CLOSED. Default: 60,000. */
+  /**
+   * How long a writer to a URL or a `connect` is without a connection before it fails with CLOSED, tries that are under way included; 0 for one try, which has 10 seconds.
+   * Default: 60,000.
+   */
   readonly reconnectTimeoutMs?: number;
 }
 

@@ -54,11 +54,14 @@ export function isSocket(value: unknown): value is SocketLike {
   return typeof send === "function" && typeof close === "function" && typeof addEventListener === "function" && typeof readyState === "number";
 }
 
-/** The channel that a value is, or has. @throws TypeError */
-export function channelOf(value: unknown): ByteChannel {
+/** What is a channel, or has one. */
+export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
+
+/** The channel that a value is, or has. @param rule what it may be @throws TypeError */
+export function channelOf(value: unknown, subject: string, rule: string): ByteChannel {
   if (isByteChannel(value)) return value;
   if (isSocket(value)) return new SocketChannel(value);
-  throw mustBe(TypeError, "the port", "a MessagePort, a Worker, a WebSocket, or a ByteChannel with send, close and receive", value);
+  throw mustBe(TypeError, subject, rule, value);
 }
 
 /** A message of a socket as bytes; undefined for text, which is the program's own. */

@@ -15,6 +15,8 @@ export type Socket = SocketLike | ByteChannel;
 /** What `remoteWriter` writes to. With a URL or a function, it connects again where the connection breaks. */
 export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);
 
+const TARGET_KINDS = "a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket";
+
 const RECONNECT_TIMEOUT_MS = 60_000;
 
 interface ConnectOptions extends WaitOptions {
@@ -44,7 +46,7 @@ export async function connect<T>(
   result.catch(() => {});
   if (isPort(target)) leave = meet(target, conversation);
   else {
-    const channel = dial === undefined ? channelOf(target) : undefined;
+    const channel = dial === undefined ? channelOf(target, "port", TARGET_KINDS) : undefined;
     if (dial === undefined) claimSocket(target as object, "a remote writer");
     const { leaves, lanes } = options;
     const dialer = new Dialer(conversation, { connect: dial, channel, reconnectTimeoutMs, leaves, lanes });
@@ -68,7 +70,7 @@ function dialOf(target: WriterTarget): (() => unknown) | undefined {
   if (typeof WebSocket !== "function")
     throw mustBe(
       TypeError,
-      "the port",
+      "port",
       'a function that makes sockets, where the runtime has no WebSocket: () => new WebSocket(url) of the package "ws"',
       String(target),
     );

@@ -5,7 +5,7 @@ import { inUse, portClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
 import type { HelloMessage, RefusedMessage, WelcomeMessage } from "../wire/messages.ts";
 import { PortLink } from "./link.ts";
-import { checkPort, encodeError, isPort, listen, type PortLike } from "./port.ts";
+import { encodeError, isPort, listen, type PortLike } from "./port.ts";
 
 /** On the user's port: an actor asks to be let in, by the channel that it brings. */
 interface PortHello extends Omit<HelloMessage, "kind"> {
@@ -30,7 +30,6 @@ const busyPorts = new WeakSet<object>();
 const answered = new WeakMap<object, string>();
 
 function claimPort(port: PortLike): void {
-  checkPort(port);
   if (busyPorts.has(port)) throw inUse();
   busyPorts.add(port);
 }
