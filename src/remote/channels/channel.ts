@@ -41,6 +41,9 @@ export interface ServerSocketLike {
   close(code?: number, reason?: string): void;
 }
 
+/** A channel: a WebSocket, or a `ByteChannel`. */
+export type Socket = SocketLike | ByteChannel;
+
 const CONNECTING = 0;
 const OPEN = 1;
 
@@ -188,4 +191,9 @@ const busySockets = new WeakSet<object>();
 export function claimSocket(socket: object, writer: "a writer" | "a remote writer"): void {
   if (busySockets.has(socket)) throw new ReplayError("OUT_OF_TURN", `this socket already has ${writer}: a socket has one, to its end`);
   busySockets.add(socket);
+}
+
+/** Gives a socket back of which nothing was used. */
+export function releaseSocket(socket: object): void {
+  busySockets.delete(socket);
 }

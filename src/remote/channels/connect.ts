@@ -3,14 +3,11 @@ import { finite, mustBe } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { checkWait, portClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
-import { type ByteChannel, channelOf, claimSocket, type SocketLike } from "./channel.ts";
+import { channelOf, claimSocket, type Socket } from "./channel.ts";
 import { Conversation, type ConversationOptions } from "./conversation.ts";
 import { Dialer } from "./dialer.ts";
 import { isPort, type PortLike } from "./port.ts";
 import { meetMemory } from "./port-handshake.ts";
-
-/** A channel: a WebSocket, or a `ByteChannel`. */
-export type Socket = SocketLike | ByteChannel;
 
 /** What `remoteWriter` writes to. With a URL or a function, it connects again where the connection breaks. */
 export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);

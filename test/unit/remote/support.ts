@@ -123,6 +123,7 @@ export async function turn(ms = 5): Promise<void> {
 export async function until(holds: () => boolean, ms = 5000): Promise<void> {
   for (const end = performance.now() + ms; !holds(); ) {
     if (performance.now() > end) throw new Error(`waited ${ms} ms in vain for ${holds}`);
-    await later(1);
+    // A turn, and no real millisecond: in that one, a clock of turns may count thousands.
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
