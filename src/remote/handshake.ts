@@ -71,7 +71,10 @@ export function checkSameWelcome(first: WelcomeMessage, next: WelcomeMessage): v
 /** @throws ReplayError UNSUPPORTED for an actor with more lanes than limits.lanes */
 export function checkLanes(lanes: number, max: number): void {
   if (lanes > max)
-    throw new ReplayError("UNSUPPORTED", `the other end takes actors of at most ${max} lanes, got ${lanes}: make several writers, or raise limits.lanes of acceptWriter`);
+    throw new ReplayError(
+      "UNSUPPORTED",
+      `the other end takes actors of at most ${max} lanes, got ${lanes}: make several writers, or raise limits.lanes of acceptWriter`,
+    );
 }
 
 /** Checks a hello, and compares the specs. @throws ReplayError UNSUPPORTED, CORRUPT, SPEC_MISMATCH */

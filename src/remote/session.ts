@@ -103,12 +103,15 @@ export class Session {
 
   /** Sees to it that the journal has a record if a restart is to find one, and none otherwise: an old one would say less than what was confirmed since. */
   #keep({ confirm, ttlMs }: Terms): void {
-    if (confirm !== "disk" || ttlMs === 0) return this.#erase();
     const make = () => this.#record;
-    if (this.#place !== NOWHERE) return this.#records?.put(this.#place, make);
-    if (this.#name === undefined)
-      throw new ReplayError("UNSUPPORTED", 'the writer of this session was accepted without confirm: "disk" and has no name, by which a restart would find it: pass a name');
-    this.#place = this.#records?.add(make) ?? NOWHERE;
+    if (confirm !== "disk" || ttlMs === 0) this.#erase();
+    else if (this.#place !== NOWHERE) this.#records?.put(this.#place, make);
+    else if (this.#name === undefined)
+      throw new ReplayError(
+        "UNSUPPORTED",
+        'the writer of this session was accepted without confirm: "disk" and has no name, by which a restart would find it: pass a name',
+      );
+    else this.#place = this.#records?.add(make) ?? NOWHERE;
   }
 
   #touch(): void {

@@ -221,7 +221,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /** What it lends to the writers that it accepts. */
   get #host(): Host {
-    return {      engine: this.#engine,
+    return {
+      engine: this.#engine,
       tables: [...this.#tables.keys()],
       publication: this.#publication,
       journal: this.#journal,

@@ -114,10 +114,10 @@ export class Arrival {
       this.#heldPort = new HeldPort(target);
       return;
     }
-    const held = heldChannels.get(target);
-    const channel = held === undefined ? channelOf(target, "port", `a MessagePort, a Worker, ${CHANNEL_KINDS}`) : undefined;
+    const known = heldChannels.get(target);
+    const channel = known === undefined ? channelOf(target, "port", `a MessagePort, a Worker, ${CHANNEL_KINDS}`) : undefined;
     claimSocket(target, "a writer");
-    this.channel = held ?? new HeldChannel(channel as ByteChannel);
+    this.channel = known ?? new HeldChannel(channel as ByteChannel);
     heldChannels.set(target, this.channel);
     this.channel.hold();
   }

@@ -41,7 +41,7 @@ export class Dialer {
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Why the last try failed. */
+  /** Why the last try failed, unless another one is under way. */
   #reason: Error | undefined;
   /** Ends the whole, however a try goes on. */
   #deadline: ReturnType<typeof setTimeout> | undefined;
@@ -54,6 +54,7 @@ export class Dialer {
   async dial(): Promise<void> {
     const { connect, channel } = this.#options;
     let socket: unknown = channel;
+    this.#reason = undefined;
     if (connect !== undefined && this.#deadline === undefined) this.#watchDeadline();
     try {
       if (connect !== undefined) socket = await connect();
@@ -159,8 +160,11 @@ export class Dialer {
     this.#link = undefined;
     this.#reason = reason;
     const elapsed = performance.now() - this.#lostAt;
-    if (connect === undefined) return this.#fail(reason);
-    if (elapsed >= reconnectTimeoutMs) return this.#giveUp(reconnectTimeoutMs);
+    if (connect === undefined || elapsed >= reconnectTimeoutMs) {
+      if (connect === undefined) this.#fail(reason);
+      else this.#giveUp(reconnectTimeoutMs);
+      return;
+    }
     if (this.#deadline === undefined) this.#watchDeadline();
     this.#conversation.lose();
     // Half of it by chance, so that not all writers of a server come back at once.

@@ -3,7 +3,7 @@ import { ReplayError } from "../../base/error.ts";
 import { type EpisodeEnds, placeColumn, placeEnds } from "../../memory/block.ts";
 import { DTYPES } from "../../schema/dtype.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
-import { type BlockLayout, blockLayout, CALL } from "./block.ts";
+import { type BlockLayout, blockLayout } from "./block.ts";
 import type { BlockMessage } from "./messages.ts";
 
 /** Bytes and slots of a block, about: enough that a message costs little beside its steps. */
@@ -34,7 +34,10 @@ interface LeafCopy {
 export function columnsBytes(text: string): number {
   const bytes = new TextEncoder().encode(text).length + 1;
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;
-  throw new ReplayError("UNSUPPORTED", `columns has ${bytes} bytes as text, and an item of a remote writer may have ${MAX_COLUMNS_BYTES}: name fewer columns, or give them shorter names`);
+  throw new ReplayError(
+    "UNSUPPORTED",
+    `columns has ${bytes} bytes as text, and an item of a remote writer may have ${MAX_COLUMNS_BYTES}: name fewer columns, or give them shorter names`,
+  );
 }
 
 export class BlockBuilder {

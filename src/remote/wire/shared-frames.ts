@@ -16,7 +16,8 @@ export const REFERENCE_BYTES = 4;
 
 /** Bytes of a row's references, which come on top of its frames where all of those are new. */
 export function referenceBytesOf(leaves: readonly PlacedLeaf[], shared: readonly SharedLeaves[]): number {
-  const bytesOf = (entry: SharedLeaves) => entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;
+  const bytesOf = (entry: SharedLeaves) =>
+    entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;
   return shared.reduce((sum, entry) => sum + bytesOf(entry), 0);
 }
 

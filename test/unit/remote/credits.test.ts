@@ -31,36 +31,45 @@ describe("frames that are shared", () => {
     receipt: 0,
   };
 
-  test.each(["block", "columns"] as const)("a peer that sends many rows of one frame in frames of kind %s is closed with 4004 where its rows are too many", async (kind) => {
-    const replay = made();
-    const [here, there] = memoryChannels();
-    const peer = new RawPeer(there);
-    // Nothing is taken after the first block, so that nothing more is confirmed.
-    const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
-    const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
-    await peer.heard("invite");
-    peer.send("hello", hello);
-    const [accepted] = await Promise.all([accepting, peer.heard("welcome")]);
-    const rows = 32;
-    const references = new Uint32Array(4 * rows);
-    let wireBytes = 0;
-    const post = (number: number) => {
-      const frames = [number === 1 ? 1 : 0];
-      const fields = kind === "block" ? { number, slots: rows, calls: [], columns: [], frames } : { number, rows, ends: false, finals: 0, priorities: [0], frames };
-      const parts = [references, new Int32Array(rows), ...(kind === "block" ? [new Uint8Array(rows)] : []), ...(number === 1 ? [new Uint8Array(PIXELS)] : [])];
-      const bytes = frame(kind, fields, parts);
-      wireBytes += bytes.length;
-      peer.raw(bytes);
-    };
-    for (let number = 1; number <= 10; number++) post(number);
-    await peer.closed;
-    const { error } = await accepted.closed;
-    expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are on their way/)]);
-    const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
-    // It was closed once the rows were too many, and the bytes on the wire were few.
-    expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
-    expect(wireBytes).toBeLessThan(1 << 15);
-  });
+  test.each(["block", "columns"] as const)(
+    "a peer that sends many rows of one frame in frames of kind %s is closed with 4004 where its rows are too many",
+    async (kind) => {
+      const replay = made();
+      const [here, there] = memoryChannels();
+      const peer = new RawPeer(there);
+      // Nothing is taken after the first block, so that nothing more is confirmed.
+      const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
+      const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
+      await peer.heard("invite");
+      peer.send("hello", hello);
+      const [accepted] = await Promise.all([accepting, peer.heard("welcome")]);
+      const rows = 32;
+      const references = new Uint32Array(4 * rows);
+      let wireBytes = 0;
+      const post = (number: number) => {
+        const frames = [number === 1 ? 1 : 0];
+        const fields =
+          kind === "block" ? { number, slots: rows, calls: [], columns: [], frames } : { number, rows, ends: false, finals: 0, priorities: [0], frames };
+        const parts = [
+          references,
+          new Int32Array(rows),
+          ...(kind === "block" ? [new Uint8Array(rows)] : []),
+          ...(number === 1 ? [new Uint8Array(PIXELS)] : []),
+        ];
+        const bytes = frame(kind, fields, parts);
+        wireBytes += bytes.length;
+        peer.raw(bytes);
+      };
+      for (let number = 1; number <= 10; number++) post(number);
+      await peer.closed;
+      const { error } = await accepted.closed;
+      expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are on their way/)]);
+      const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
+      // It was closed once the rows were too many, and the bytes on the wire were few.
+      expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
+      expect(wireBytes).toBeLessThan(1 << 15);
+    },
+  );
 
   test.each(["append", "appendColumns"] as const)("an honest writer counts as the memory does, and waits: %s", async (call) => {
     const server = new MemoryServer(made(), { items, maxInFlight: 1_000_000, limits: { inFlightBytes: 1 << 18, frameBytes: 1 << 18, stepsPerSecond: 200 } });

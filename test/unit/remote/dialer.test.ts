@@ -65,7 +65,7 @@ test("a socket that says nothing counts, too", async () => {
 
 test("reconnectTimeoutMs: 0 is one try, which has some seconds", async () => {
   const server = new MemoryServer(made(), { items });
-  const writer = await remoteWriter(async () => (await turn(), server.connect()), { spec, reconnectTimeoutMs: 0 });
+  const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs: 0 });
   server.break();
   expectError(await errorFrom(writer.flush()), "CLOSED");
   const [error, ms] = await timed(() => errorFrom(remoteWriter(() => new Promise(() => {}), { spec, reconnectTimeoutMs: 0 })));
@@ -76,14 +76,26 @@ test("reconnectTimeoutMs: 0 is one try, which has some seconds", async () => {
 test("a time that no timer can wait for is one that is not over", async () => {
   const server = new MemoryServer(made(), { items });
   for (const reconnectTimeoutMs of [2 ** 40, Number.POSITIVE_INFINITY]) {
-    const writer = await remoteWriter(async () => (await turn(), server.connect()), { spec, reconnectTimeoutMs });
+    const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs });
     await writer.append({ n: 0 });
     await writer.close();
   }
 });
 
 test("what is no socket is refused by its name, and what else could be passed", async () => {
-  expectError(await errorFrom(remoteWriter(() => 7 as never, { spec })), TypeError, /^what the function that connects returns must be a WebSocket, or a ByteChannel with send, close and receive, got 7/);
-  expectError(await errorFrom(remoteWriter(7 as never, { spec })), TypeError, /^port must be a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket, got 7/);
-  expectError(await errorFrom(made().acceptWriter(7 as never)), TypeError, /^port must be a MessagePort, a Worker, a WebSocket, or a ByteChannel with send, close and receive, got 7/);
+  expectError(
+    await errorFrom(remoteWriter(() => 7 as never, { spec })),
+    TypeError,
+    /^what the function that connects returns must be a WebSocket, or a ByteChannel with send, close and receive, got 7/,
+  );
+  expectError(
+    await errorFrom(remoteWriter(7 as never, { spec })),
+    TypeError,
+    /^port must be a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket, got 7/,
+  );
+  expectError(
+    await errorFrom(made().acceptWriter(7 as never)),
+    TypeError,
+    /^port must be a MessagePort, a Worker, a WebSocket, or a ByteChannel with send, close and receive, got 7/,
+  );
 });

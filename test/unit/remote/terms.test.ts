@@ -51,7 +51,8 @@ describe("limits", () => {
     expect([peer.code, peer.frames.at(-1)?.kind, replay.writers.length, replay.stats().bytes.used]).toEqual([4001, "refused", 0, before]);
     const next = await greet(replay, { ...options, limits: { lanes: 1025 } }, { lanes: 1025 });
     expect((await next.accepting).steps).toBe(0);
-    for (const lanes of [0, 65_537, 1.5]) expectError(await errorFrom(replay.acceptWriter(memoryChannels()[0], { limits: { lanes } })), lanes === 1.5 ? TypeError : RangeError, /^limits\.lanes/);
+    for (const lanes of [0, 65_537, 1.5])
+      expectError(await errorFrom(replay.acceptWriter(memoryChannels()[0], { limits: { lanes } })), lanes === 1.5 ? TypeError : RangeError, /^limits\.lanes/);
   });
 
   test("a session beyond limits.sessions is refused; those that are there come again, and one that has ended leaves its place", async () => {
@@ -134,33 +135,36 @@ describe("a session that goes on", () => {
 
   const open = { spec, tables, durability: "manual", logger: null } as const;
 
-  test.each(["in the same run", "in a later run"])('leaves no record that a restart would find, where it is confirm: "memory" after "disk" %s', async (when) => {
-    let dir = memory();
-    const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
-    const disk = { items, confirm: "disk", name: "actor" };
-    const writable = server as { options: object };
-    writable.options = disk;
-    const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
-    await writer.append({ n: 0 });
-    await writer.flush();
-    writable.options = { ...disk, confirm: "memory" };
-    if (when === "in a later run") {
+  test.each(["in the same run", "in a later run"])(
+    'leaves no record that a restart would find, where it is confirm: "memory" after "disk" %s',
+    async (when) => {
+      let dir = memory();
+      const server = new MemoryServer(await Replay.open({ ...open, dir }), {});
+      const disk = { items, confirm: "disk", name: "actor" };
+      const writable = server as { options: object };
+      writable.options = disk;
+      const writer = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
+      await writer.append({ n: 0 });
+      await writer.flush();
+      writable.options = { ...disk, confirm: "memory" };
+      if (when === "in a later run") {
+        server.die();
+        dir = dir.crash();
+        server.replay = (await Replay.open({ ...open, dir })) as never;
+      } else server.break();
+      await writer.append({ n: 1 });
+      await writer.flush();
+      // On the disk without a word of it to the actor: a record that counts less would have it sent again.
+      await (server.replay as unknown as { flush(): Promise<void> }).flush();
       server.die();
       dir = dir.crash();
       server.replay = (await Replay.open({ ...open, dir })) as never;
-    } else server.break();
-    await writer.append({ n: 1 });
-    await writer.flush();
-    // On the disk without a word of it to the actor: a record that counts less would have it sent again.
-    await (server.replay as unknown as { flush(): Promise<void> }).flush();
-    server.die();
-    dir = dir.crash();
-    server.replay = (await Replay.open({ ...open, dir })) as never;
-    writable.options = disk;
-    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the memory was started again/);
-    const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
-    expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
-  });
+      writable.options = disk;
+      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the memory was started again/);
+      const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
+      expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
+    },
+  );
 
   test('is found after a restart, where it is confirm: "disk" after "memory" and has a name; without one it is refused', async () => {
     let dir = memory();

@@ -5,9 +5,9 @@ import { i32 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
-import { ReverbTwin } from "../../support/reverb-twin.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
+import { ReverbTwin } from "../../support/reverb-twin.ts";
 import { RawPeer } from "../remote/raw-peer.ts";
 import { ends, endsOf, memoryChannels } from "../remote/support.ts";
 
