@@ -1,18 +1,17 @@
 /** The memory's end: lets actors in that come over a port or a socket. */
-import { finite, integer, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
+import { codeOf, finite, integer, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
 import { disposed } from "../memory/engine.ts";
 import { endRulesOf } from "../tables/episode-ends.ts";
 import { finiteReward, type WriterOptions } from "../tables/rules.ts";
 import { AcceptedWriter } from "./accepted-writer.ts";
-import { channelOf, claimSocket } from "./channels/channel.ts";
+import type { Arrival } from "./channels/arrival.ts";
 import { CLOSE } from "./channels/close-codes.ts";
-import type { Socket } from "./channels/connect.ts";
 import { SocketLink } from "./channels/link.ts";
-import { encodeError, isPort, type PortLike } from "./channels/port.ts";
+import { encodeError } from "./channels/port.ts";
 import { meetActor } from "./channels/port-handshake.ts";
-import { checkHello, checkWait, describeLeaves, socketClosed } from "./handshake.ts";
+import { checkHello, checkLanes, checkWait, describeLeaves, foreignHello, socketClosed } from "./handshake.ts";
 import type { Host } from "./host.ts";
 import { type AcceptLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
 import { EndedSession, Sessions } from "./sessions.ts";
@@ -49,6 +48,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 /** How long a socket may take to say hello, where nothing is said of that. */
 const HELLO_MS = 30_000;
 
+/** Codes of errors after which an actor may come again. */
+const PASSING: readonly unknown[] = ["IO", "TIMEOUT"];
+
 /** What an actor's end sends. */
 const FROM_WRITER: ReadonlySet<KindName> = new Set(["hello", "block", "columns", "flush", "bye", "receipt"]);
 const CONFIRM = { memory: "memory", disk: "disk" } as const;
@@ -63,8 +65,11 @@ interface Checked {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** @throws as `replay.acceptWriter` */
-export async function accept(target: PortLike | Socket, host: Host, options: AcceptOptions): Promise<AcceptedWriter> {
+/** Makes a host ready for actors. What it rejects with they are told. */
+export type Preparation = (wait: { readonly signal: AbortSignal }) => Promise<void>;
+
+/** @param prepare is called once the options are checked, if given @throws as `replay.acceptWriter`; for wrong options the port or socket stays as it was */
+export async function accept(arrival: Arrival, host: Host, options: AcceptOptions, prepare?: Preparation): Promise<AcceptedWriter> {
   const { signal, timeoutMs, ...rest } = onlyKeys("acceptWriter", options, OPTIONS);
   const checked = check(rest, host);
   checkWait({ signal, timeoutMs });
@@ -74,9 +79,12 @@ export async function accept(target: PortLike | Socket, host: Host, options: Acc
   const closer = { close: () => aborter.abort(disposed()) };
   signal?.addEventListener("abort", stop);
   host.engine.closers.add(closer);
+  // It may have been disposed of while this was loaded.
+  if (host.engine.closed) closer.close();
   try {
     const wait = { signal: aborter.signal, timeoutMs };
-    return await (isPort(target) ? acceptPort(target, host, checked, wait) : acceptSocket(target, host, checked, wait));
+    const ready = host.engine.closed ? undefined : prepare?.(wait);
+    return await (arrival.port === undefined ? acceptSocket : acceptPort)(arrival, host, checked, wait, ready);
   } finally {
     signal?.removeEventListener("abort", stop);
     host.engine.closers.delete(closer);
@@ -118,11 +126,26 @@ function welcomeOf(host: Host, { writerOptions, maxInFlight, confirm }: Checked,
   };
 }
 
-async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: WaitOptions): Promise<AcceptedWriter> {
+/** What carries a wait: always with a signal. */
+type Wait = WaitOptions & { readonly signal: AbortSignal };
+
+async function acceptPort(arrival: Arrival, host: Host, checked: Checked, wait: Wait, ready: Promise<void> | undefined): Promise<AcceptedWriter> {
   const { writerOptions, maxInFlight, confirm, sessionTtlMs } = checked;
+  const terms = { maxInFlight, confirm, ttlMs: 0 } as const;
   const sessions = Sessions.of(host, sessionTtlMs);
   const descriptions = describeLeaves(host.engine.layout.leaves);
   let abandon = () => {};
+  try {
+    if (ready !== undefined) await abortable(ready, "the memory is not ready", wait);
+  } catch (error) {
+    // Whoever has asked is told.
+    const tell = () => {
+      throw error;
+    };
+    const ignore = () => {};
+    meetActor(arrival, tell, ignore, ignore).abandon();
+    throw error;
+  }
   const result = new Promise<AcceptedWriter>((resolve, reject) => {
     const reply = (hello: unknown) => {
       const { lanes } = checkHello(hello, descriptions);
@@ -132,12 +155,12 @@ async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: Wa
       return welcome;
     };
     const meeting = meetActor(
-      port,
+      arrival,
       reply,
-      (link, { lanes, receipt }, leave) => {
+      (link, { session, lanes, receipt }, leave) => {
         const writer = host.writer({ ...writerOptions, lanes } as WriterOptions);
         const sync = () => sessions.sync();
-        const accepted = new AcceptedWriter(host, writer, { maxInFlight, confirm, ttlMs: 0, sync, onEnding: () => {}, onEnd: () => {} });
+        const accepted = new AcceptedWriter(host, writer, { session, terms, sync, onEnding: () => {}, onEnd: () => {} });
         accepted.attach(link, receipt, leave);
         resolve(accepted);
       },
@@ -153,25 +176,39 @@ async function acceptPort(port: PortLike, host: Host, checked: Checked, wait: Wa
   }
 }
 
-async function acceptSocket(target: Socket, host: Host, checked: Checked, { signal, timeoutMs = HELLO_MS }: WaitOptions): Promise<AcceptedWriter> {
+async function acceptSocket(
+  arrival: Arrival,
+  host: Host,
+  checked: Checked,
+  { signal, timeoutMs = HELLO_MS }: Wait,
+  ready: Promise<void> | undefined,
+): Promise<AcceptedWriter> {
   const { limits, keepAliveMs, keepAliveTimeoutMs } = checked;
-  const channel = channelOf(target);
-  claimSocket(target, "a writer");
-  const link = new SocketLink(channel, FROM_WRITER);
+  const link = new SocketLink(arrival.takeChannel(), FROM_WRITER);
   link.maxBytes = Math.max(link.maxBytes, limits.frameBytes);
   const result = new Promise<AcceptedWriter>((resolve, reject) => {
     const refuse = (error: unknown) => {
+      // Who gives up waiting closes it below.
+      if (signal.aborted) return;
       link.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
       link.close(CLOSE.refused, (error as Error).message);
       reject(error);
     };
+    ready?.catch((error) => {
+      if (!PASSING.includes(codeOf(error))) return refuse(error);
+      link.close(CLOSE.unready, (error as Error).message);
+      reject(error);
+    });
     // What comes before a hello was sent to a memory that is no more.
     let isGreeted = false;
     link.onMessage = (message: HelloMessage) => {
       if (kindOfMessage(message) !== "hello") return;
       isGreeted = true;
-      link.onMessage = () => {};
-      enter(link, message, host, checked).then(resolve, (error) => {
+      // Until its welcome an actor sends nothing else, but perhaps its hello once more.
+      link.onMessage = (next: HelloMessage) => {
+        if (kindOfMessage(next) === "hello" && next.session !== message.session) link.onFault(foreignHello());
+      };
+      enter(link, message, host, checked, ready).then(resolve, (error) => {
         if (!(error instanceof EndedSession)) return refuse(error);
         link.post({ kind: "closed" } satisfies ClosedMessage);
         link.close(CLOSE.normal);
@@ -196,16 +233,19 @@ async function acceptSocket(target: Socket, host: Host, checked: Checked, { sign
   }
 }
 
-/** Lets an actor in: into its session, or with a new one. @throws as `acceptWriter` */
-async function enter(link: SocketLink, message: unknown, host: Host, checked: Checked): Promise<AcceptedWriter> {
+/** Lets an actor in, once all is ready: into its session, or with a new one. @throws as `acceptWriter` */
+async function enter(link: SocketLink, message: unknown, host: Host, checked: Checked, ready: Promise<void> | undefined): Promise<AcceptedWriter> {
+  if (ready !== undefined) await ready;
+  if (link.isOver) throw socketClosed(undefined);
   const { writerOptions, limits, keepAliveMs, keepAliveTimeoutMs, sessionTtlMs } = checked;
   const { leaves } = host.engine.layout;
   const hello = checkHello(message, describeLeaves(leaves));
   const { lanes, receipt } = hello;
+  checkLanes(lanes, limits.lanes);
   const sessions = Sessions.of(host, sessionTtlMs);
-  const welcome = welcomeOf(host, checked, lanes);
-  const earlier = sessions.find(hello, writerOptions.name)?.writer;
-  const writer = earlier ?? sessions.open(hello, writerOptions, checked);
+  const earlier = sessions.find(hello, writerOptions.name);
+  if (earlier?.farewell === undefined) earlier?.resume(hello, checked);
+  const { writer, welcome } = earlier ?? sessions.open({ hello, writerOptions, welcome: welcomeOf(host, checked, lanes), options: checked });
   try {
     // A session that was promised must be found again.
     if (checked.confirm === "disk") await sessions.sync();
@@ -219,16 +259,17 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   if (known.farewell !== undefined) {
     link.post(known.farewell);
     link.close(known.code);
-    return writer;
+    return known.writer;
   }
   const shared = sharedLeaves(leaves, lanes);
   link.codec = new StepDecoder(leaves, lanes, shared, limits.frameBytes, welcome.rules.length);
   link.maxBytes = limits.frameBytes;
   const { received, confirmed } = writer.position;
   const { frameBytes, inFlightBytes } = limits;
+  const { confirm } = checked;
   // Each ping would wake an object that hibernates.
   const pings = { keepAliveMs: keepAliveMs ?? Math.floor(MAX_TIMEOUT_MS / 2), keepAliveTimeoutMs };
-  link.post({ ...welcome, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
+  link.post({ ...welcome, confirm, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
   writer.attach(link, receipt, () => {});
   return writer;
 }

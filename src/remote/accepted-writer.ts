@@ -4,13 +4,14 @@ import { Fifo } from "../base/fifo.ts";
 import { customInspect } from "../base/inspect.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { type EncodedMessage, encodeMessage, type Message } from "../base/publication.ts";
-import { Appender, checkSteps, foreignMessage, type Progress, stepsIn, type Task } from "./appender.ts";
+import { Appender, checkSteps, foreignMessage, type Progress, type Task } from "./appender.ts";
 import { CLOSE, closeCodeOf, withCloseCode } from "./channels/close-codes.ts";
 import type { Link } from "./channels/link.ts";
 import { encodeError } from "./channels/port.ts";
-import { portClosed } from "./handshake.ts";
+import { Credits, tooMuch } from "./credits.ts";
+import { foreignHello, portClosed } from "./handshake.ts";
 import type { Host, HostWriter } from "./host.ts";
-import { type ResolvedLimits, Throttle } from "./limits.ts";
+import type { ResolvedLimits } from "./limits.ts";
 import { MessageSender } from "./sender.ts";
 import { isCount, kindOfMessage } from "./validators.ts";
 import type {
@@ -20,6 +21,7 @@ import type {
   ConfirmationMessage,
   FlushedMessage,
   FlushMessage,
+  HelloMessage,
   ReceiptMessage,
   ToMemory,
 } from "./wire/messages.ts";
@@ -30,14 +32,21 @@ export interface Goodbye {
   readonly error?: unknown;
 }
 
-/** What an accepted writer has to know besides its writer. */
-export interface AcceptedOptions {
+/** What holds for a connection: the call that accepted it says so. */
+export interface Terms {
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
   /** Of a socket; a port has none. */
   readonly limits?: ResolvedLimits | undefined;
   /** How long it waits for an actor whose connection broke; 0 where that never comes again. */
   readonly ttlMs: number;
+}
+
+/** What an accepted writer has to know besides its writer. */
+export interface AcceptedOptions {
+  /** The secret of the actor's end. */
+  readonly session: string;
+  readonly terms: Terms;
   /** Where a session of an earlier run stands. */
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
   /** Told of each step within a block, before it is made. */
@@ -48,14 +57,6 @@ export interface AcceptedOptions {
   readonly onEnding: (isLeft: boolean) => void;
   /** Called at the end, with what the actor is told. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
-}
-
-/** A block that is not confirmed. */
-interface Unconfirmed {
-  readonly number: number;
-  readonly steps: number;
-  readonly bytes: number;
-  readonly buffer: ArrayBuffer;
 }
 
 /** Calls that may wait for an answer. */
@@ -71,7 +72,8 @@ export class AcceptedWriter {
   readonly #options: AcceptedOptions;
   readonly #appender: Appender;
   readonly #sender = new MessageSender();
-  readonly #throttles: readonly [steps: Throttle, bytes: Throttle];
+  readonly #credits: Credits;
+  #terms: Terms;
   #link: Link | undefined;
   /** Gives the port back. */
   #leave: () => void = () => {};
@@ -80,9 +82,6 @@ export class AcceptedWriter {
   #calls = 0;
   #received: number;
   #confirmed: number;
-  readonly #unconfirmed = new Fifo<Unconfirmed>();
-  #inFlightSteps = 0;
-  #inFlightBytes = 0;
   /** Ends what waits. */
   readonly #aborter = new AbortController();
   #isWorking = false;
@@ -102,12 +101,13 @@ export class AcceptedWriter {
     this.#host = host;
     this.#writer = writer;
     this.#options = options;
-    const { from = { number: 0, progress: undefined, steps: 0 }, onProgress, limits } = options;
+    const { from = { number: 0, progress: undefined, steps: 0 }, onProgress, terms } = options;
     this.#appender = new Appender(host, writer, this.#aborter.signal, { ...from, onProgress });
     this.#received = from.number;
     this.#confirmed = from.number;
-    const unlimited = Number.POSITIVE_INFINITY;
-    this.#throttles = [new Throttle(limits?.stepsPerSecond ?? unlimited), new Throttle(limits?.bytesPerSecond ?? unlimited)];
+    this.#credits = new Credits(host.engine.layout.leaves, writer.options.lanes);
+    this.#terms = terms;
+    this.terms = terms;
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -130,6 +130,12 @@ export class AcceptedWriter {
   /** The name that its writer has. */
   get name(): string | undefined {
     return this.#writer.options.name;
+  }
+
+  /** For the package's own modules: what holds from now on, also for what came before and waits. */
+  set terms(terms: Terms) {
+    this.#terms = terms;
+    this.#credits.limit(terms.maxInFlight, terms.limits);
   }
 
   /** For the package's own modules: what a session is known by. */
@@ -203,7 +209,9 @@ export class AcceptedWriter {
     try {
       const kind = kindOfMessage(message);
       if (typeof kind !== "string") throw foreignMessage();
-      if (kind === "hello") return;
+      // Its own one crosses with an invitation. A channel has one session: whose else should its steps be?
+      if (kind === "hello" && (message as HelloMessage).session === this.#options.session) return;
+      if (kind === "hello") throw foreignHello();
       this.#checkAnswers();
       if (kind === "receipt") {
         const { number } = message as ReceiptMessage;
@@ -224,21 +232,15 @@ export class AcceptedWriter {
   /** Checks the number of a block, and whether it may come now. Whether it is new. */
   #receiveSteps(message: BlockMessage | ColumnsMessage, bytes: number): boolean {
     checkSteps(message);
-    const { number, buffer } = message;
+    const { number } = message;
     if (number <= this.#received) {
       // The confirmation was lost with the link.
       if (number <= this.#confirmed) this.#link?.post({ kind: "confirmation", number: this.#confirmed } satisfies ConfirmationMessage);
       return false;
     }
     if (number !== this.#received + 1) throw foreignMessage();
-    const { limits, maxInFlight } = this.#options;
-    if (limits !== undefined && (this.#inFlightSteps >= maxInFlight || this.#inFlightBytes >= limits.inFlightBytes))
-      throw tooMuch(`${this.#inFlightSteps} steps and ${this.#inFlightBytes} bytes are on their way without a confirmation`);
-    const steps = stepsIn(message, this.#writer.options.lanes);
+    this.#credits.add(message, bytes);
     this.#received = number;
-    this.#unconfirmed.push({ number, steps, bytes, buffer });
-    this.#inFlightSteps += steps;
-    this.#inFlightBytes += bytes;
     return true;
   }
 
@@ -273,7 +275,7 @@ export class AcceptedWriter {
       if (kind === "bye") yield* this.#leaveNow();
       else if (kind === "flush") this.#flush(message as FlushMessage);
       else if (kind === "block" || kind === "columns") {
-        const wait = this.#throttle(message as BlockMessage);
+        const wait = this.#credits.pauseMs((message as BlockMessage).number);
         if (wait > 0) yield this.#pause(wait);
         yield* this.#appender.take(message as BlockMessage);
         this.#onTaken();
@@ -287,12 +289,6 @@ export class AcceptedWriter {
       // A process of Node must not stay for this.
       (this.#throttleTimer as { unref?(): void }).unref?.();
     });
-  }
-
-  #throttle({ number }: BlockMessage | ColumnsMessage): number {
-    const { steps, bytes } = this.#unconfirmed.find((block) => block.number === number) as Unconfirmed;
-    const [stepThrottle, byteThrottle] = this.#throttles;
-    return Math.max(stepThrottle.take(steps), byteThrottle.take(bytes));
   }
 
   /** A block is in the memory. */
@@ -310,17 +306,14 @@ export class AcceptedWriter {
   /** Resolves when what was taken so far is where its confirmation says; undefined if it is. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
-    return this.#options.confirm === "disk" ? this.#options.sync() : undefined;
+    return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
   }
 
   #confirm(number: number): void {
     if (number <= this.#confirmed) return;
     this.#confirmed = number;
     const link = this.#link;
-    for (let block = this.#unconfirmed.first; block !== undefined && block.number <= number; block = this.#unconfirmed.first) {
-      this.#unconfirmed.shift();
-      this.#inFlightSteps -= block.steps;
-      this.#inFlightBytes -= block.bytes;
+    for (let block = this.#credits.shift(number); block !== undefined; block = this.#credits.shift(number)) {
       if (link?.transfers) link.post({ kind: "confirmation", number: block.number, buffer: block.buffer } satisfies ConfirmationMessage, [block.buffer]);
     }
     if (link?.transfers === false) link.post({ kind: "confirmation", number } satisfies ConfirmationMessage);
@@ -331,7 +324,7 @@ export class AcceptedWriter {
     const { signal } = this.#aborter;
     const done = async () => {
       await this.#writer.flush({ signal });
-      if (this.#options.confirm === "disk") await this.#options.sync();
+      if (this.#terms.confirm === "disk") await this.#options.sync();
       if (signal.aborted) return;
       this.#calls--;
       this.#checkAnswers();
@@ -351,7 +344,7 @@ export class AcceptedWriter {
       yield this.#writer.flush({ signal: this.#aborter.signal }) as Promise<void>;
       this.#confirm(this.#appender.number);
     }
-    if (this.#options.confirm === "memory") return this.#end({ how: "left" });
+    if (this.#terms.confirm === "memory") return this.#end({ how: "left" });
     this.#options.onEnding(true);
     this.#closeWriter();
     yield this.#options.sync();
@@ -363,7 +356,7 @@ export class AcceptedWriter {
   #lose(): void {
     this.#link = undefined;
     this.#sender.detach();
-    const { ttlMs } = this.#options;
+    const { ttlMs } = this.#terms;
     if (ttlMs > 0) {
       this.#ttlTimer = setTimeout(() => this.#end({ how: "gone" }), ttlMs);
       // A process of Node must not stay for this.
@@ -413,8 +406,4 @@ export class AcceptedWriter {
     this.#leave();
     this.#resolveClosed(outcome);
   }
-}
-
-function tooMuch(what: string): ReplayError {
-  return withCloseCode(new ReplayError("CORRUPT", `${what}: the other end does not keep to what it may send`), CLOSE.tooMuch);
 }

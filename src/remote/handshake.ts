@@ -68,6 +68,15 @@ export function checkSameWelcome(first: WelcomeMessage, next: WelcomeMessage): v
   );
 }
 
+/** @throws ReplayError UNSUPPORTED for an actor with more lanes than limits.lanes */
+export function checkLanes(lanes: number, max: number): void {
+  if (lanes > max)
+    throw new ReplayError(
+      "UNSUPPORTED",
+      `the other end takes actors of at most ${max} lanes, got ${lanes}: make several writers, or raise limits.lanes of acceptWriter`,
+    );
+}
+
 /** Checks a hello, and compares the specs. @throws ReplayError UNSUPPORTED, CORRUPT, SPEC_MISMATCH */
 export function checkHello(message: unknown, memory: readonly LeafDescription[]): HelloMessage {
   const { version, leaves } = (message ?? {}) as HelloMessage;
@@ -109,6 +118,11 @@ export function portClosed(): ReplayError {
 export function socketClosed(code: number | undefined, reason = ""): ReplayError {
   const why = code === undefined ? "" : ` with code ${code}${reason === "" ? "" : `, ${JSON.stringify(reason)}`}`;
   return new ReplayError("CLOSED", `the socket was closed${why}`);
+}
+
+/** The error for a hello of another session on a channel that has one. */
+export function foreignHello(): ReplayError {
+  return new ReplayError("CORRUPT", "a hello of another session came over a channel that has a writer: each writer needs a channel of its own");
 }
 
 export function inUse(): ReplayError {

@@ -9,10 +9,11 @@ import type { Link } from "./channels/link.ts";
 import { decodeError } from "./channels/port.ts";
 import { closedError, inFlightError, offlineError } from "./errors.ts";
 import { fieldsOf, isBuffer, isCount, malformed, maybe } from "./validators.ts";
-import { BlockBuilder } from "./wire/block-builder.ts";
+import { creditBytes, rowBytesOf } from "./wire/block.ts";
+import { BlockBuilder, columnsBytes } from "./wire/block-builder.ts";
 import { ColumnMemory } from "./wire/column-memory.ts";
 import type { BlockMessage, ByeMessage, ColumnsMessage, ConfirmationMessage, FlushMessage, ToActor, WelcomeMessage } from "./wire/messages.ts";
-import { piecesOf } from "./wire/pieces.ts";
+import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
@@ -28,7 +29,7 @@ interface Entry {
   readonly number: number;
   /** Its steps, then its items by table. */
   readonly counts: readonly number[];
-  /** Of its frame. */
+  /** What it counts, as both ends reckon it. */
   bytes: number;
   isSent: boolean;
 }
@@ -52,11 +53,13 @@ export class Outbox {
   /** While a call reads what it was given, which may run functions of the caller. */
   locked = false;
   readonly #options: OutboxOptions;
+  readonly #rowBytes: number;
   #link: Link | undefined;
   /** Steps that may be on their way, and items of each table; and of those that were sent, bytes. */
   readonly #max: number;
   #maxBytes = Number.POSITIVE_INFINITY;
-  #frameBytes: number | undefined;
+  /** Of a socket. */
+  #frameRules: FrameRules | undefined;
   /** The last buffer of columns that came back. */
   #spareColumns: ArrayBuffer | undefined;
   /** Steps, then items by table: in the open block, and in all that the memory has not confirmed. */
@@ -79,6 +82,7 @@ export class Outbox {
   constructor(options: OutboxOptions, { maxInFlight }: WelcomeMessage) {
     const { leaves, lanes, tables, record, addresses } = options;
     this.#options = options;
+    this.#rowBytes = rowBytesOf(leaves);
     this.#max = maxInFlight;
     this.#counts = new Array(1 + tables).fill(0);
     this.#inFlight = new Float64Array(1 + tables);
@@ -101,11 +105,11 @@ export class Outbox {
   }
 
   /** Goes on over a link: what the memory does not have is sent again. @throws ReplayError where it has lost what it had confirmed */
-  attach(link: Link, { received, confirmed, frameBytes, inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
+  attach(link: Link, { received, confirmed, frameBytes, shared = [], inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
     if (received < this.#confirmed || received > this.#numbers || confirmed > received)
       throw new ReplayError("CORRUPT", `the memory has the blocks up to ${received} of this session, and had confirmed ${this.#confirmed}`);
     this.#link = link;
-    this.#frameBytes = frameBytes;
+    this.#frameRules = frameBytes === undefined ? undefined : { frameBytes, shared };
     this.#maxBytes = inFlightBytes;
     this.#sentSteps = 0;
     this.#sentBytes = 0;
@@ -149,9 +153,9 @@ export class Outbox {
     if (this.#link === undefined && this.#options.failsOffline) throw offlineError();
   }
 
-  /** Room for so many slots in one block. */
-  reserve(slots: number): void {
-    if (this.builder.isFull(slots)) this.send();
+  /** Room for so many slots in one block, and for a call with so many bytes of columns. */
+  reserve(slots: number, columnBytes = 0): void {
+    if (this.builder.isFull(slots, columnBytes)) this.send();
     this.builder.open();
   }
 
@@ -175,7 +179,7 @@ export class Outbox {
       finalColumns: finals === 0 ? [] : places(finals, leaves.length),
       priorities: places(4 * leaves.length, this.#options.rules),
     };
-    for (const piece of this.#frameBytes === undefined ? [message] : piecesOf(message, leaves, this.#options.lanes, this.#frameBytes)) {
+    for (const piece of this.#frameRules === undefined ? [message] : piecesOf(message, leaves, this.#options.lanes, this.#frameRules)) {
       const number = ++this.#numbers;
       this.#add(
         { ...piece, number },
@@ -188,9 +192,9 @@ export class Outbox {
     return { rows, room: this.inFlight >= this.#max ? this.#waitForRoom() : undefined };
   }
 
-  /** Notes a call behind the steps of the block so far; `columns` of an item, where it has some. */
-  call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: object): void {
-    this.reserve(0);
+  /** Notes a call behind the steps of the block so far; `columns` of an item as text, where it has some. @throws ReplayError UNSUPPORTED where that is too long for a frame */
+  call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: string): void {
+    this.reserve(0, columns === undefined ? 0 : columnsBytes(columns));
     this.builder.call(kind, a, b, c, d, columns);
   }
 
@@ -248,8 +252,9 @@ export class Outbox {
       const { buffer } = message as BlockMessage;
       link.keepAlive(true);
       entry.isSent = true;
-      entry.bytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
+      const frameBytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
       if (number === 0) continue;
+      entry.bytes = creditBytes(message as BlockMessage | ColumnsMessage, frameBytes, this.#options.lanes, this.#rowBytes);
       this.#sentSteps += counts[0] as number;
       this.#sentBytes += entry.bytes;
     }

@@ -7,7 +7,7 @@ import { type FoundLeaf, leavesOf, type Spec } from "../schema/spec.ts";
 import type { HasLanes, OneLane } from "../tables/writer.ts";
 import { connect, type WriterTarget } from "./channels/connect.ts";
 import { Outbox } from "./outbox.ts";
-import type { WelcomeMessage } from "./wire/messages.ts";
+import { MAX_LANES, type WelcomeMessage } from "./wire/messages.ts";
 import { RemoteWriter } from "./writer.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
@@ -17,7 +17,10 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
   readonly lanes?: L;
   /** What calls do while a URL or a `connect` has no connection: "wait" until there is one and `maxInFlight` steps at most, or "fail" with IO. Default: "wait". */
   readonly whileOffline?: "wait" | "fail";
-  /** How long a URL or a `connect` is tried again while there is no connection; then the writer fails with CLOSED. Default: 60,000. */
+  /**
+   * How long a writer to a URL or a `connect` is without a connection before it fails with CLOSED, tries that are under way included; 0 for one try, which has 10 seconds.
+   * Default: 60,000.
+   */
   readonly reconnectTimeoutMs?: number;
 }
 
@@ -35,7 +38,7 @@ export async function remoteWriter<const S extends Spec, const L extends number 
   const all = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs, whileOffline, reconnectTimeoutMs");
   const { spec, lanes: lanesOption, whileOffline = "wait" } = all;
   const lanes = lanesOption ?? 1;
-  integer("lanes", lanes, 1, 65536);
+  integer("lanes", lanes, 1, MAX_LANES);
   const failsOffline = oneOf("whileOffline", WHILE_OFFLINE, whileOffline);
   const leaves = placeLeaves(leavesOf(spec));
   const addresses = blockOffsets(leaves, 0, lanes);

@@ -2,21 +2,18 @@
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord } from "../storage/format/sessions.ts";
 import type { WriterOptions } from "../tables/rules.ts";
-import { type AcceptedOptions, AcceptedWriter } from "./accepted-writer.ts";
-import type { Host, HostEngine } from "./host.ts";
-import type { ClosedMessage, HelloMessage } from "./wire/messages.ts";
+import type { Host, HostEngine, HostWriter } from "./host.ts";
+import type { ResolvedLimits } from "./limits.ts";
+import { type EarlierSession, Session, type SessionOptions } from "./session.ts";
+import type { HelloMessage, WelcomeMessage } from "./wire/messages.ts";
 
-export interface SessionOptions extends Pick<AcceptedOptions, "maxInFlight" | "confirm" | "limits"> {
-  readonly sessionTtlMs: number;
-}
-
-/** An actor that came, and may come again. */
-interface Session {
-  readonly writer: AcceptedWriter;
-  readonly lanes: number;
-  /** What it was told at its end. */
-  farewell?: ClosedMessage;
-  code?: number;
+/** What a new session needs to know. */
+export interface SessionRequest {
+  readonly hello: HelloMessage;
+  readonly writerOptions: WriterOptions;
+  /** What its writer is. */
+  readonly welcome: WelcomeMessage;
+  readonly options: SessionOptions & { readonly limits: ResolvedLimits };
 }
 
 const ofEngine = new WeakMap<HostEngine, Sessions>();
@@ -51,25 +48,34 @@ export class Sessions {
     return known;
   }
 
-  /** Opens a writer for an actor: a new one, or the one that an earlier run has left in the midst of its episode. @throws as `acceptWriter` */
-  open(hello: HelloMessage, options: WriterOptions, sessionOptions: SessionOptions): AcceptedWriter {
-    const earlier = this.#earlier(hello, options.name);
+  /** Opens a session for an actor: a new one, or the one that an earlier run has left in the midst of its episode. @throws as `acceptWriter` */
+  open(request: SessionRequest): Session {
+    const { hello, writerOptions, options } = request;
+    const earlier = this.#earlier(hello, writerOptions.name);
     // One that was never welcomed, and whose writer did not get as far as the disk, begins anew.
-    if (earlier !== undefined && (hello.resume || this.#host.hasOrphan(earlier.name))) return this.#resume(earlier, hello, options, sessionOptions);
-    if (earlier !== undefined) this.#forget(earlier);
+    if (earlier !== undefined && (hello.resume || this.#host.hasOrphan(earlier.name))) return this.#resume(earlier, request);
     if (hello.resume) throw unknownSession();
-    this.release(options.name);
-    this.#host.mustBeFree(options.name);
-    const name = options.name ?? (sessionOptions.confirm === "disk" ? `actor ${crypto.randomUUID()}` : undefined);
+    const broken = this.#broken(writerOptions.name);
+    const count = this.#sessions.size + (this.#host.journal?.sessions.earlier.size ?? 0);
+    if (count - broken.length - Number(earlier !== undefined) >= options.limits.sessions) throw tooManySessions(count);
+    if (earlier !== undefined) this.#forget(earlier);
+    for (const { writer } of broken) writer.abandon();
+    this.#host.mustBeFree(writerOptions.name);
+    const name = writerOptions.name ?? (options.confirm === "disk" ? `actor ${crypto.randomUUID()}` : undefined);
     for (const record of this.#host.journal?.sessions.earlier.keys() ?? []) if (record.name === name) this.#forget(record);
     const { lanes } = hello;
-    return this.#add(hello, name, () => this.#host.writer({ ...options, ...(name !== undefined && { name }), lanes } as WriterOptions), sessionOptions);
+    return this.#add(request, name, () => this.#host.writer({ ...writerOptions, ...(name !== undefined && { name }), lanes } as WriterOptions));
   }
 
   /** A writer of an actor whose connection is broken leaves its name to one that comes now. */
   release(name: string | undefined): void {
-    if (name === undefined) return;
-    for (const { writer, farewell } of [...this.#sessions.values()]) if (writer.name === name && !writer.connected && farewell === undefined) writer.abandon();
+    for (const { writer } of this.#broken(name)) writer.abandon();
+  }
+
+  /** The sessions of a name whose actors have no connection. */
+  #broken(name: string | undefined): Session[] {
+    if (name === undefined) return [];
+    return [...this.#sessions.values()].filter(({ writer, farewell }) => writer.name === name && !writer.connected && farewell === undefined);
   }
 
   #earlier({ session, lanes }: HelloMessage, name: string | undefined): SessionRecord | undefined {
@@ -78,72 +84,29 @@ export class Sessions {
     return record;
   }
 
-  #resume(record: SessionRecord, hello: HelloMessage, options: WriterOptions, sessionOptions: SessionOptions): AcceptedWriter {
+  #resume(record: SessionRecord, request: SessionRequest): Session {
     const { name, lanes, number, calls, slots, steps, isOver } = record;
     if (isOver) throw new EndedSession();
-    const place = this.#host.journal?.sessions.earlier.get(record);
-    const resume = () => this.#host.resumeWriter({ ...options, name, lanes } as WriterOptions);
-    const accepted = this.#add(hello, name, resume, sessionOptions, place, { number, progress: { calls, slots }, steps });
+    const place = this.#host.journal?.sessions.earlier.get(record) as number;
+    const resume = () => this.#host.resumeWriter({ ...request.writerOptions, name, lanes } as WriterOptions);
+    const session = this.#add(request, name, resume, { place, number, progress: { calls, slots }, steps });
     this.#host.journal?.sessions.earlier.delete(record);
-    return accepted;
+    return session;
   }
 
-  /** @param makeWriter is called when the session's record is there, so that no writer is ever without one */
-  #add(
-    { session, lanes, reconnects }: HelloMessage,
-    name: string | undefined,
-    makeWriter: () => ReturnType<Host["writer"]>,
-    { sessionTtlMs, ...rest }: SessionOptions,
-    earlierPlace?: number,
-    from?: AcceptedOptions["from"],
-  ): AcceptedWriter {
-    const ttlMs = reconnects ? sessionTtlMs : 0;
-    const records = rest.confirm === "disk" && ttlMs > 0 ? this.#host.journal?.sessions : undefined;
-    let accepted: AcceptedWriter | undefined;
-    let place = -1;
-    let isOver = false;
-    const make = (): SessionRecord => {
-      const { number = 0, progress = { calls: 0, slots: 0 } } = accepted?.position ?? from ?? {};
-      return { session, name: name as string, lanes, number, ...progress, steps: accepted?.steps ?? from?.steps ?? 0, isOver };
+  #add({ hello, welcome, options }: SessionRequest, name: string | undefined, makeWriter: () => HostWriter, from?: EarlierSession): Session {
+    const secret = hello.session;
+    const onEnd = (ttlMs: number) => {
+      const forget = () => {
+        this.#sessions.delete(secret);
+        session.forget();
+      };
+      if (ttlMs > 0) later(ttlMs, forget);
+      else forget();
     };
-    if (records !== undefined && earlierPlace === undefined) place = records.add(make);
-    let writer: ReturnType<Host["writer"]>;
-    try {
-      writer = makeWriter();
-    } catch (error) {
-      if (place >= 0) records?.put(place, undefined);
-      throw error;
-    }
-    if (records !== undefined && earlierPlace !== undefined) {
-      place = earlierPlace;
-      records.put(place, make);
-    }
-    accepted = new AcceptedWriter(this.#host, writer, {
-      ...rest,
-      ttlMs,
-      from,
-      onProgress: records && (() => place >= 0 && records.touch(place)),
-      sync: () => this.sync(),
-      onEnding: (isLeft) => {
-        isOver = isLeft;
-        if (place < 0) return;
-        if (isLeft) records?.touch(place);
-        else records?.put(place, undefined);
-      },
-      onEnd: (farewell, code) => {
-        Object.assign(known, { farewell, code });
-        const forget = () => {
-          this.#sessions.delete(session);
-          if (isOver && place >= 0) records?.put(place, undefined);
-        };
-        // Whoever is gone and comes all the same must not believe that it has left.
-        if (ttlMs > 0 && (isOver || farewell.error !== undefined)) later(ttlMs, forget);
-        else forget();
-      },
-    });
-    const known: Session = { writer: accepted, lanes };
-    this.#sessions.set(session, known);
-    return accepted;
+    const session: Session = new Session(this.#host, hello, name, welcome, makeWriter, options, () => this.sync(), onEnd, from);
+    this.#sessions.set(secret, session);
+    return session;
   }
 
   /** Resolves when what was done so far is on the disk; one write is for all who ask in the same turn. @throws ReplayError IO */
@@ -174,6 +137,13 @@ export class EndedSession extends ReplayError {
   constructor() {
     super("CLOSED", "this actor's session has ended already: only the farewell had not reached it");
   }
+}
+
+function tooManySessions(count: number): ReplayError {
+  return new ReplayError(
+    "RATE_LIMITED",
+    `${count} sessions of actors are kept already, and limits.sessions allows no more: come later, or raise limits.sessions of acceptWriter`,
+  );
 }
 
 function unknownSession(): ReplayError {

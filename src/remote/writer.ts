@@ -238,7 +238,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const text = columns === undefined ? columns : columnsText(columns);
     if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
-    outbox.call(ITEM, number, length, priority === "max" ? LARGEST_PRIORITY : priority, lane, text === undefined ? text : JSON.parse(text));
+    outbox.call(ITEM, number, length, priority === "max" ? LARGEST_PRIORITY : priority, lane, text);
     return outbox.addItem(number);
   }
 

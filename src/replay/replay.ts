@@ -16,7 +16,8 @@ import { maxStepBytes, StoredBytes } from "../memory/stored-bytes.ts";
 import { CoreTable } from "../memory/table.ts";
 import type { AcceptOptions } from "../remote/accept.ts";
 import type { AcceptedWriter } from "../remote/accepted-writer.ts";
-import type { Socket } from "../remote/channels/connect.ts";
+import { Arrival } from "../remote/channels/arrival.ts";
+import type { Socket } from "../remote/channels/channel.ts";
 import type { PortLike } from "../remote/channels/port.ts";
 import type { Host } from "../remote/host.ts";
 import type { ColumnSet } from "../schema/columns.ts";
@@ -207,10 +208,20 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    */
   async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
     this.#engine.open();
-    // Loaded when asked for: most programs have no ports.
-    const remote = await import("../remote/accept.ts");
-    this.#engine.open();
-    const host: Host = {
+    // What comes while the rest is loaded must not be lost.
+    const arrival = new Arrival(port);
+    try {
+      // Loaded when asked for: most programs have no ports.
+      const { accept } = await import("../remote/accept.ts");
+      return await accept(arrival, this.#host, options as AcceptOptions);
+    } finally {
+      arrival.release();
+    }
+  }
+
+  /** What it lends to the writers that it accepts. */
+  get #host(): Host {
+    return {
       engine: this.#engine,
       tables: [...this.#tables.keys()],
       publication: this.#publication,
@@ -237,7 +248,6 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       hasOrphan: (name) => this.#writers.orphan(name) !== undefined,
       closeOrphan: (name) => this.#writers.orphan(name)?.close(),
     };
-    return remote.accept(port, host, options as AcceptOptions);
   }
 
   /**

@@ -6,8 +6,8 @@ import { hideFrames } from "../base/stack-trace.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
 import type { AcceptOptions } from "../remote/accept.ts";
 import type { AcceptedWriter } from "../remote/accepted-writer.ts";
-import type { SocketLike } from "../remote/channels/channel.ts";
-import type { Socket } from "../remote/channels/connect.ts";
+import { Arrival } from "../remote/channels/arrival.ts";
+import type { Socket } from "../remote/channels/channel.ts";
 import type { PortLike } from "../remote/channels/port.ts";
 import { measureLeaves, type PlacedLeaf } from "../schema/layout.ts";
 import { leaves, map, pack, valueAt } from "../schema/nest.ts";
@@ -153,18 +153,24 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * without a spec · CLOSED, TIMEOUT, or the signal's reason
    */
   async acceptWriter(target: PortLike | Socket, options: GatewayOptions = {}): Promise<AcceptedWriter> {
-    ignoreErrors(target);
-    const { accept } = await import("../remote/accept.ts");
-    const { signal } = onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);
+    onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);
     const { fields } = this.#tables;
     this.#host ??= new ServerHost(fields as never, (keep) => this.#tables.sink({ maker: "trajectoryWriter", keep }));
     const host = this.#host;
     const { items } = host.resolve(options.items === undefined ? {} : { items: options.items });
-    // So that the actor learns at once of a table that is not there.
-    const tables = await this.#tables.known.queryAll(signal === undefined ? {} : { signal });
-    for (const { table } of items) await this.#tables.known.get(table);
-    host.learn(tables.keys());
-    return accept(target, host, options as AcceptOptions);
+    // What comes while the rest is loaded, and the server is asked, must not be lost.
+    const arrival = new Arrival(target);
+    try {
+      const { accept } = await import("../remote/accept.ts");
+      return await accept(arrival, host, options as AcceptOptions, async (wait) => {
+        // So that the actor learns at once of a table that is not there.
+        const tables = await this.#tables.known.queryAll(wait);
+        for (const { table } of items) await this.#tables.known.get(table);
+        host.learn(tables.keys());
+      });
+    } finally {
+      arrival.release();
+    }
   }
 
   /** Whether there is such a table, where the server has told of it by now. */
@@ -208,12 +214,6 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     this.close();
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
-}
-
-/** A socket that breaks before its writer is there is found closed then. Without a listener, the package ws would end the process. */
-function ignoreErrors(target: unknown): void {
-  const { addEventListener, readyState } = (target ?? {}) as Partial<SocketLike>;
-  if (typeof addEventListener === "function" && typeof readyState === "number") addEventListener.call(target, "error", () => {});
 }
 
 function fieldsOf<S extends Spec>(priorityEntries: S): Fields<S> {

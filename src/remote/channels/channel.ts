@@ -41,6 +41,9 @@ export interface ServerSocketLike {
   close(code?: number, reason?: string): void;
 }
 
+/** A channel: a WebSocket, or a `ByteChannel`. */
+export type Socket = SocketLike | ByteChannel;
+
 const CONNECTING = 0;
 const OPEN = 1;
 
@@ -54,11 +57,14 @@ export function isSocket(value: unknown): value is SocketLike {
   return typeof send === "function" && typeof close === "function" && typeof addEventListener === "function" && typeof readyState === "number";
 }
 
-/** The channel that a value is, or has. @throws TypeError */
-export function channelOf(value: unknown): ByteChannel {
+/** What is a channel, or has one. */
+export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
+
+/** The channel that a value is, or has. @param rule what it may be @throws TypeError */
+export function channelOf(value: unknown, subject: string, rule: string): ByteChannel {
   if (isByteChannel(value)) return value;
   if (isSocket(value)) return new SocketChannel(value);
-  throw mustBe(TypeError, "the port", "a MessagePort, a Worker, a WebSocket, or a ByteChannel with send, close and receive", value);
+  throw mustBe(TypeError, subject, rule, value);
 }
 
 /** A message of a socket as bytes; undefined for text, which is the program's own. */
@@ -185,4 +191,9 @@ const busySockets = new WeakSet<object>();
 export function claimSocket(socket: object, writer: "a writer" | "a remote writer"): void {
   if (busySockets.has(socket)) throw new ReplayError("OUT_OF_TURN", `this socket already has ${writer}: a socket has one, to its end`);
   busySockets.add(socket);
+}
+
+/** Gives a socket back of which nothing was used. */
+export function releaseSocket(socket: object): void {
+  busySockets.delete(socket);
 }

@@ -15,6 +15,8 @@ export const CLOSE = {
   /** Another connection has this session now. */
   replaced: 4005,
   silent: 4006,
+  /** The memory cannot let anybody in now, and may later. */
+  unready: 4007,
 } as const;
 
 /** Whether a writer that is closed so does not come again. */

@@ -3,17 +3,16 @@ import { finite, mustBe } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { checkWait, portClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
-import { type ByteChannel, channelOf, claimSocket, type SocketLike } from "./channel.ts";
+import { channelOf, claimSocket, type Socket } from "./channel.ts";
 import { Conversation, type ConversationOptions } from "./conversation.ts";
 import { Dialer } from "./dialer.ts";
 import { isPort, type PortLike } from "./port.ts";
 import { meetMemory } from "./port-handshake.ts";
 
-/** A channel: a WebSocket, or a `ByteChannel`. */
-export type Socket = SocketLike | ByteChannel;
-
 /** What `remoteWriter` writes to. With a URL or a function, it connects again where the connection breaks. */
 export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);
+
+const TARGET_KINDS = "a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket";
 
 const RECONNECT_TIMEOUT_MS = 60_000;
 
@@ -44,7 +43,7 @@ export async function connect<T>(
   result.catch(() => {});
   if (isPort(target)) leave = meet(target, conversation);
   else {
-    const channel = dial === undefined ? channelOf(target) : undefined;
+    const channel = dial === undefined ? channelOf(target, "port", TARGET_KINDS) : undefined;
     if (dial === undefined) claimSocket(target as object, "a remote writer");
     const { leaves, lanes } = options;
     const dialer = new Dialer(conversation, { connect: dial, channel, reconnectTimeoutMs, leaves, lanes });
@@ -68,7 +67,7 @@ function dialOf(target: WriterTarget): (() => unknown) | undefined {
   if (typeof WebSocket !== "function")
     throw mustBe(
       TypeError,
-      "the port",
+      "port",
       'a function that makes sockets, where the runtime has no WebSocket: () => new WebSocket(url) of the package "ws"',
       String(target),
     );

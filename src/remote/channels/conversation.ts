@@ -5,7 +5,9 @@ import { checkSameWelcome, checkWelcome, describeLeaves, makeSession } from "../
 import { Inbox } from "../inbox.ts";
 import type { Outbox } from "../outbox.ts";
 import { kindOfMessage } from "../validators.ts";
+import { TEXT_BYTES } from "../wire/block-builder.ts";
 import { type HelloMessage, type ToActor, VERSION, type WelcomeMessage } from "../wire/messages.ts";
+import { referenceBytesOf } from "../wire/shared-frames.ts";
 import type { Link } from "./link.ts";
 import { decodeError } from "./port.ts";
 
@@ -101,11 +103,12 @@ export class Conversation {
   }
 }
 
-/** Of a block's calls. */
-const TEXT_BYTES = 1 << 16;
+/** Of a leaf's padding, and of how many of its shared frames are new. */
+const LEAF_BYTES = 24;
 
-function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
-  const bytes = layout.bytes + TEXT_BYTES;
+function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITIVE_INFINITY, shared = [] }: WelcomeMessage): void {
+  const { leaves, lanes, slots } = layout;
+  const bytes = layout.bytes + TEXT_BYTES + slots * lanes * referenceBytesOf(leaves, shared) + LEAF_BYTES * shared.length;
   if (bytes <= frameBytes) return;
   throw new ReplayError(
     "UNSUPPORTED",

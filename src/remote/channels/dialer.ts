@@ -1,12 +1,13 @@
 /** The writer's end of a socket: it says hello, and again where the socket breaks, if it can make another one. */
 import { ReplayError } from "../../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { socketClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
 import type { KindName } from "../wire/frame.ts";
 import { type InviteMessage, type ToActor, VERSION } from "../wire/messages.ts";
 import { StepEncoder } from "../wire/wire.ts";
-import { type ByteChannel, channelOf } from "./channel.ts";
+import { type ByteChannel, CHANNEL_KINDS, channelOf } from "./channel.ts";
 import { CLOSE, closeCodeOf, isFinal } from "./close-codes.ts";
 import type { Conversation } from "./conversation.ts";
 import { SocketLink } from "./link.ts";
@@ -40,6 +41,10 @@ export class Dialer {
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Why the last try failed, unless another one is under way. */
+  #reason: Error | undefined;
+  /** Ends the whole, however a try goes on. */
+  #deadline: ReturnType<typeof setTimeout> | undefined;
 
   constructor(conversation: Conversation, options: DialerOptions) {
     this.#conversation = conversation;
@@ -49,6 +54,8 @@ export class Dialer {
   async dial(): Promise<void> {
     const { connect, channel } = this.#options;
     let socket: unknown = channel;
+    this.#reason = undefined;
+    if (connect !== undefined && this.#deadline === undefined) this.#watchDeadline();
     try {
       if (connect !== undefined) socket = await connect();
     } catch (error) {
@@ -57,7 +64,7 @@ export class Dialer {
       return;
     }
     try {
-      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket);
+      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket, "what the function that connects returns", CHANNEL_KINDS);
       if (this.#isOver) dismiss(next);
       else this.#open(next);
     } catch (error) {
@@ -71,6 +78,7 @@ export class Dialer {
   close(code: number = CLOSE.normal, reason = ""): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#deadline);
     this.#link?.close(code, reason);
     this.#link = undefined;
   }
@@ -114,6 +122,8 @@ export class Dialer {
       if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the welcome of a socket has no limits");
       this.#pauseMs = FIRST_PAUSE_MS;
       this.#isWelcome = true;
+      clearTimeout(this.#deadline);
+      this.#deadline = undefined;
       this.#conversation.start(link, welcome);
     } catch (error) {
       this.#fail(error as Error, CLOSE.refused);
@@ -136,6 +146,8 @@ export class Dialer {
   #fail(error: Error, code?: number): void {
     const link = this.#link;
     this.#isOver = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#deadline);
     link?.close(code, error.message);
     this.#conversation.fail(error);
   }
@@ -146,17 +158,38 @@ export class Dialer {
     if (this.#isWelcome) this.#lostAt = performance.now();
     this.#isWelcome = false;
     this.#link = undefined;
+    this.#reason = reason;
     const elapsed = performance.now() - this.#lostAt;
     if (connect === undefined || elapsed >= reconnectTimeoutMs) {
-      const waited = new ReplayError("CLOSED", `there was no connection to the memory for ${reconnectTimeoutMs} ms: ${reason.message}`);
-      this.#fail(connect === undefined ? reason : waited);
+      if (connect === undefined) this.#fail(reason);
+      else this.#giveUp(reconnectTimeoutMs);
       return;
     }
+    if (this.#deadline === undefined) this.#watchDeadline();
     this.#conversation.lose();
     // Half of it by chance, so that not all writers of a server come back at once.
     const pause = this.#pauseMs * (0.5 + ((crypto.getRandomValues(new Uint8Array(1))[0] as number) / 256) * 0.5);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
     this.#timer = setTimeout(() => this.dial(), Math.min(pause, Math.max(1, reconnectTimeoutMs - elapsed)));
+  }
+
+  /** Gives up when the time is over: a function that connects may never settle, and a socket say nothing. */
+  #watchDeadline(): void {
+    const { reconnectTimeoutMs } = this.#options;
+    const limit = reconnectTimeoutMs === 0 ? WELCOME_MS : reconnectTimeoutMs;
+    const left = limit - (performance.now() - this.#lostAt);
+    this.#deadline = setTimeout(
+      () => {
+        if (performance.now() - this.#lostAt < limit) this.#watchDeadline();
+        else this.#giveUp(limit);
+      },
+      Math.min(Math.max(1, left), MAX_TIMEOUT_MS),
+    );
+  }
+
+  #giveUp(ms: number): void {
+    const reason = this.#link === undefined ? (this.#reason?.message ?? "the function that connects has not settled") : "nothing came from the other end";
+    this.#fail(new ReplayError("CLOSED", `there was no connection to the memory for ${ms} ms: ${reason}`), CLOSE.silent);
   }
 }
 

@@ -4,8 +4,9 @@ import { ReplayError } from "../../base/error.ts";
 import { inUse, portClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
 import type { HelloMessage, RefusedMessage, WelcomeMessage } from "../wire/messages.ts";
+import type { Arrival } from "./arrival.ts";
 import { PortLink } from "./link.ts";
-import { checkPort, encodeError, isPort, listen, type PortLike } from "./port.ts";
+import { encodeError, isPort, listen, type PortLike } from "./port.ts";
 
 /** On the user's port: an actor asks to be let in, by the channel that it brings. */
 interface PortHello extends Omit<HelloMessage, "kind"> {
@@ -30,7 +31,6 @@ const busyPorts = new WeakSet<object>();
 const answered = new WeakMap<object, string>();
 
 function claimPort(port: PortLike): void {
-  checkPort(port);
   if (busyPorts.has(port)) throw inUse();
   busyPorts.add(port);
 }
@@ -112,11 +112,12 @@ function listenForEnd(port: PortLike, onEnd: () => void): () => void {
  * @param onReady receives the link of the actor that has taken the answer, and what gives the port back
  */
 export function meetActor(
-  port: PortLike,
+  arrival: Arrival,
   reply: (hello: unknown) => WelcomeMessage,
   onReady: (link: PortLink, hello: HelloMessage, leave: () => void) => void,
   onError: (error: unknown) => void,
 ): PortMeeting {
+  const port = arrival.port as PortLike;
   claimPort(port);
   const candidates = new Set<PortLink>();
   const refuse = (link: PortLink, error: unknown) => {
@@ -166,7 +167,7 @@ export function meetActor(
     // What was sent before may still be on its way over the channel.
     else setTimeout(() => writer?.onEnd(), 0);
   };
-  const stop = listen(port, onMessage, onEnd);
+  const stop = arrival.takePort(onMessage, onEnd);
   const abandon = () => {
     stop();
     busyPorts.delete(port);

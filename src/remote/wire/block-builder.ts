@@ -1,15 +1,19 @@
 /** A block that fills up: steps in its slots, and calls between them. */
+import { ReplayError } from "../../base/error.ts";
 import { type EpisodeEnds, placeColumn, placeEnds } from "../../memory/block.ts";
 import { DTYPES } from "../../schema/dtype.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
-import { type BlockLayout, blockLayout, CALL } from "./block.ts";
+import { type BlockLayout, blockLayout } from "./block.ts";
 import type { BlockMessage } from "./messages.ts";
 
 /** Bytes and slots of a block, about: enough that a message costs little beside its steps. */
 const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 1024;
-/** Numbers of calls in a block at most: their text must fit in a frame. */
-const MAX_CALLS = 1024 * CALL;
+/** Bytes of a block's text at most, by which the memory's end has to be ready for it; of what is not a call, and of a call without columns. */
+export const TEXT_BYTES = 1 << 16;
+const HEAD_BYTES = 1024;
+const CALL_BYTES = 64;
+const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
 /** Blocks in which `maxInFlight` steps go, so that some come back while others are filled. */
 const BLOCKS = 4;
 
@@ -26,6 +30,16 @@ interface LeafCopy {
   readonly to: number;
 }
 
+/** Bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED for more than a block has */
+export function columnsBytes(text: string): number {
+  const bytes = new TextEncoder().encode(text).length + 1;
+  if (bytes <= MAX_COLUMNS_BYTES) return bytes;
+  throw new ReplayError(
+    "UNSUPPORTED",
+    `columns has ${bytes} bytes as text, and an item of a remote writer may have ${MAX_COLUMNS_BYTES}: name fewer columns, or give them shorter names`,
+  );
+}
+
 export class BlockBuilder {
   readonly layout: BlockLayout;
   readonly #words: Int32Array;
@@ -36,6 +50,8 @@ export class BlockBuilder {
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
+  /** Of the calls, at most. */
+  #textBytes = 0;
 
   /**
    * @param max steps that may be on their way
@@ -54,9 +70,9 @@ export class BlockBuilder {
     });
   }
 
-  /** Whether so many slots more do not fit in the block. */
-  isFull(slots: number): boolean {
-    return this.#used + slots > this.layout.slots || this.#calls.length >= MAX_CALLS;
+  /** Whether so many slots more, and a call with so many bytes of columns, do not fit in the block. */
+  isFull(slots: number, columnBytes: number): boolean {
+    return this.#used + slots > this.layout.slots || this.#textBytes + columnBytes > MAX_COLUMNS_BYTES;
   }
 
   /** Whether the last slot is used. */
@@ -87,6 +103,7 @@ export class BlockBuilder {
     this.#used = 0;
     this.#calls = [];
     this.#columns = [];
+    this.#textBytes = 0;
   }
 
   /** Takes a buffer back. Whether it is one of a block. */
@@ -96,9 +113,10 @@ export class BlockBuilder {
     return true;
   }
 
-  /** Notes a call behind the steps of the block so far; `columns` of an item, where it has some. */
-  call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: object): void {
-    this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(columns));
+  /** Notes a call behind the steps of the block so far; `columns` of an item as text, where it has some. */
+  call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: string): void {
+    this.#textBytes += CALL_BYTES + (columns === undefined ? 0 : columnsBytes(columns));
+    this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(JSON.parse(columns)));
   }
 
   /** Copies what is staged to the next slot, for which there is room. */

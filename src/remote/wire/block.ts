@@ -3,6 +3,7 @@ import { ENDS } from "../../base/abi.ts";
 import { DTYPES } from "../../schema/dtype.ts";
 import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";
 import { readTexts } from "../../schema/text.ts";
+import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 
 /** What happens between two steps: numbers in the message, so many each; the first is the number of the slot that comes next. */
 export const CALL = 7;
@@ -49,6 +50,19 @@ export function columnAt({ leaf, size }: PlacedLeaf, buffer: ArrayBuffer, at: nu
   const texts: string[] = [];
   readTexts(new Uint8Array(buffer), at, leaf.maxBytes, texts, rows * size);
   return texts;
+}
+
+/** Bytes of one row as columns have it: of one step of one lane. */
+export function rowBytesOf(leaves: readonly PlacedLeaf[]): number {
+  return leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 0);
+}
+
+/**
+ * What a block or columns count toward `inFlightBytes`, at both ends: its frame, or its rows where those are more, since frames that cross once are written out when they arrive.
+ */
+export function creditBytes(message: BlockMessage | ColumnsMessage, frameBytes: number, lanes: number, rowBytes: number): number {
+  const rows = message.kind === "block" ? message.used * lanes : message.rows + message.finals;
+  return Math.max(frameBytes, rows * rowBytes);
 }
 
 /** Whether a row that ends so has a final step, by its byte of placeEnds. */

@@ -5,6 +5,9 @@ import type { SharedLeaves } from "./shared-frames.ts";
 /** Of all messages. Both ends must have the same. */
 export const VERSION = 1;
 
+/** Of any writer. */
+export const MAX_LANES = 65_536;
+
 /** An error in a message. */
 export interface SentError {
   readonly kind: "TypeError" | "RangeError" | "ReplayError";

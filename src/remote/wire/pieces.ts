@@ -1,18 +1,28 @@
 /** Columns that are too large for one frame, in pieces. */
 import type { PlacedLeaf } from "../../schema/layout.ts";
-import { endsWithFinal } from "./block.ts";
+import { endsWithFinal, rowBytesOf } from "./block.ts";
 import type { ColumnsMessage } from "./messages.ts";
+import { referenceBytesOf, type SharedLeaves } from "./shared-frames.ts";
 
 /** Of the text and the padding of a frame, about. */
 const OVERHEAD = 8192;
+/** Of a leaf, or of an entry of shared ones. */
+const LEAF_BYTES = 16;
 
-/** The same steps as columns that fit in frames; they look at the same buffer. */
-export function* piecesOf(message: ColumnsMessage, leaves: readonly PlacedLeaf[], lanes: number, frameBytes: number): Generator<ColumnsMessage, void> {
+/** What the memory's end has said of frames. */
+export interface FrameRules {
+  readonly frameBytes: number;
+  readonly shared: readonly SharedLeaves[];
+}
+
+/** The same steps as columns that fit in frames, also where all shared frames are new; they look at the same buffer. */
+export function* piecesOf(message: ColumnsMessage, leaves: readonly PlacedLeaf[], lanes: number, rules: FrameRules): Generator<ColumnsMessage, void> {
+  const { frameBytes, shared } = rules;
   const { buffer, rows, columns, ends, finals, finalColumns, priorities } = message;
-  const stepBytes = leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 1);
+  const stepBytes = rowBytesOf(leaves) + referenceBytesOf(leaves, shared) + 1;
   // Each row may end an episode.
   const rowBytes = (finals > 0 ? 2 : 1) * stepBytes + 8 * priorities.length;
-  const room = frameBytes - OVERHEAD - 16 * leaves.length;
+  const room = frameBytes - OVERHEAD - LEAF_BYTES * (leaves.length + shared.length);
   const most = Math.max(1, Math.floor(room / rowBytes / lanes)) * lanes;
   const flags = ends === 0 ? undefined : new Uint8Array(buffer, ends, rows);
   const moved = (places: readonly number[], count: number) => places.map((at, i) => at + count * (leaves[i] as PlacedLeaf).arrayBytes);

@@ -1,4 +1,5 @@
 /** Frames that cross once: leaves that share them have references in their columns, and both ends know the frames that crossed last (docs/actors-protocol.md). */
+import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 
 /** Leaves that share frames, and how many of those the memory's end keeps. */
@@ -12,6 +13,13 @@ export interface SharedLeaves {
 
 /** Bytes of a reference. */
 export const REFERENCE_BYTES = 4;
+
+/** Bytes of a row's references, which come on top of its frames where all of those are new. */
+export function referenceBytesOf(leaves: readonly PlacedLeaf[], shared: readonly SharedLeaves[]): number {
+  const bytesOf = (entry: SharedLeaves) =>
+    entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;
+  return shared.reduce((sum, entry) => sum + bytesOf(entry), 0);
+}
 
 /** The writer's end: which frames crossed lately. */
 export class FrameSender {

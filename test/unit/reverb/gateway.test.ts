@@ -5,8 +5,11 @@ import { i32 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
+import { errorFrom } from "../../support/later.ts";
+import { expectError } from "../../support/refused.ts";
 import { ReverbTwin } from "../../support/reverb-twin.ts";
-import { endsOf, memoryChannels } from "../remote/support.ts";
+import { RawPeer } from "../remote/raw-peer.ts";
+import { ends, endsOf, memoryChannels } from "../remote/support.ts";
 
 const spec = { act: i32() };
 
@@ -68,4 +71,58 @@ it("a socket that breaks while the server is asked for its tables ends no proces
   expect(() => here.emit("error", new Error("a frame that is none"))).not.toThrow();
   aborter.abort();
   await expect(accepting).rejects.toMatchObject({ name: "AbortError" });
+});
+
+it("an actor is told why it is not let in: over a socket and over a port", async () => {
+  const { client } = await gateway("t");
+  const items = [{ table: "missing", length: 1 }];
+  const [here, there] = memoryChannels();
+  const [refused, told] = await Promise.all([errorFrom(client.acceptWriter(here, { items })), errorFrom(remoteWriter(there, { spec }))]);
+  for (const error of [refused, told]) expectError(error, "NOT_FOUND", /missing/);
+  const [near, far] = memoryChannels();
+  const peer = new RawPeer(far);
+  expectError(await errorFrom(client.acceptWriter(near, { items })), "NOT_FOUND");
+  await peer.closed;
+  expect([peer.code, peer.frames.at(-1)?.kind, peer.reason]).toEqual([4001, "refused", expect.stringMatching(/missing/)]);
+
+  const [port, other] = ends();
+  const asking = errorFrom(remoteWriter(other, { spec, timeoutMs: 5000 }));
+  expectError(await errorFrom(client.acceptWriter(port, { items })), "NOT_FOUND");
+  expectError(await asking, "NOT_FOUND", /missing/);
+  // The port is free again.
+  const [, writer] = await Promise.all([client.acceptWriter(port), remoteWriter(other, { spec })]);
+  await writer.close();
+});
+
+it("without its server an actor's socket is closed with 4007, after which it comes again", async () => {
+  const client = new ReverbClient("127.0.0.1:1", { spec, logger: null, reconnectTimeoutMs: 0 });
+  onTestFinished(() => client.close());
+  const [here, there] = memoryChannels();
+  const peer = new RawPeer(there);
+  expectError(await errorFrom(client.acceptWriter(here)), "IO");
+  await peer.closed;
+  expect([peer.code, peer.frames.map(({ kind }) => kind)]).toEqual([4007, ["invite"]]);
+
+  const { client: reachable } = await gateway("t");
+  let tries = 0;
+  const writer = await remoteWriter(
+    () => {
+      const [near, far] = memoryChannels();
+      (++tries === 1 ? client : reachable).acceptWriter(near).catch(() => {});
+      return far;
+    },
+    { spec },
+  );
+  expect(tries).toBe(2);
+  await writer.close();
+});
+
+it("wrong options leave the socket as it was", async () => {
+  const { client } = await gateway("t");
+  const [here, there] = memoryChannels();
+  for (const options of [{ items: [{ table: "t", length: 0 }] }, { maxInFlight: 0 }, { confirm: "disk" }])
+    expect(await errorFrom(client.acceptWriter(here, options as never))).toBeInstanceOf(Error);
+  expect(there.code).toBeUndefined();
+  const [, writer] = await Promise.all([client.acceptWriter(here), remoteWriter(there, { spec })]);
+  await writer.close();
 });

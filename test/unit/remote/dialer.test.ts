@@ -1,0 +1,101 @@
+/** How long a writer tries to connect: reconnectTimeoutMs bounds all of it, whatever the function that connects does. Time is a clock of turns. */
+import { expect, test } from "vitest";
+import { fifo, i32, Replay } from "../../../src/index.ts";
+import { remoteWriter } from "../../../src/remote/index.ts";
+import { errorFrom } from "../../support/later.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+import { useTurnClock } from "../../support/turn-clock.ts";
+import { MemoryServer } from "./server.ts";
+import { type MemoryChannel, memoryChannels, turn } from "./support.ts";
+
+useTurnClock();
+
+const spec = { n: i32() };
+const items = [{ table: "t", length: 1 }] as const;
+const made = () => new Replay({ spec, tables: { t: { maxSize: 1000, sampler: fifo() } } });
+
+/** Runs it: its result, and how long it took. */
+async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
+  const begin = performance.now();
+  const result = await run();
+  return [result, performance.now() - begin];
+}
+
+test("a function that never settles is given up after reconnectTimeoutMs, and a socket that comes later is closed", async () => {
+  let settle: (channel: MemoryChannel) => void = () => {};
+  const connect = () =>
+    new Promise<MemoryChannel>((resolve) => {
+      settle = resolve;
+    });
+  const [error, ms] = await timed(() => errorFrom(remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 })));
+  expectError(error, "CLOSED", /no connection to the memory for 3000 ms: .* has not settled/);
+  expect(ms).toBeGreaterThan(2900);
+  expect(ms).toBeLessThan(3500);
+  const [here, there] = memoryChannels();
+  settle(there);
+  await turn();
+  expect(here.code).toBe(1000);
+});
+
+test("so is one that settled the first time, and the calls of its writer throw it", async () => {
+  const server = new MemoryServer(made(), { items });
+  let tries = 0;
+  const connect = () => (++tries === 1 ? server.connect() : new Promise<never>(() => {}));
+  const writer = await remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 });
+  await writer.append({ n: 0 });
+  await writer.flush();
+  server.break();
+  await writer.append({ n: 1 });
+  const [error, ms] = await timed(() => errorFrom(writer.flush()));
+  expectError(error, "CLOSED", /for 3000 ms/);
+  expect(ms).toBeLessThan(3500);
+  expectError(
+    errorOf(() => writer.append({ n: 2 })),
+    "CLOSED",
+  );
+  expect(tries).toBe(2);
+});
+
+test("a socket that says nothing counts, too", async () => {
+  const connect = () => memoryChannels()[0];
+  const [error, ms] = await timed(() => errorFrom(remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 })));
+  expectError(error, "CLOSED", /no connection to the memory for 3000 ms: nothing came from the other end/);
+  expect(ms).toBeLessThan(3500);
+});
+
+test("reconnectTimeoutMs: 0 is one try, which has some seconds", async () => {
+  const server = new MemoryServer(made(), { items });
+  const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs: 0 });
+  server.break();
+  expectError(await errorFrom(writer.flush()), "CLOSED");
+  const [error, ms] = await timed(() => errorFrom(remoteWriter(() => new Promise(() => {}), { spec, reconnectTimeoutMs: 0 })));
+  expectError(error, "CLOSED", /for 10000 ms/);
+  expect(ms).toBeLessThan(10_500);
+});
+
+test("a time that no timer can wait for is one that is not over", async () => {
+  const server = new MemoryServer(made(), { items });
+  for (const reconnectTimeoutMs of [2 ** 40, Number.POSITIVE_INFINITY]) {
+    const writer = await remoteWriter(() => turn().then(server.connect), { spec, reconnectTimeoutMs });
+    await writer.append({ n: 0 });
+    await writer.close();
+  }
+});
+
+test("what is no socket is refused by its name, and what else could be passed", async () => {
+  expectError(
+    await errorFrom(remoteWriter(() => 7 as never, { spec })),
+    TypeError,
+    /^what the function that connects returns must be a WebSocket, or a ByteChannel with send, close and receive, got 7/,
+  );
+  expectError(
+    await errorFrom(remoteWriter(7 as never, { spec })),
+    TypeError,
+    /^port must be a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket, got 7/,
+  );
+  expectError(
+    await errorFrom(made().acceptWriter(7 as never)),
+    TypeError,
+    /^port must be a MessagePort, a Worker, a WebSocket, or a ByteChannel with send, close and receive, got 7/,
+  );
+});
