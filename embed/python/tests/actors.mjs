@@ -1,5 +1,5 @@
 // JavaScript's ends of remote writers, by the public API. `write URL LANES SEED FOLDER` plays a world into a Replay elsewhere and into a twin beside it, whose snapshot
-// it saves; `accept LANES FOLDER` lets writers in, prints its port, and saves a snapshot at the end of each.
+// it saves; `accept LANES FOLDER [BYTES]` lets writers in, with so many bytes in flight, prints its port, and saves a snapshot at the end of each.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { f16, f32, i32, prioritized, Replay, shared, text, u8 } from "reprise";
@@ -102,14 +102,19 @@ async function write(url, lanes, seed, folder) {
   console.log(JSON.stringify({ messages }));
 }
 
-async function accept(lanes, folder) {
+async function accept(lanes, folder, inFlightBytes) {
   const replay = newReplay();
   const known = new Set();
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   server.on("listening", () => console.log(server.address().port));
   server.on("connection", async (socket) => {
     try {
-      const accepted = await replay.acceptWriter(socket, { ...optionsOf(lanes), name: "actor", maxInFlight: 64 });
+      const accepted = await replay.acceptWriter(socket, {
+        ...optionsOf(lanes),
+        name: "actor",
+        maxInFlight: 64,
+        ...(inFlightBytes > 0 && { limits: { inFlightBytes } }),
+      });
       // An actor that comes again has the same writer.
       if (known.has(accepted)) return;
       known.add(accepted);
@@ -130,4 +135,4 @@ async function accept(lanes, folder) {
 }
 
 if (verb === "write") await write(args[0], Number(args[1]), Number(args[2]), args[3]);
-else await accept(Number(args[0]), args[1]);
+else await accept(Number(args[0]), args[1], Number(args[2]));

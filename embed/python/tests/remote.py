@@ -9,8 +9,12 @@ import random
 import numpy as np
 from reprise_replay import Replay, ReplayError
 from reprise_replay.remote import accept
+from reprise_replay.remote.frame import Kind, pack, unpack
+from reprise_replay.remote.intake import Intake
 from support import ROOT
+from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
+from websockets.exceptions import ConnectionClosed
 
 LEAVES = "leaf observation.image u8 4 4 shared f stack 3\nleaf observation.x f16 2\nleaf action i32\nleaf reward f32\nleaf name text 5"
 VIEWS = "view a transitions gamma 0.9 weights batch\nview b items\nview c items"
@@ -132,3 +136,69 @@ def run(work, seconds=60):
     gc.collect()
     assert unseen == []
     return result
+
+
+class Peer:
+    """An end that sends what it likes: over a connection that it opens, or one that came to a Memory."""
+
+    def __init__(self, url="", socket=None):
+        self._url, self.socket = url, socket
+
+    async def __aenter__(self):
+        self.socket = await connect(self._url, compression=None)
+        return self
+
+    async def __aexit__(self, *_):
+        await self.socket.close()
+
+    async def send(self, *frames):
+        for frame in frames:
+            await self.socket.send(frame)
+
+    async def next(self, kind):
+        """The next frame of a kind."""
+        while True:
+            frame = unpack(await self.socket.recv())
+            if frame.kind == kind:
+                return frame
+
+    async def closed(self):
+        """The code and the reason with which it is closed."""
+        try:
+            while True:
+                await self.socket.recv()
+        except ConnectionClosed:
+            return self.socket.close_code, self.socket.close_reason
+
+
+class Memory:
+    """A memory that says what it likes: `talk(peer, k)` speaks over the k-th connection. What it raises fails the test."""
+
+    def __init__(self, talk):
+        self._talk, self._count, self.errors = talk, 0, []
+
+    async def __aenter__(self):
+        self._server = await serve(self._handle, "127.0.0.1", 0, max_size=None, compression=None)
+        self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+        await self._server.wait_closed()
+        assert self.errors == []
+
+    async def _handle(self, websocket):
+        number, self._count = self._count, self._count + 1
+        try:
+            await self._talk(Peer(socket=websocket), number)
+        except ConnectionClosed:
+            pass
+        except Exception as error:
+            self.errors.append(error)
+
+
+def welcome(replay, **changes):
+    """A frame that welcomes a writer to a Replay."""
+    fields = {"maxInFlight": 1024, "confirm": "memory", "received": 0, "confirmed": 0, "frameBytes": 4 << 20, "inFlightBytes": 8 << 20}
+    times = {"keepAliveMs": 30_000, "keepAliveTimeoutMs": 20_000}
+    return pack(Kind.WELCOME, {**Intake(replay, 0).welcome(), **fields, **times, **changes})

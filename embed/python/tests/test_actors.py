@@ -6,7 +6,7 @@ import json
 import pytest
 from remote import LEAVES, Line, Server, cuts, javascript, run, same_memory, steps, text
 from reprise_replay import Replay, ReplayError
-from reprise_replay.remote import remote_writer
+from reprise_replay.remote import Limits, remote_writer
 from test_remote import play, twin
 
 
@@ -52,6 +52,29 @@ def test_python_writes_to_javascript(lanes, seed, breaks, tmp_path):
         memory.stdin.close()
         await memory.wait()
         same_memory((tmp_path / "snapshot").read_bytes(), await twin(seed, lanes))
+
+    run(work())
+
+
+@pytest.mark.parametrize("most", [700, 2700])
+def test_javascript_counts_as_python_does(most, tmp_path):
+    """With so few credits that a writer which counted less would be closed, and one which counted more would wait for ever."""
+
+    async def work():
+        replay = Replay(text(2))
+        async with Server(replay, limits=Limits(in_flight_bytes=most)) as server:
+            actor = await javascript("write", server.url, 2, 5, tmp_path)
+            accepted = await server.met.get()
+            await actor.communicate()
+            assert actor.returncode == 0 and (await accepted.closed).how == "left"
+        same_memory(replay.save(), (tmp_path / "snapshot").read_bytes())
+        memory = await javascript("accept", 2, tmp_path, most)
+        async with await remote_writer(f"ws://127.0.0.1:{int(await memory.stdout.readline())}", LEAVES, lanes=2) as writer:
+            await play(writer, 5, 2)
+        assert json.loads(await memory.stdout.readline())["how"] == "left"
+        memory.stdin.close()
+        await memory.wait()
+        same_memory((tmp_path / "snapshot").read_bytes(), await twin(5, 2))
 
     run(work())
 

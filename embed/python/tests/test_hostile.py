@@ -6,13 +6,12 @@ import random
 
 import numpy as np
 import pytest
-from remote import LEAVES, Server, run, steps, text
+from remote import LEAVES, Peer, Server, run, steps, text
 from reprise_replay import Replay
 from reprise_replay.remote import Limits, remote_writer
 from reprise_replay.remote.frame import Frame, Kind, ProtocolError, pack, unpack
 from reprise_replay.remote.layout import Layout, Share
 from reprise_replay.remote.outgoing import Crossed, Entry, columns_of, packed
-from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 BY_TEXT = {"path": "x", "text": "f32 of shape []"}
@@ -26,39 +25,6 @@ def hello_of(replay, **changes):
     return {"version": 1, "session": SESSION, "resume": False, "reconnects": False, "leaves": leaves, "lanes": 1, "receipt": 0, **changes}
 
 
-class Peer:
-    """A connection that sends what it likes."""
-
-    def __init__(self, url):
-        self._url = url
-
-    async def __aenter__(self):
-        self.socket = await connect(self._url, compression=None)
-        return self
-
-    async def __aexit__(self, *_):
-        await self.socket.close()
-
-    async def send(self, *frames):
-        for frame in frames:
-            await self.socket.send(frame)
-
-    async def next(self, kind):
-        """The next frame of a kind."""
-        while True:
-            frame = unpack(await self.socket.recv())
-            if frame.kind == kind:
-                return frame
-
-    async def closed(self):
-        """The code and the reason with which it is closed."""
-        try:
-            while True:
-                await self.socket.recv()
-        except ConnectionClosed:
-            return self.socket.close_code, self.socket.close_reason
-
-
 def block(number=1, n=2, **changes):
     """A frame of columns, with other fields where `changes` has some, and another body where it has `body`."""
     local = Replay(text())
@@ -69,6 +35,13 @@ def block(number=1, n=2, **changes):
     entry.columns = columns_of(layout, local._taken(steps(n), "steps")[1])
     whole = unpack(packed(entry, layout, Crossed(shares)))
     return pack(whole.kind, {**whole.fields, **changes}, [bytes(whole.body) if body is None else body])
+
+
+def wide(n, finals, ends=b""):
+    """A frame of columns with final steps, all of zeros."""
+    parts = [bytes(size * rows) for rows in (n, finals) for size in (4, 12, 12, 8, 4)]
+    fields = {"number": 1, "rows": n, "ends": ends != b"", "finals": finals, "priorities": [0, 0], "frames": [1]}
+    return pack(Kind.COLUMNS, fields, [*parts[:5], *[ends] * (ends != b""), *parts[5:], bytes(16)])
 
 
 def call(*calls, number=1, slots=0, **changes):
@@ -117,6 +90,9 @@ BROKEN = {
     "more rows than there are": (4002, [block(rows=3)]),
     "rows without end": (4003, [block(rows=2**40)]),
     "a bill of finals": (4002, [block(finals=3)]),
+    "final steps of no ends": (4002, [wide(1, 1)]),
+    "fewer final steps than ends": (4002, [wide(2, 1, b"\3\3")]),
+    "more final steps than ends": (4002, [wide(2, 2, b"\3\0")]),
     "ends that are no flag": (4002, [block(ends=1)]),
     "another number of priorities": (4002, [block(priorities=[0])]),
     "a body that goes on": (4002, [block(body=b"1" * 500)]),
@@ -252,7 +228,7 @@ def test_a_ping_is_answered_and_numbers_that_came_are_dropped():
     async def work():
         replay = Replay(text())
         async with Server(replay) as server, Peer(server.url) as peer:
-            await peer.send(pack(Kind.HELLO, hello_of(replay)), pack(Kind.PING))
+            await peer.send(pack(Kind.HELLO, hello_of(replay, reconnects=True)), pack(Kind.PING))
             await peer.next(Kind.PONG)
             await peer.send(block(1), block(1), pack(Kind.HELLO, hello_of(replay)), block(1))
             assert (await peer.next(Kind.CONFIRMATION)).fields == {"number": 1}

@@ -240,7 +240,7 @@ def test_a_session_ends_when_its_writer_does_not_come_again():
             await writer.append(steps(3))
             await writer.flush()
             accepted = await server.met.get()
-            writer._runner.cancel()
+            writer._conversation.dialer._runner.cancel()
             assert await accepted.closed == Goodbye("gone")
             assert replay.stats(1)["inserts"] == 3 and replay.stats(0)["episodes"] == 1
 
@@ -482,7 +482,7 @@ def test_steps_that_come_one_by_one_share_frames(lanes):
                 twin.append(0, steps(lanes, k), ends, finals)
                 await writer.append(steps(lanes, k), ends, finals)
             await writer.flush()
-            assert writer._number < 350
+            assert writer._conversation._number < 350
         twin.truncate(0)
         same_memory(replay.save(), twin.save())
 
@@ -606,7 +606,7 @@ def test_an_error_that_nobody_expects_ends_the_writer():
             def breaks(number):
                 raise KeyError(number)
 
-            writer._forget = breaks
+            writer._conversation._forget = breaks
             await writer.append(steps(1))
             with pytest.raises(ReplayError, match="CLOSED: .*KeyError"):
                 await asyncio.wait_for(writer.flush(), 5)

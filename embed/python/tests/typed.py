@@ -48,7 +48,7 @@ async def actor() -> None:
 
 
 async def serve_one(websocket: ServerConnection) -> None:
-    accepted = await accept(websocket, replay, writer=0, limits=Limits(steps_per_second=100), session_ttl=1.5)
+    accepted = await accept(websocket, replay, writer=0, limits=Limits(steps_per_second=100, lanes=4, sessions=100), session_ttl=1.5)
     assert_type(accepted, AcceptedWriter)
     await accepted.send({"level": 2})
     publish(replay, b"weights")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal, NamedTuple
 
 from ..instance import ReplayError
 from .frame import Close, Frame, Kind, ProtocolError, count, error_of, pack
-from .intake import Intake
+from .intake import Block, Intake
 from .layout import Frames
 from .limits import Limits, Throttle
 from .link import Link
@@ -39,6 +39,17 @@ class Settings(NamedTuple):
     keep_alive_timeout: float
 
 
+class Waiting(NamedTuple):
+    """What came, and is not taken yet: a block with the bytes of its frame, a flush with its number, or a goodbye."""
+
+    kind: Kind
+    taken: Block | None = None
+    number: int = 0
+    size: int = 0
+    #: Of a goodbye: whether the connection of a writer that does not come again was lost.
+    is_gone: bool = False
+
+
 class AcceptedWriter:
     """A writer whose environment is at the other end of a socket. `accept` makes it."""
 
@@ -46,16 +57,17 @@ class AcceptedWriter:
     closed: asyncio.Future[Goodbye]
 
     def __init__(self, intake: Intake, session: str, reconnects: bool, settings: Settings, on_end: Callable[[dict[str, Any] | None, Close], None]) -> None:
+        # Whether the writer comes again, and the options of `accept`, are those of the newest connection.
         self.session, self._reconnects, self._settings, self._on_end = session, reconnects, settings, on_end
+        self._throttles = Throttle(settings.limits.steps_per_second), Throttle(settings.limits.bytes_per_second)
         self._intake = intake
         self._loop = asyncio.get_running_loop()
         self.closed = self._loop.create_future()
         self._is_over = False
-        self._queue: deque[tuple[Frame, Frames, int, int]] = deque()
+        self._queue: deque[Waiting] = deque()
         self._received, self._confirmed, self._calls = 0, 0, 0
         self._unconfirmed: deque[tuple[int, int, int]] = deque()
         self._in_flight_steps, self._in_flight_bytes = 0, 0
-        self._throttles = Throttle(settings.limits.steps_per_second), Throttle(settings.limits.bytes_per_second)
         self._messages = Messages()
         self._link: Link | None = None
         self._expiry: asyncio.TimerHandle | None = None
@@ -63,8 +75,9 @@ class AcceptedWriter:
         self._room = asyncio.Event()
         self._receipts = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._flushing: set[asyncio.Task[None]] = set()
         self._watcher = lambda: _call(self._loop, self._room.set)
-        self._worker = self._start(self._process())
+        self._start(self._process(), self._tasks)
 
     @property
     def steps(self) -> int:
@@ -109,15 +122,48 @@ class AcceptedWriter:
         """Ends the writer: steps that still wait for a rate limiter are dropped, the open episode is truncated, and the actor is told `CLOSED`."""
         self.end(Goodbye("closed"), ReplayError("CLOSED: the writer was closed where the memory is"), Close.NORMAL)
 
-    def attach(self, link: Link, receipt: int) -> None:
-        """Continues over a link whose other end has handled the messages up to `receipt`."""
+    @property
+    def runs(self) -> bool:
+        """Whether the loop in which it works does: that of an earlier `asyncio.run` takes nothing any more."""
+        return self._loop.is_running()
+
+    @property
+    def max_in_flight(self) -> int:
+        """Steps that may be unconfirmed."""
+        return self._settings.max_in_flight
+
+    @property
+    def ttl(self) -> float:
+        """Seconds for which it waits for the writer."""
+        return self._settings.session_ttl if self._reconnects else 0.0
+
+    def begin(self, receipt: int) -> None:
+        """A writer that has handled so many messages of an earlier memory."""
+        self._messages.begin(receipt)
+
+    def handled(self, receipt: int) -> None:
+        """The writer has handled the messages up to this one.
+
+        Raises ProtocolError for one that was not sent.
+        """
+        if receipt > 0:
+            self._on_receipt(receipt)
+
+    def attach(self, link: Link, reconnects: bool, settings: Settings) -> None:
+        """Continues over a link, by what was said with it. What the first welcome said lasts."""
         if self._expiry is not None:
             self._expiry.cancel()
         if self._link is not None:
             self._link.close(Close.REPLACED, "another connection has this session now")
-        self._link = link
-        if receipt > 0:
-            self._on_receipt(receipt)
+        # The other end makes again those calls that were not answered.
+        self._queue = deque(waiting for waiting in self._queue if waiting.taken is not None)
+        self._calls = 0
+        for flush in self._flushing:
+            flush.cancel()
+        steps, size = self._throttles
+        steps.per_second, size.per_second = settings.limits.steps_per_second, settings.limits.bytes_per_second
+        self._settings = settings._replace(max_in_flight=self.max_in_flight)
+        self._link, self._reconnects = link, reconnects
         for message in self._messages.unconfirmed():
             self._post_message(message)
 
@@ -126,34 +172,45 @@ class AcceptedWriter:
 
         Raises ProtocolError if it must not come now.
         """
-        if self._is_over or frame.kind == Kind.HELLO:
+        kind, fields = frame.kind, frame.fields
+        if self._is_over:
             return
-        if frame.kind == Kind.RECEIPT:
-            self._on_receipt(count(frame.fields, "number"))
-            return
-        steps = 0
-        if frame.kind in (Kind.BLOCK, Kind.COLUMNS):
-            number, limits = count(frame.fields, "number"), self._settings.limits
-            if number <= self._received:
-                if number <= self._confirmed:
-                    self._post(Kind.CONFIRMATION, {"number": self._confirmed})
-                return
-            if number != self._received + 1:
-                raise ProtocolError(f"blocks count without a gap, got {number} after {self._received}")
-            if self._in_flight_steps >= self._settings.max_in_flight or self._in_flight_bytes >= limits.in_flight_bytes:
-                raise ProtocolError(f"{self._in_flight_steps} steps and {self._in_flight_bytes} bytes are not confirmed", Close.TOO_MUCH)
-            steps = self._intake.count(frame)
-            self._received = number
-            self._unconfirmed.append((number, steps, size))
-            self._in_flight_steps += steps
-            self._in_flight_bytes += size
-        elif frame.kind in (Kind.FLUSH, Kind.BYE):
+        if kind == Kind.HELLO:
+            if fields.get("session") != self.session:
+                raise ProtocolError("a connection has one session, got a hello of another one")
+        elif kind == Kind.RECEIPT:
+            self._on_receipt(count(fields, "number"))
+        elif kind in (Kind.BLOCK, Kind.COLUMNS):
+            self._receive_block(frame, frames, size)
+        elif kind in (Kind.FLUSH, Kind.BYE):
             self._calls += 1
             if self._calls > _MAX_CALLS:
                 raise ProtocolError(f"{self._calls} calls wait for an answer", Close.TOO_MUCH)
+            self._enqueue(Waiting(kind, number=count(fields, "id") if kind == Kind.FLUSH else 0))
         else:
-            raise ProtocolError(f"a memory does not take a frame of kind {frame.kind.name.lower()}")
-        self._queue.append((frame, frames, steps, size))
+            raise ProtocolError(f"a memory does not take a frame of kind {kind.name.lower()}")
+
+    def _receive_block(self, frame: Frame, frames: Frames, size: int) -> None:
+        number, limits = count(frame.fields, "number"), self._settings.limits
+        if number > self._received + 1:
+            raise ProtocolError(f"blocks count without a gap, got {number} after {self._received}")
+        is_new = number > self._received
+        if is_new and (self._in_flight_steps >= self._settings.max_in_flight or self._in_flight_bytes >= limits.in_flight_bytes):
+            raise ProtocolError(f"{self._in_flight_steps} steps and {self._in_flight_bytes} bytes are not confirmed", Close.TOO_MUCH)
+        if is_new:
+            block = self._intake.read(frame, frames, size, limits.frame_bytes)
+            self._received = number
+            self._unconfirmed.append((number, block.rows, block.weight))
+            self._in_flight_steps += block.rows
+            self._in_flight_bytes += block.weight
+            self._enqueue(Waiting(frame.kind, block, number, size))
+            return
+        self._intake.skip(frame, frames, size, limits.frame_bytes)
+        if number <= self._confirmed:
+            self._post(Kind.CONFIRMATION, {"number": self._confirmed})
+
+    def _enqueue(self, waiting: Waiting) -> None:
+        self._queue.append(waiting)
         self._work.set()
 
     def lose(self, link: Link) -> None:
@@ -161,11 +218,10 @@ class AcceptedWriter:
         if self._link is not link or self._is_over:
             return
         self._link = None
-        if self._reconnects and self._settings.session_ttl > 0:
-            self._expiry = self._loop.call_later(self._settings.session_ttl, self.abandon)
+        if self.ttl > 0:
+            self._expiry = self._loop.call_later(self.ttl, self.abandon)
         else:
-            self._queue.append((Frame(Kind.BYE, {"gone": True}, memoryview(b"")), Frames([]), 0, 0))
-            self._work.set()
+            self._enqueue(Waiting(Kind.BYE, is_gone=True))
 
     def abandon(self) -> None:
         """Ends the session of a writer that does not come again."""
@@ -173,8 +229,10 @@ class AcceptedWriter:
 
     def fail(self, error: BaseException) -> None:
         """Ends the session by an error."""
-        own = isinstance(error, ReplayError) and error.code in _OWN_FAULTS and not isinstance(error, ProtocolError)
-        self.end(Goodbye("failed", error), error, error.close if isinstance(error, ProtocolError) else Close.FAILED if own else Close.PROTOCOL)
+        code = error.close if isinstance(error, ProtocolError) else Close.PROTOCOL
+        if not isinstance(error, ReplayError) or error.code in _OWN_FAULTS:
+            code = Close.FAILED
+        self.end(Goodbye("failed", error), error, code)
 
     def end(self, goodbye: Goodbye, error: BaseException | None = None, code: Close = Close.NORMAL) -> None:
         """Ends the session, and tells the actor why."""
@@ -183,6 +241,7 @@ class AcceptedWriter:
         if self._expiry is not None:
             self._expiry.cancel()
         self._queue.clear()
+        self._messages.clear()
         # Of a Replay that is closed there is nothing to truncate.
         with contextlib.suppress(ReplayError):
             self._intake.replay.truncate(self._intake.writer)
@@ -191,6 +250,11 @@ class AcceptedWriter:
         # Steps of a writer that is gone may be lost. If it comes again, it must not hear that all is well.
         self._on_end(None if goodbye.how == "gone" else farewell, code)
         link, self._link = self._link, None
+        if not self.runs:
+            # A loop that is closed refuses what would wake those who wait in it.
+            with contextlib.suppress(RuntimeError):
+                self.closed.set_result(goodbye)
+            return
         if link is None:
             self.closed.set_result(goodbye)
         else:
@@ -200,15 +264,14 @@ class AcceptedWriter:
         for event in (self._work, self._room, self._receipts):
             event.set()
         current = asyncio.current_task() if _in_loop(self._loop) else None
-        for task in self._tasks:
+        for task in self._tasks | self._flushing:
             if task is not current:
                 task.cancel()
 
-    def _start(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    def _start(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
+        task = self._loop.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     async def _process(self) -> None:
         """Takes what has come, in order, for as long as the session lasts."""
@@ -218,25 +281,27 @@ class AcceptedWriter:
                     self._work.clear()
                     await self._work.wait()
                     continue
-                frame, frames, steps, size = self._queue.popleft()
-                if frame.kind == Kind.BYE:
-                    self.end(Goodbye("gone" if frame.fields.get("gone") is True and self._link is None else "left"))
-                elif frame.kind == Kind.FLUSH:
-                    self._start(self._flush(count(frame.fields, "id")))
-                else:
-                    await self._take(frame, frames, steps, size)
+                waiting = self._queue.popleft()
+                if waiting.kind == Kind.BYE:
+                    # One that seemed gone may have come again.
+                    if not waiting.is_gone or self._link is None:
+                        self.end(Goodbye("gone" if waiting.is_gone else "left"))
+                elif waiting.kind == Kind.FLUSH:
+                    self._start(self._flush(waiting.number), self._flushing)
+                elif waiting.taken is not None:
+                    await self._take(waiting.taken, waiting.size)
         except asyncio.CancelledError:
             raise
         except Exception as error:
             self.fail(error)
 
-    async def _take(self, frame: Frame, frames: Frames, steps: int, size: int) -> None:
-        wait = max(throttle.take(n) for throttle, n in zip(self._throttles, (steps, size), strict=True))
+    async def _take(self, block: Block, size: int) -> None:
+        wait = max(throttle.take(n) for throttle, n in zip(self._throttles, (block.rows, size), strict=True))
         if wait > 0:
             await asyncio.sleep(wait)
         watchers = self._intake.replay._watchers
         try:
-            for _ in self._intake.take(frame, frames):
+            for _ in self._intake.take(block):
                 if self._watcher in watchers:
                     self._intake.must_change()
                     await self._room.wait()
@@ -247,10 +312,10 @@ class AcceptedWriter:
                 watchers.add(self._watcher)
         finally:
             watchers.discard(self._watcher)
-        number, steps, size = self._unconfirmed.popleft()
+        number, steps, counted = self._unconfirmed.popleft()
         self._confirmed = number
         self._in_flight_steps -= steps
-        self._in_flight_bytes -= size
+        self._in_flight_bytes -= counted
         self._post(Kind.CONFIRMATION, {"number": number})
 
     async def _flush(self, number: int) -> None:

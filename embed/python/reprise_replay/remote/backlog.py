@@ -15,11 +15,13 @@ class Backlog:
         self._sent = 0
         # Rows of all entries; rows and bytes of those that were sent.
         self.steps, self._sent_steps, self._sent_bytes = 0, 0, 0
+        #: Whether a goodbye was sent, over this connection or another one.
+        self.said_goodbye = False
 
     @property
-    def says_goodbye(self) -> bool:
-        """Whether a goodbye is among the entries."""
-        return any(entry.kind == Kind.BYE for entry in self._entries)
+    def has_blocks(self) -> bool:
+        """Whether blocks are among the entries."""
+        return any(entry.is_block for entry in self._entries)
 
     def has_room(self, told: Welcome) -> bool:
         """Whether one more block may wait."""
@@ -42,10 +44,11 @@ class Backlog:
             return None
         self._sent += 1
         self._sent_steps += entry.steps
+        self.said_goodbye |= entry.kind == Kind.BYE
         return entry
 
     def sent(self, entry: Entry, size: int) -> None:
-        """Counts the bytes of an entry's frame."""
+        """Counts the bytes of an entry."""
         entry.size = size if entry.is_block else 0
         self._sent_bytes += entry.size
 
@@ -54,11 +57,12 @@ class Backlog:
         """Rows that were not sent over this connection."""
         return self.steps - self._sent_steps
 
-    def restart(self, received: int) -> None:
-        """A new connection: everything after the block `received` is to be sent again."""
-        self._sent = 0
-        while self._sent < len(self._entries) and 0 < self._entries[self._sent].number <= received:
-            self._sent += 1
+    def restart(self, received: int, confirmed: int) -> None:
+        """A new connection: drops the blocks up to `confirmed`. Everything after the block `received` is to be sent again, and calls
+        that were not answered, behind the blocks that are there."""
+        there = [entry for entry in self._entries if confirmed < entry.number <= received]
+        self._entries = there + [entry for entry in self._entries if entry.number == 0 or entry.number > received]
+        self._sent = len(there)
         self._count()
 
     def forget(self, number: int) -> None:

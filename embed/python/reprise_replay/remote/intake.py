@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..instance import Bytes, ReplayError
 from ..replay import ENDED, TERMINATED, TRUNCATED, Replay
@@ -19,11 +20,40 @@ _ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
 _KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
 
 
+class Block(NamedTuple):
+    """A block, written out: it refers to nothing of its frame."""
+
+    kind: Kind
+    #: Packed steps, with those of final steps if calls say which; how each of them ends; the final steps of columns.
+    steps: Bytes
+    ends: Bytes | None
+    finals: Bytes | None
+    #: Seven numbers each.
+    calls: NDArray[np.float64]
+    #: Steps, without final ones, and the bytes that the block counts for.
+    rows: int
+    weight: int
+
+
+class Parts(NamedTuple):
+    """The parts of a block, as they lie in its frame."""
+
+    columns: list[Bytes]
+    ends: Bytes | None
+    final_columns: list[Bytes]
+    finals: int
+    #: Of each share the frames that references may name, as `Frames.add` returns them.
+    known: list[tuple[Bytes, int, int]]
+    calls: NDArray[np.float64]
+    rows: int
+    weight: int
+
+
 class Intake:
     """Takes the blocks of one writer into a Replay. Each `take` is an iterator that stops where a rate limiter has no room."""
 
-    def __init__(self, replay: Replay, writer: int, frame_bytes: int) -> None:
-        self.replay, self.writer, self.frame_bytes = replay, writer, frame_bytes
+    def __init__(self, replay: Replay, writer: int) -> None:
+        self.replay, self.writer = replay, writer
         self.told: Writer = replay.writer(writer)
         self.layout = Layout(replay.leaves, self.told.lanes, replay.step_bytes, shares_of(replay, self.told))
         self.tables = sorted(set(self.told.rules)) or list(range(len(self.told.tables)))
@@ -57,14 +87,6 @@ class Intake:
         """Items of the writer's rules that wait for a rate limiter."""
         return sum(self.replay.stats(table)["pending"] for table in self.tables)
 
-    def count(self, frame: Frame) -> int:
-        """The steps that a block announces, without its final ones."""
-        if frame.kind == Kind.COLUMNS:
-            return count(frame.fields, "rows")
-        calls = field(frame.fields, "calls", lambda value: isinstance(value, list), "an array")
-        finals = sum(1 for kind in calls[1::_CALL] if kind in (_END, _ENDS))
-        return max(0, count(frame.fields, "slots") - finals) * self.layout.lanes
-
     def must_change(self) -> None:
         """Raises ReplayError: `RATE_LIMITED` if nothing can be drawn, so that no room will ever be made."""
         found = [self.replay.stats(table) for table in self.tables]
@@ -73,12 +95,30 @@ class Intake:
                 "RATE_LIMITED: one call brings more items than the rate limiters let in, and pending leaves them no place to wait. Raise pending in the table's line"
             )
 
-    def take(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
+    def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
+        """The block of a frame of so many bytes, which may have at most so many written out.
+
+        Raises ProtocolError for a frame that breaks the protocol.
+        """
+        parts = self._parts(frame, frames, size, most)
+        rows, finals = len(parts.columns[0]) // self.layout.sent_bytes(0), parts.finals
+        steps = packed(self.layout, parts.columns, rows, parts.known)
+        last = packed(self.layout, parts.final_columns, finals, parts.known) if finals else None
+        return Block(frame.kind, steps, parts.ends, last, parts.calls, parts.rows, parts.weight)
+
+    def skip(self, frame: Frame, frames: Frames, size: int, most: int) -> None:
+        """Takes only the frames that cross with a block: those of one that came before count as well.
+
+        Raises ProtocolError for a frame that breaks the protocol.
+        """
+        self._parts(frame, frames, size, most)
+
+    def take(self, block: Block) -> Generator[None, None, None]:
         """Takes the steps of a block. It yields whenever a rate limiter has no room, and continues when it is called again.
 
-        Raises ProtocolError for a frame that breaks the protocol, ReplayError for steps that the Replay refuses.
+        Raises ProtocolError for calls that break the protocol, ReplayError for steps that the Replay refuses.
         """
-        return self._block(frame, frames) if frame.kind == Kind.BLOCK else self._columns(frame, frames)
+        return self._take_calls(block) if block.kind == Kind.BLOCK else self._append(block.steps, block.ends, block.finals)
 
     def _read(self, body: Body, rows: int) -> list[Bytes]:
         return [body.take(rows * self.layout.sent_bytes(i)) for i in range(len(self.layout.leaves))]
@@ -90,23 +130,57 @@ class Intake:
             raise ProtocolError(f"frames must have {len(shares)} numbers, got {len(new)}")
         return frames.add([body.take(n * share.frame_bytes) for n, share in zip(new, shares, strict=True)])
 
-    def _rows(self, rows: int) -> int:
-        fits(rows * self.layout.row_bytes, self.frame_bytes, "the columns of a frame, written out,")
-        return rows
+    def _weight(self, rows: int, size: int, most: int) -> int:
+        """The bytes that a frame of so many rows counts for: those of the frame, or of its columns written out if they are more."""
+        written = rows * self.layout.row_bytes
+        fits(written, most, "the columns of a frame, written out,")
+        return max(size, written)
 
-    def _block(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
-        lanes, fields = self.layout.lanes, frame.fields
+    def _parts(self, frame: Frame, frames: Frames, size: int, most: int) -> Parts:
+        return self._block(frame, frames, size, most) if frame.kind == Kind.BLOCK else self._columns(frame, frames, size, most)
+
+    def _block(self, frame: Frame, frames: Frames, size: int, most: int) -> Parts:
+        fields = frame.fields
         slots = count(fields, "slots")
-        calls = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "7 numbers per call")
+        given = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "7 numbers per call")
+        rows = slots * self.layout.lanes
+        weight = self._weight(rows, size, most)
         body = Body(frame.body)
-        columns = self._read(body, self._rows(slots * lanes))
-        flags = body.take(slots * lanes)
+        columns = self._read(body, rows)
+        ends = body.take(rows).copy()
         known = self._new_frames(fields, body, frames)
         body.end()
-        steps = packed(self.layout, columns, slots * lanes, known)
-        at = 0
-        for k in range(0, len(calls), _CALL):
-            slot, kind, a, b, c, d, e = calls[k : k + _CALL]
+        calls = np.array(given, np.float64).reshape(-1, _CALL)
+        kind, a, b, c = calls[:, 1:5].T
+        finals = int(np.count_nonzero((kind == _END) & ((c == 1) | (b == 2)) | (kind == _ENDS) & (a != 0)))
+        return Parts(columns, ends, [], 0, known, calls, max(0, slots - finals) * self.layout.lanes, weight)
+
+    def _columns(self, frame: Frame, frames: Frames, size: int, most: int) -> Parts:
+        fields, lanes = frame.fields, self.layout.lanes
+        rows, finals = count(fields, "rows"), count(fields, "finals")
+        weight = self._weight(rows + finals, size, most)
+        has_ends, has_priorities = field(fields, "ends", is_flag, "a boolean"), counts(fields, "priorities")
+        if rows == 0 or rows % lanes != 0 or finals > rows or len(has_priorities) != len(self.told.rules):
+            raise ProtocolError(f"columns have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
+        body = Body(frame.body)
+        columns = self._read(body, rows)
+        ends = body.take(rows).copy() if has_ends else None
+        final_columns = self._read(body, finals)
+        for flag in has_priorities:
+            if flag:
+                body.take(8 * rows)
+        known = self._new_frames(fields, body, frames)
+        body.end()
+        if any(has_priorities):
+            raise ReplayError("UNSUPPORTED: a memory in Python takes no priorities with columns. Leave them out, and set priorities in the rule")
+        return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
+
+    def _take_calls(self, block: Block) -> Generator[None, None, None]:
+        """The steps of a block, and the calls between them."""
+        steps, flags, lanes = block.steps, block.ends, self.layout.lanes
+        assert flags is not None
+        at, slots = 0, len(steps) // lanes
+        for slot, kind, a, b, c, d, e in map(np.ndarray.tolist, block.calls):
             whole = [slot, kind, a, b, d, e] if kind == _ITEM else [slot, kind, a, b, c, d, e]
             if any(number != int(number) or not 0 <= number < 2**31 for number in whole) or not at <= slot <= slots:
                 raise ProtocolError("a call has a slot that does not fall, and integers")
@@ -132,31 +206,10 @@ class Intake:
                 raise ProtocolError(f"a call is one of 0 to {_DISCARD}, got {kind}")
         yield from self._append(steps[at * lanes :])
 
-    def _columns(self, frame: Frame, frames: Frames) -> Generator[None, None, None]:
-        fields, lanes = frame.fields, self.layout.lanes
-        rows, finals = self._rows(count(fields, "rows")), self._rows(count(fields, "finals"))
-        has_ends, has_priorities = field(fields, "ends", is_flag, "a boolean"), counts(fields, "priorities")
-        if rows == 0 or rows % lanes != 0 or finals > rows or len(has_priorities) != len(self.told.rules):
-            raise ProtocolError(f"columns have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
-        body = Body(frame.body)
-        columns = self._read(body, rows)
-        ends = body.take(rows) if has_ends else None
-        final_columns = self._read(body, finals)
-        for flag in has_priorities:
-            if flag:
-                body.take(8 * rows)
-        known = self._new_frames(fields, body, frames)
-        body.end()
-        if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a memory in Python takes no priorities with columns. Leave them out, and set priorities in the rule")
-        steps = packed(self.layout, columns, rows, known)
-        last = packed(self.layout, final_columns, finals, known) if finals else None
-        yield from self._append(steps, ends, last)
-
     def _append(self, steps: Bytes, ends: Bytes | None = None, finals: Bytes | None = None) -> Generator[None, None, None]:
         """Appends rows: as many at a time as the rate limiters take."""
         lanes = self.layout.lanes
-        if ends is not None and finals is not None and int(np.count_nonzero(ends > ENDED)) != len(finals):
+        if finals is not None and len(finals) != (0 if ends is None else np.count_nonzero(ends > ENDED)):
             raise ProtocolError("there is a final step for each row that ends with one")
         at, used, chunk = 0, 0, len(steps) // lanes
         while at < len(steps):

@@ -42,6 +42,8 @@ class Layout:
         self.share_of: dict[int, int] = {leaf: k for k, share in enumerate(shares) for leaf in share.leaves}
         #: Bytes of a row that is written out, without references.
         self.row_bytes = sum(leaf.bytes for leaf in self.leaves)
+        #: Bytes that a row takes in a frame at most: its frames are all new, and there are references to them.
+        self.most_bytes = self.row_bytes + sum(self.sent_bytes(i) for i in self.share_of)
 
     def sent_bytes(self, leaf: int) -> int:
         """Bytes of a leaf's value in a column: the value, or its references."""

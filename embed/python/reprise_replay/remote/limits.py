@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..instance import must
 
 #: Less would not hold the text of a block.
-_LEAST_FRAME_BYTES = 1 << 17
+_LEAST_FRAME_BYTES, _MOST_FRAME_BYTES = 1 << 17, 1 << 30
 
 
 class Limits(NamedTuple):
@@ -17,34 +18,52 @@ class Limits(NamedTuple):
 
     #: Bytes of a frame at most, and of its columns written out. `max_size` of `websockets.serve` limits it as well.
     frame_bytes: int = 4 << 20
-    #: Bytes of frames that may be unconfirmed.
+    #: Bytes that may be unconfirmed. A frame counts as many as it has, or as its columns have written out if they are more.
     in_flight_bytes: int = 8 << 20
     #: Steps and bytes per second on average. Beyond that blocks wait, and the writer with them.
     steps_per_second: float = math.inf
     bytes_per_second: float = math.inf
+    #: Lanes that an actor may have.
+    lanes: int = 1024
+    #: Sessions of a Replay that are kept at once: those of actors that may come again, and of those that may ask how they ended.
+    sessions: int = 4096
 
     def checked(self) -> Limits:
         """These limits.
 
         Raises ReplayError: `INVALID`.
         """
-        must(self.frame_bytes >= _LEAST_FRAME_BYTES, f"INVALID: frame_bytes must be {_LEAST_FRAME_BYTES} or more, got {self.frame_bytes}")
-        for name in self._fields[1:]:
+        whole(self.frame_bytes, "frame_bytes", _LEAST_FRAME_BYTES, _MOST_FRAME_BYTES)
+        for name in ("in_flight_bytes", "lanes", "sessions"):
+            whole(getattr(self, name), name, 1)
+        for name in ("steps_per_second", "bytes_per_second"):
             must(getattr(self, name) >= 1, f"INVALID: {name} must be 1 or more, got {getattr(self, name)}")
         return self
+
+
+def whole(value: Any, name: str, least: int, most: int = 2**53 - 1) -> int:
+    """An integer of a range.
+
+    Raises ReplayError: `INVALID`.
+    """
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    must(is_whole and least <= operator.index(value) <= most, f"INVALID: {name} must be an integer from {least} up to {most}, got {value!r}")
+    return operator.index(value)
 
 
 class Throttle:
     """A bucket that holds what may come in one second."""
 
     def __init__(self, per_second: float) -> None:
-        self._per_second, self._level, self._at = per_second, 0.0, time.monotonic()
+        #: The limit, which may change: what was taken lately still counts.
+        self.per_second = per_second
+        self._level, self._at = 0.0, time.monotonic()
 
     def take(self, n: int) -> float:
         """Takes n, and returns the seconds until more may be taken."""
-        if self._per_second == math.inf:
+        if self.per_second == math.inf:
             return 0.0
         now = time.monotonic()
-        self._level = max(0.0, self._level - (now - self._at) * self._per_second) + n
+        self._level = max(0.0, self._level - (now - self._at) * self.per_second) + n
         self._at = now
-        return max(0.0, self._level / self._per_second - 1)
+        return max(0.0, self._level / self.per_second - 1)

@@ -11,7 +11,8 @@ from websockets.exceptions import ConnectionClosed
 
 from .frame import Close, Frame, Kind, ProtocolError, pack, reason, unpack
 
-#: Frames other than messages that may wait in a socket. Those who send messages wait for receipts.
+#: Frames that answer those of the other end, and how many of them may wait in a socket. Credits and receipts bound the others.
+_ANSWERS = frozenset({Kind.HELLO, Kind.CONFIRMATION, Kind.FLUSHED, Kind.RECEIPT, Kind.PONG})
 _MAX_ANSWERS = 5000
 #: The place of a receipt in the order of frames.
 _RECEIPT = bytes([Kind.RECEIPT])
@@ -27,10 +28,17 @@ class Link:
         self._out: asyncio.Queue[bytes | tuple[int, str]] = asyncio.Queue()
         self._heard = self._loop.time()
         self._is_closing = False
+        self._patience: asyncio.TimerHandle | None = None
         self._answers = 0
         # The newest receipt, while one waits.
         self._receipt = b""
         self._sender = self._loop.create_task(self._send())
+        self._keeper = self._loop.create_task(self._keep())
+
+    def watch(self, keep_alive: float, keep_alive_timeout: float) -> None:
+        """Asks after so many seconds of silence whether the other end lives, and closes after so many more."""
+        self._times = keep_alive, keep_alive_timeout
+        self._keeper.cancel()
         self._keeper = self._loop.create_task(self._keep())
 
     def post(self, frame: bytes) -> None:
@@ -41,9 +49,7 @@ class Link:
         if self._answers <= _MAX_ANSWERS:
             self._out.put_nowait(frame)
             return
-        self._is_closing = True
-        self._sender.cancel()
-        self._sender = self._loop.create_task(self.socket.close(Close.TOO_MUCH, "answers are not read"))
+        self._shut(Close.TOO_MUCH, "answers are not read")
 
     def post_receipt(self, frame: bytes) -> None:
         """Sends a receipt, which takes the place of one that still waits: it also stands for all earlier ones."""
@@ -52,10 +58,11 @@ class Link:
             self.post(_RECEIPT)
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
-        """Closes the socket once all frames are sent, and calls `then` after that."""
+        """Closes the socket once all frames are sent, and calls `then` after that. A peer that does not read is not waited for."""
         if not self._is_closing:
             self._is_closing = True
             self._out.put_nowait((int(code), reason(text)))
+            self._patience = self._loop.call_later(self._times[1], self.socket.transport.abort)
         if then is not None:
             self._sender.add_done_callback(lambda _: then())
 
@@ -83,12 +90,31 @@ class Link:
             self._keeper.cancel()
 
     async def stop(self) -> None:
-        """Ends the tasks of the connection once its close is sent."""
+        """Ends the tasks of the connection once its close is sent, and it is closed."""
         self._keeper.cancel()
         if not self._is_closing:
             self._sender.cancel()
-        # The other end's close stands behind what it has sent, which nobody reads any more.
-        await asyncio.gather(self._sender, self._keeper, self._drain(), return_exceptions=True)
+        try:
+            # The other end's close stands behind what it has sent, which nobody reads any more.
+            await asyncio.gather(self._sender, self._keeper, self._drain(), return_exceptions=True)
+        finally:
+            if self._patience is not None:
+                self._patience.cancel()
+            # Of a task that was cancelled meanwhile the close may not be sent.
+            self.socket.transport.abort()
+
+    def _shut(self, code: Close, text: str) -> None:
+        """Closes the socket without what waits in it."""
+        self._is_closing = True
+        self._sender.cancel()
+        self._sender = self._loop.create_task(self._close(code, text))
+
+    async def _close(self, code: int, text: str) -> None:
+        """Closes the socket. Its library would wait until what was sent before is read."""
+        try:
+            await asyncio.wait_for(self.socket.close(code, text), self._times[1])
+        except asyncio.TimeoutError:
+            self.socket.transport.abort()
 
     async def _drain(self) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -100,7 +126,7 @@ class Link:
             while True:
                 frame = await self._out.get()
                 if isinstance(frame, tuple):
-                    await self.socket.close(*frame)
+                    await self._close(*frame)
                     return
                 self._answers -= _is_answer(frame)
                 if frame is _RECEIPT:
@@ -118,10 +144,9 @@ class Link:
             heard = self._heard
             await asyncio.sleep(timeout)
             if self._heard == heard:
-                self._sender.cancel()
-                await self.socket.close(Close.SILENT, "nothing was heard for too long")
+                self._shut(Close.SILENT, "nothing was heard for too long")
                 return
 
 
 def _is_answer(frame: bytes) -> bool:
-    return frame[0] != Kind.MESSAGE
+    return frame[0] in _ANSWERS

@@ -23,6 +23,15 @@ class Messages:
         self._published: int | None = None
         self._newest: tuple[str, bytes] | None = None
 
+    def begin(self, number: int) -> None:
+        """Counts on from the last message of a memory that has lost its state."""
+        self._number = max(self._number, number)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        self._sent.clear()
+        self._bytes, self._newest = 0, None
+
     @property
     def size(self) -> int:
         """Bytes that are not confirmed, with those of heads."""

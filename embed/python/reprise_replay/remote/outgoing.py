@@ -22,13 +22,18 @@ class Entry:
         self.columns: list[Bytes] = []
         self.ends: Bytes | None = None
         self.finals: list[Bytes] = []
-        #: Bytes of the frame, once it was sent.
+        #: Bytes that it counts for, once it was sent.
         self.size = 0
 
     @property
     def is_block(self) -> bool:
         """Whether it has steps or calls, and so a number."""
         return self.kind in (Kind.BLOCK, Kind.COLUMNS)
+
+    @property
+    def rows(self) -> int:
+        """Rows in its columns, with those of final steps."""
+        return sum(len(columns[0]) for columns in (self.columns, self.finals) if columns)
 
     @property
     def number(self) -> int:

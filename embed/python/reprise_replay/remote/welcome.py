@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..columns import Column
 from .frame import Close, Fields, ProtocolError, count, counts, field, is_flag, is_number, is_text
 from .layout import Share
 
 #: Fields that must be the same after a reconnection.
-_KEPT = ("keep", "across", "ends", "reward", "tables", "rules")
+_KEPT = ("keep", "across", "ends", "reward", "tables", "rules", "maxInFlight")
+#: Milliseconds that both ends can count.
+_LONGEST = 2**30
 
 
 class Welcome(NamedTuple):
@@ -21,6 +25,8 @@ class Welcome(NamedTuple):
     in_flight_bytes: int
     received: int
     confirmed: int
+    #: Seconds of silence until a ping, and until the connection counts as broken.
+    times: tuple[float, float]
 
     def must_be(self, first: Welcome) -> None:
         """Raises ProtocolError if the memory's writer is another one than the first time."""
@@ -29,8 +35,11 @@ class Welcome(NamedTuple):
                 raise ProtocolError(f"{name} of the memory's writer was {first.fields.get(name)}, and is {self.fields.get(name)}", Close.REFUSED)
 
 
-def welcome_of(fields: Fields) -> Welcome:
-    """The fields of `welcome`, checked."""
+def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
+    """The fields of `welcome`, checked.
+
+    Raises ProtocolError if they are none, or contradict the writer's spec.
+    """
     for name in ("keep", "maxInFlight", "frameBytes", "inFlightBytes"):
         field(fields, name, lambda value: is_number(value) and value >= 1, "a number from 1 up")
     field(fields, "across", is_flag, "a boolean")
@@ -39,6 +48,13 @@ def welcome_of(fields: Fields) -> Welcome:
         field(fields, name, lambda value: isinstance(value, list) and all(map(is_text, value)), "an array of text")
     given = field(fields, "shared", lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value), "an array of objects")
     shares = [Share(tuple(counts(one, "leaves")), count(one, "frameBytes"), count(one, "capacity")) for one in given]
+    all_leaves = [leaf for share in shares for leaf in share.leaves]
+    fits = len(set(all_leaves)) == len(all_leaves) and all(leaf < len(columns) for leaf in all_leaves)
+    for share in shares:
+        fits = fits and share.frame_bytes > 0 and share.capacity > 0 and all(columns[leaf].bytes % share.frame_bytes == 0 for leaf in share.leaves)
+    if not fits:
+        raise ProtocolError("shared must name leaves of the spec, each once, with frames that make up their values", Close.REFUSED)
+    keep_alive, timeout = (field(fields, name, lambda value: is_number(value) and 0 < value <= _LONGEST, "milliseconds") for name in ("keepAliveMs", "keepAliveTimeoutMs"))
     return Welcome(
         dict(fields),
         shares,
@@ -47,4 +63,5 @@ def welcome_of(fields: Fields) -> Welcome:
         int(fields["inFlightBytes"]),
         count(fields, "received"),
         count(fields, "confirmed"),
+        (keep_alive / 1000, timeout / 1000),
     )

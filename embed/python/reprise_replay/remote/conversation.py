@@ -1,0 +1,262 @@
+"""What a writer says to the memory, and hears from it, over all of its connections."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ..columns import Column
+from ..instance import ReplayError, must
+from .backlog import Backlog
+from .dialer import Dialer, Target
+from .frame import VERSION, Close, Fields, Frame, Kind, ProtocolError, count, counts, error_from, pack
+from .layout import Layout, leaf_text
+from .link import Link
+from .messages import decoded
+from .outgoing import Crossed, Entry, packed
+from .welcome import Welcome, welcome_of
+
+#: Calls of `flush` that may wait, with a goodbye after them.
+_FLUSHES = 999
+#: Slots of steps that go in one frame, if they come one by one.
+_JOINED = 64
+#: Bytes of the text of a frame and of zeros between its parts at most: in any frame, and for each leaf, rule and share.
+_HEAD_BYTES, _PART_BYTES = 4096, 32
+
+
+class Conversation:
+    """A writer's session: what it was told, what is not confirmed, and what waits for an answer."""
+
+    def __init__(
+        self,
+        target: Target,
+        leaves: dict[str, Column],
+        lanes: int,
+        while_offline: Literal["wait", "fail"],
+        on_message: Callable[[Any], object] | None,
+        reconnect_timeout: float,
+    ) -> None:
+        self.leaves, self.lanes, self._while_offline, self._on_message = leaves, lanes, while_offline, on_message
+        self._session = secrets.token_urlsafe(24)
+        self.backlog, self._is_due = Backlog(), False
+        # The last number that a block has got, that was confirmed, and of a message that was handled.
+        self._number, self._confirmed, self._handled = 0, 0, 0
+        self._flushes = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._welcome: Welcome | None = None
+        self.layout = Layout(leaves, lanes, 0, [])
+        #: Rows of a frame at most, as the memory says.
+        self.most = lanes
+        self._crossed = Crossed([])
+        self.link: Link | None = None
+        self._room = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        #: Resolves when the memory has welcomed the writer for the first time.
+        self.met: asyncio.Future[None] = loop.create_future()
+        #: Resolves when the writer has ended, to the error that ended it, or None.
+        self.closed: asyncio.Future[ReplayError | None] = loop.create_future()
+        self.dialer = Dialer(target, reconnect_timeout, self)
+
+    @property
+    def is_over(self) -> bool:
+        return self.closed.done()
+
+    @property
+    def was_welcome(self) -> bool:
+        return self._welcome is not None
+
+    def told(self) -> Welcome:
+        """What the memory says of the writer.
+
+        Raises ReplayError: what has ended the writer.
+        """
+        if self.closed.done():
+            raise self.closed.result() or ReplayError("CLOSED: the writer is closed")
+        assert self._welcome is not None
+        return self._welcome
+
+    def _fitting(self, told: Welcome) -> int:
+        """Rows that fit into a frame: with as many final steps as rows, and frames that cross."""
+        parts = len(self.leaves) + len(told.fields["rules"]) + len(told.shares)
+        # The memory counts a byte more per row, of how it ends.
+        return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
+
+    async def push(self, entry: Entry, *, is_part: bool = False) -> None:
+        """Takes an entry once the memory lets it be. `is_part`: of a call that was taken in part, and is not refused any more."""
+        while True:
+            told = self.told()
+            must(
+                self.link is not None or self._while_offline == "wait" or is_part or entry.kind == Kind.BYE,
+                'IO: the connection is broken, and while_offline is "fail". Try again once `connected` is true, or pass "wait"',
+            )
+            if not entry.is_block or self.backlog.has_room(told):
+                break
+            self._pump()
+            self._room.clear()
+            await self._room.wait()
+        if entry.kind == Kind.COLUMNS:
+            entry.fields["priorities"] = [0] * len(told.fields["rules"])
+        self.backlog.add(entry, min(_JOINED * self.lanes, self.most))
+        # Steps that come one by one share a frame.
+        if entry.kind != Kind.COLUMNS or self.backlog.unsent >= _JOINED * self.lanes:
+            self._pump()
+        elif not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    async def push_flush(self) -> asyncio.Future[None]:
+        """Takes a flush. The future resolves when it is answered."""
+        must(len(self._waiting) < _FLUSHES, f"RATE_LIMITED: {_FLUSHES} calls of flush() wait for an answer. Await them before this call")
+        self._flushes += 1
+        number = self._flushes
+        await self.push(Entry(Kind.FLUSH, {"id": number}))
+        done = self._waiting[number] = asyncio.get_running_loop().create_future()
+        return done
+
+    def _pump(self) -> None:
+        """Sends what was not sent over this connection, within the credits."""
+        told, self._is_due = self._welcome, False
+        while self.link is not None and told is not None and (entry := self.backlog.next(told)) is not None:
+            if entry.is_block and entry.number == 0:
+                self._number += 1
+                entry.fields["number"] = self._number
+            data = packed(entry, self.layout, self._crossed)
+            self.backlog.sent(entry, max(len(data), entry.rows * self.layout.row_bytes))
+            self.link.post(data)
+
+    def greet(self, link: Link) -> None:
+        """Says hello."""
+        fields = {
+            "version": VERSION,
+            "session": self._session,
+            "resume": self._welcome is not None,
+            "reconnects": self.dialer.reconnects,
+            "leaves": [{"path": path, "text": leaf_text(column)} for path, column in self.leaves.items()],
+            "lanes": self.lanes,
+            "receipt": self._handled,
+        }
+        link.post(pack(Kind.HELLO, fields))
+
+    def receive(self, link: Link, frame: Frame) -> None:
+        """Takes a frame.
+
+        Raises ReplayError for one that breaks the protocol.
+        """
+        kind, fields = frame.kind, frame.fields
+        if kind == Kind.INVITE:
+            if VERSION not in counts(fields, "versions"):
+                raise ProtocolError(f"the memory does not speak version {VERSION} of the protocol", Close.REFUSED)
+            # A memory that has lost its state drops what comes before its welcome.
+            self.lose(link)
+            self.greet(link)
+        elif kind == Kind.WELCOME:
+            self._on_welcome(link, fields)
+        elif kind in (Kind.REFUSED, Kind.CLOSED):
+            error = error_from(fields["error"]) if fields.get("error") is not None else None
+            self.end(self._reason(error), Close.NORMAL)
+            link.close(Close.REFUSED if kind == Kind.REFUSED else Close.NORMAL)
+        elif self.link is not link:
+            return
+        elif kind == Kind.CONFIRMATION:
+            self._forget(count(fields, "number"))
+        elif kind == Kind.FLUSHED:
+            self._on_flushed(count(fields, "id"))
+        elif kind == Kind.MESSAGE:
+            number = count(fields, "number")
+            if number > self._handled:
+                message = decoded(fields.get("type"), frame.body)
+                self._handle(message)
+                self._handled = number
+            link.post_receipt(pack(Kind.RECEIPT, {"number": self._handled}))
+        else:
+            raise ProtocolError(f"a writer does not take a frame of kind {kind.name.lower()}")
+
+    def lose(self, link: Link) -> None:
+        """The writer is welcome over this connection no more."""
+        if self.link is link:
+            self.link = None
+            self.dialer.lost()
+        self._room.set()
+
+    def _reason(self, error: ReplayError | None) -> ReplayError | None:
+        """The error that ends the writer when the memory says so: None if nothing is lost."""
+        backlog = self.backlog
+        if error is None:
+            # All that was sent before a goodbye is there when that is answered.
+            return None if backlog.said_goodbye else ReplayError("CLOSED: the memory closed the writer")
+        # Of a session that has ended with all of its steps confirmed, only the farewell was lost.
+        return None if error.code == "NOT_FOUND" and backlog.said_goodbye and not backlog.has_blocks else error
+
+    def _handle(self, message: Any) -> None:
+        """Gives the program a message. What it raises is reported, and the writer goes on."""
+        try:
+            if self._on_message is not None:
+                self._on_message(message)
+        except Exception as error:
+            asyncio.get_running_loop().call_exception_handler({"message": "on_message of a remote writer raised", "exception": error})
+
+    def _on_welcome(self, link: Link, fields: Fields) -> None:
+        told = welcome_of(fields, list(self.leaves.values()))
+        if self._welcome is not None:
+            told.must_be(self._welcome)
+        # What the memory had confirmed is not here any more.
+        if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
+            raise ProtocolError(
+                f"the memory has the blocks up to {told.received} of {self._number}, and confirms {told.confirmed}; it had confirmed {self._confirmed}", Close.REFUSED
+            )
+        self.layout = Layout(self.leaves, self.lanes, 0, told.shares)
+        fitting = self._fitting(told)
+        if fitting < self.lanes:
+            raise ProtocolError(f"a step of {self.lanes} lanes does not fit into the {told.frame_bytes} bytes of a frame", Close.REFUSED)
+        self._welcome = told
+        self.most = max(1, min(fitting, told.max_in_flight) // self.lanes) * self.lanes
+        self._crossed = Crossed(told.shares)
+        self.link = link
+        link.watch(*told.times)
+        self.dialer.welcomed()
+        self._confirmed = max(self._confirmed, told.confirmed)
+        self.backlog.restart(told.received, told.confirmed)
+        if not self.met.done():
+            self.met.set_result(None)
+        self._room.set()
+        self._pump()
+
+    def _forget(self, number: int) -> None:
+        if number > self._number:
+            raise ProtocolError(f"a confirmation is of a block that was sent, got {number}")
+        self._confirmed = max(self._confirmed, number)
+        self.backlog.forget(number)
+        self._room.set()
+        self._pump()
+
+    def _on_flushed(self, number: int) -> None:
+        done = self._waiting.pop(number, None)
+        if self.backlog.flushed(number) and done is not None and not done.done():
+            done.set_result(None)
+
+    def fail(self, cause: Exception) -> None:
+        """Ends the writer by an error that is none of the protocol."""
+        error = ReplayError(f"CLOSED: the writer failed: {cause!r}")
+        error.__cause__ = cause
+        self.end(error, Close.NORMAL)
+
+    def end(self, error: ReplayError | None, code: Close) -> None:
+        """Ends the writer."""
+        if self.closed.done():
+            return
+        self.closed.set_result(error)
+        failure = error or ReplayError("CLOSED: the writer is closed")
+        for done in self._waiting.values():
+            if not done.done():
+                done.set_exception(failure)
+        self._waiting.clear()
+        if not self.met.done():
+            self.met.set_exception(failure)
+        self.backlog.clear()
+        link, self.link = self.link, None
+        if link is not None:
+            link.close(code)
+        self._room.set()
+        self.dialer.stop()

@@ -1,0 +1,158 @@
+"""The connections of a writer, one after the other, until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from websockets.asyncio.client import connect as connect_to
+from websockets.asyncio.connection import Connection
+from websockets.exceptions import WebSocketException
+
+from ..instance import ReplayError
+from .frame import FINAL, Close, Frame, ProtocolError
+from .link import Link
+
+#: Seconds until another try, which double.
+_FIRST, _LAST = 0.1, 10.0
+#: Bytes of a message of the memory, whose program sends what it likes; seconds of silence before the memory names its own.
+_MESSAGE_BYTES, _ALIVE, _TIMEOUT = 1 << 30, 30.0, 20.0
+
+#: A URL, an open connection, or a function that opens one.
+Target = str | Connection | Callable[[], Awaitable[Connection]]
+
+
+class Speaker(Protocol):
+    """What a writer says and hears over its connections."""
+
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def was_welcome(self) -> bool: ...
+    def greet(self, link: Link) -> None: ...
+    def receive(self, link: Link, frame: Frame) -> None: ...
+    def lose(self, link: Link) -> None: ...
+    def end(self, error: ReplayError | None, code: Close) -> None: ...
+    def fail(self, cause: Exception) -> None: ...
+
+
+class Dialer:
+    """Opens the connections of a writer, and reads them."""
+
+    def __init__(self, target: Target, reconnect_timeout: float, speaker: Speaker) -> None:
+        self._target, self._timeout, self._speaker = target, reconnect_timeout, speaker
+        self._loop = asyncio.get_running_loop()
+        self._pause, self._why = _FIRST, ""
+        self._deadline: asyncio.TimerHandle | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._runner = self._loop.create_task(self._run())
+
+    @property
+    def reconnects(self) -> bool:
+        """Whether it can open another connection."""
+        return not isinstance(self._target, Connection)
+
+    def welcomed(self) -> None:
+        """The memory has welcomed the writer over the newest connection."""
+        self._pause = _FIRST
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def lost(self) -> None:
+        """The writer was welcome, and is no more: from now on it has `reconnect_timeout` seconds, whatever they are spent on."""
+        if self._deadline is None and not self._speaker.is_over:
+            self._deadline = self._loop.call_later(self._timeout, self._give_up)
+
+    def stop(self) -> None:
+        """Opens and reads nothing any more."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if asyncio.current_task() is not self._runner:
+            self._runner.cancel()
+
+    async def stopped(self) -> None:
+        """Waits until the last connection is closed."""
+        await asyncio.gather(self._runner, return_exceptions=True)
+
+    def _give_up(self) -> None:
+        self._speaker.end(ReplayError(f"CLOSED: no connection to the memory for {self._timeout} seconds{self._why}"), Close.NORMAL)
+
+    async def _run(self) -> None:
+        try:
+            await self._connect()
+        except Exception as error:
+            self._speaker.fail(error)
+
+    async def _connect(self) -> None:
+        """Connects, and connects again, until the writer ends."""
+        speaker = self._speaker
+        while not speaker.is_over:
+            try:
+                socket = await self._open()
+            except Exception as error:
+                # The first time the address may be wrong. Later a function may fail by anything that needs the network.
+                if not self.reconnects or not speaker.was_welcome:
+                    if not isinstance(error, (OSError, WebSocketException, asyncio.TimeoutError)):
+                        raise
+                    speaker.end(ReplayError(f"CLOSED: no connection to the memory: {error}"), Close.NORMAL)
+                    return
+                self._why = f": {error}"
+            else:
+                await self._talk(socket)
+                if speaker.is_over:
+                    return
+                code = socket.close_code
+                said = f" ({code}: {socket.close_reason})" if code is not None and code != 1006 else ""
+                if not self.reconnects or (code is not None and code in FINAL) or not speaker.was_welcome:
+                    speaker.end(ReplayError(f"CLOSED: the connection to the memory closed{said}"), Close.NORMAL)
+                    return
+                self._why = f": the connection closed{said}"
+            # Half of it by chance, so that not all writers of a server come back at once.
+            await asyncio.sleep(self._pause * random.uniform(0.5, 1))
+            self._pause = min(2 * self._pause, _LAST)
+
+    async def _open(self) -> Connection:
+        target = self._target
+        if isinstance(target, Connection):
+            return target
+
+        async def opened() -> Connection:
+            return await (connect_to(target, max_size=None, compression=None) if isinstance(target, str) else target())
+
+        opening = self._loop.create_task(opened())
+        try:
+            # Not awaited by itself: a function of the program may not let itself be cancelled.
+            await asyncio.wait({opening})
+        except asyncio.CancelledError:
+            opening.cancel()
+            opening.add_done_callback(self._dismiss)
+            raise
+        return opening.result()
+
+    def _dismiss(self, opening: asyncio.Task[Connection]) -> None:
+        """Closes a connection that came too late."""
+        if not opening.cancelled() and opening.exception() is None:
+            closing = self._loop.create_task(opening.result().close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+    async def _talk(self, socket: Connection) -> None:
+        """Speaks over one connection, to its end."""
+        speaker, link = self._speaker, Link(socket, _MESSAGE_BYTES, _ALIVE, _TIMEOUT)
+        speaker.greet(link)
+        try:
+            await link.frames(lambda frame, _: speaker.receive(link, frame))
+        except ReplayError as error:
+            link.close(error.close if isinstance(error, ProtocolError) else Close.PROTOCOL, str(error))
+            speaker.end(error, Close.PROTOCOL)
+        except BaseException as error:
+            link.close(Close.NORMAL)
+            if not isinstance(error, Exception):
+                raise
+            speaker.fail(error)
+        finally:
+            speaker.lose(link)
+            await link.stop()

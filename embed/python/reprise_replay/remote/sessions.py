@@ -1,0 +1,96 @@
+"""The sessions of a Replay's actors: who comes again is known by its secret, for as long as `session_ttl` says."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import Any, NamedTuple
+
+from ..instance import must
+from ..replay import Replay
+from .accepted import AcceptedWriter, Settings
+from .frame import Close
+from .intake import Intake
+
+UNKNOWN = "NOT_FOUND: the session of this writer is not known here: the memory was started again, or session_ttl is over. Make a new writer"
+
+
+class Hello(NamedTuple):
+    """What an actor says of itself, checked."""
+
+    session: str
+    resume: bool
+    reconnects: bool
+    lanes: int
+    receipt: int
+
+
+class Ended(NamedTuple):
+    """A session that has ended, and what its actor is told if it comes again, up to a time."""
+
+    number: int
+    accepted: AcceptedWriter
+    farewell: dict[str, Any]
+    code: Close
+    until: float
+
+
+class Sessions:
+    """The sessions of one Replay: the open one of each writer, by its number, and those that have ended lately, by their secrets."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, AcceptedWriter] = {}
+        self.ended: dict[str, Ended] = {}
+        #: What was published last.
+        self.newest: tuple[str, bytes] | None = None
+        #: What reads connections.
+        self.readers: set[asyncio.Task[None]] = set()
+
+    def enter(self, hello: Hello, number: int, intake: Intake, settings: Settings) -> AcceptedWriter | Ended:
+        """The session of an actor: its own one, or a new one. Nothing has changed if it raises.
+
+        Raises ReplayError: `OUT_OF_TURN`, `NOT_FOUND`, `RATE_LIMITED`, `INVALID_DATA`.
+        """
+        session, now = hello.session, monotonic()
+        self.ended = {secret: ended for secret, ended in self.ended.items() if ended.until > now}
+        ended = self.ended.get(session)
+        if ended is not None:
+            must(ended.number == number, UNKNOWN)
+            return ended
+        found = self.open.get(number)
+        if found is not None and found.session == session and found.runs:
+            found.handled(hello.receipt)
+            return found
+        must(
+            found is None or not found.connected or not found.runs,
+            f"OUT_OF_TURN: writer {number} has an actor. Let that one close, or give the text another writer, and pass its number",
+        )
+        # A secret is of one writer.
+        must(not hello.resume and all(one.session != session or one is found for one in self.open.values()), UNKNOWN)
+        kept, most = len(self.open) + len(self.ended) - (found is not None), settings.limits.sessions
+        must(kept < most, f"RATE_LIMITED: {kept} sessions are kept, of {most} that limits.sessions allows. Try again later")
+        if found is not None:
+            found.abandon()
+        return self._add(hello, number, intake, settings)
+
+    def _add(self, hello: Hello, number: int, intake: Intake, settings: Settings) -> AcceptedWriter:
+        def on_end(farewell: dict[str, Any] | None, code: Close) -> None:
+            self.open.pop(number, None)
+            ttl = accepted.ttl
+            if farewell is not None and ttl > 0:
+                self.ended[hello.session] = Ended(number, accepted, farewell, code, monotonic() + ttl)
+
+        accepted = AcceptedWriter(intake, hello.session, hello.reconnects, settings, on_end)
+        accepted.begin(hello.receipt)
+        self.open[number] = accepted
+        if self.newest is not None:
+            accepted._publish(*self.newest)
+        return accepted
+
+
+def sessions_of(replay: Replay) -> Sessions:
+    """The sessions of a Replay."""
+    if replay._door is None:
+        replay._door = Sessions()
+    sessions: Sessions = replay._door
+    return sessions
