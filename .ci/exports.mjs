@@ -145,7 +145,7 @@ try {
       const { openTfds, writeJsonl, writeLeRobot } = await import("../dist/rlds.js");
       const pixels = await openTfds(join(root, "test/data/tfds/cartpole_pixels"));
       const at = (name) => join(folder, "lerobot", name);
-      await writeLeRobot(pixels, at("pixels"), { fps: 30 });
+      await writeLeRobot(pixels, at("pixels"), { fps: 30, finalStep: "transition" });
       expected("lerobot cartpole_pixels", "lerobot", at("pixels"), pixels.stepSpec, await gathered(pixels), {
         fps: 30,
         task: "language_instruction",
@@ -153,7 +153,7 @@ try {
       });
       const all = data(frameSpec, [4, 1, 30, 2]);
       const images = ["observation/images/top", "observation/images/wrist", "observation/gray", "observation/clear"];
-      await writeLeRobot(all, at("all"), { fps: 12.5, images, fileBytes: 1, robotType: "made", names: { action: ["left", "right"] } });
+      await writeLeRobot(all, at("all"), { fps: 12.5, finalStep: "transition", images, fileBytes: 1, robotType: "made", names: { action: ["left", "right"] } });
       expected("lerobot everything, a file an episode", "lerobot", at("all"), frameSpec, all, {
         fps: 12.5,
         task: "task",
@@ -171,7 +171,7 @@ try {
       }));
       expected("lerobot observations that are final left out", "lerobot", at("final"), frameSpec, cut, { fps: 10, tasks: "one task" });
       await writeJsonl(all, join(folder, "all.jsonl"));
-      const words = ["convert", join(folder, "all.jsonl"), at("line"), "--format", "lerobot", "--fps", "5", ...images.flatMap((image) => ["--image", image])];
+      const words = ["convert", join(folder, "all.jsonl"), at("line"), "--format", "lerobot", "--fps", "5", "--final-step", "transition", ...images.flatMap((image) => ["--image", image])];
       run(process.execPath, ["dist/cli.js", ...words]);
       expected("lerobot the command line", "lerobot", at("line"), frameSpec, all, { fps: 5, task: "task" });
     },

@@ -45,7 +45,7 @@ try {
   const data = Object.assign((${episodesOf})(${JSON.stringify(LENGTHS)}), { stepSpec: ${JSON.stringify(spec)}, metadataSpec: {} });
   const files = memorySink();
   const videos = ["observation/images/top", "observation/images/wrist"];
-  await writeLeRobot(data, files, { fps: 30, videos, videoEncoder: mediabunnyEncoder(mediabunny), fileBytes: 60_000 });
+  await writeLeRobot(data, files, { fps: 30, finalStep: "transition", videos, videoEncoder: mediabunnyEncoder(mediabunny), fileBytes: 60_000 });
   globalThis.lines = [...files].map(([path, bytes]) => [path, bytes.reduce((text, byte) => text + String.fromCharCode(byte), "")]);
   document.title = "done";
 } catch (error) {

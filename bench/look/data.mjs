@@ -46,7 +46,7 @@ const dataset = (bytes) => ({ stepSpec: SPEC, metadataSpec: {}, [Symbol.iterator
 
 const MAKE = {
   "data.parquet": (path) => writeParquet(dataset(BYTES), path),
-  lerobot: (path) => writeLeRobot(dataset(BYTES), path, { fps: 30 }),
+  lerobot: (path) => writeLeRobot(dataset(BYTES), path, { fps: 30, finalStep: "transition" }),
   "data.npz": npz,
   "data.hdf5": hdf5,
 };

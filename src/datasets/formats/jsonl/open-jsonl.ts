@@ -4,10 +4,12 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, finalStepSpec } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
+import type { EndedSteps } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -48,11 +50,21 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
     const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
-      return { ...base, ...schema, [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal) } as RldsReader<unknown> as RldsReader<S>;
+      return {
+        ...base,
+        stepSpec: schema.stepSpec,
+        metadataSpec: finalStepSpec(schema.metadataSpec),
+        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
+      } as RldsReader<unknown> as RldsReader<S>;
     }
     const generic = new GenericJsonl(file, first, stepSpec, { maxBytes, signal, finalObservation });
     const { stepSpec: inferredSpec, metadataSpec } = generic;
-    return { ...base, stepSpec: inferredSpec, metadataSpec, [Symbol.asyncIterator]: () => generic.episodes() } as RldsReader<unknown> as RldsReader<S>;
+    return {
+      ...base,
+      stepSpec: inferredSpec,
+      metadataSpec: finalStepSpec(metadataSpec),
+      [Symbol.asyncIterator]: () => generic.episodes(),
+    } as RldsReader<unknown> as RldsReader<S>;
   } catch (error) {
     await file.close();
     throw error;
@@ -120,15 +132,16 @@ class GenericJsonl {
     let place: Place = { file: this.#file.name };
     const finishEpisode = async (isEnd: boolean): Promise<ReadEpisode> => {
       bytes = 0;
-      const steps = await rows.take(isEnd, place);
+      const ended = await rows.take(isEnd, place);
       episode++;
-      return { steps };
+      return { ...ended };
     };
     for await (const line of linesOf(this.#file, maxBytes, signal)) {
       const fresh = { file: this.#file.name, offset: line.at };
       if (this.#hasWholeEpisodes) {
         place = { ...fresh, episode };
-        yield { ...this.#metadata(line, place), steps: await this.#wholeSteps(rows, line, place) };
+        const ended = await this.#wholeSteps(rows, line, place);
+        yield { [FINAL_STEP]: ended[FINAL_STEP], ...this.#metadata(line, place), steps: ended.steps };
         episode++;
         continue;
       }
@@ -150,7 +163,7 @@ class GenericJsonl {
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);
   }
 
-  async #wholeSteps(rows: Rows, line: Line, place: Place): Promise<StepColumns<RldsStep>> {
+  async #wholeSteps(rows: Rows, line: Line, place: Place): Promise<EndedSteps> {
     const { steps } = episodeOf(line.value) as { steps: readonly unknown[] };
     for (const [i, step] of steps.entries()) {
       if (rows.add(step, place, line.bytes) && i < steps.length - 1)

@@ -1,0 +1,224 @@
+/** Every format as every other one: no action, no reward and no end of an episode is lost, whichever kind its last step is. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  memorySink,
+  openRlds,
+  type RldsDataset,
+  type RldsReader,
+  type RldsStep,
+  type Sink,
+  type Source,
+  type StepSpec,
+  withFinalObservations,
+  writeJsonl,
+  writeLeRobot,
+  writeMinari,
+  writeParquet,
+  writeTfds,
+} from "../../../../src/datasets/rlds/index.ts";
+import { f32, Replay } from "../../../../src/index.ts";
+import { open as record } from "../../../../src/recorder/index.ts";
+import { root } from "../../../support/core.ts";
+import { type EpisodeFacts, factsOf } from "../../../support/episode-facts.ts";
+import { FLAGS, leaf } from "../../../support/random-steps.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reprise-conversions-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const SPEC = { observation: leaf("f32", [2]), action: leaf("f32", [1]), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS } as unknown as StepSpec;
+
+interface Kind {
+  readonly actions: number;
+  readonly final: boolean;
+  readonly terminal: boolean;
+}
+
+/** One of each kind, and of a single action; the only reward is where it is lost most easily. */
+const KINDS: readonly Kind[] = [3, 1].flatMap((actions) => [true, false].flatMap((final) => [true, false].map((terminal) => ({ actions, final, terminal }))));
+const WANTED: readonly EpisodeFacts[] = KINDS.map(({ actions, terminal }) => {
+  const rewards = Array.from({ length: actions }, (_, i) => rewardOf(actions, i));
+  return { actions, rewards, return: rewards.reduce((a, b) => a + b), terminal };
+});
+
+function rewardOf(actions: number, i: number): number {
+  return i === actions - 1 ? 1 : -0.25;
+}
+
+const observationOf = (episode: number, i: number) => Float32Array.of(10 * episode + i + 1, -i);
+
+/** Episodes as RLDS has them, which state the kind of their last step. */
+function episodeOf({ actions, final, terminal }: Kind, k: number) {
+  const length = actions + Number(final);
+  const steps = Array.from({ length }, (_, i): RldsStep => {
+    const [isLast, isFinal] = [i === length - 1, i === actions];
+    return {
+      observation: observationOf(k, i),
+      action: Float32Array.of(isFinal ? 0 : i + 1),
+      reward: isFinal ? 0 : rewardOf(actions, i),
+      discount: isFinal || (terminal && i === actions - 1) ? 0 : 1,
+      ...{ is_first: i === 0, is_last: isLast, is_terminal: isLast && terminal },
+    };
+  });
+  return { final_step: final ? "observation" : "transition", steps };
+}
+
+const mixed = () =>
+  Object.assign(KINDS.map(episodeOf), { stepSpec: SPEC, metadataSpec: { final_step: leaf("string") as StepSpec } }) as unknown as RldsDataset<unknown>;
+
+type Write = (data: RldsDataset<unknown>, to: Sink) => Promise<unknown>;
+
+/** What is written, as every format that is written. */
+const TARGETS: { readonly [format: string]: Write } = {
+  tfds: (data, to) => writeTfds(data, to, { name: "all" }),
+  minari: (data, to) => writeMinari(data, to, { id: "all-v0" }),
+  lerobot: (data, to) => writeLeRobot(data, to, { fps: 10 }),
+  parquet: (data, to) => writeParquet(data, to),
+  jsonl: (data, to) => writeJsonl(data, to),
+};
+
+async function written(format: string, data: RldsDataset<unknown>): Promise<RldsReader<unknown>> {
+  const files = memorySink();
+  await (TARGETS[format] as Write)(data, files);
+  return openRlds(files as Source);
+}
+
+const data = (path: string) => () => openRlds(join(root, "test/data", path));
+
+/** Lines of transitions: of those that end with a final observation it is in the last line. */
+function transitionLines(): Source {
+  const lines = KINDS.flatMap(({ actions, final, terminal }, k) =>
+    Array.from({ length: actions }, (_, i) => {
+      const isLast = i === actions - 1;
+      return {
+        ...{ obs: [...observationOf(k, i)], action: [i + 1], reward: rewardOf(actions, i), terminated: isLast && terminal, truncated: isLast && !terminal },
+        // Of the first line all others have the form.
+        next_obs: final || !isLast ? [...observationOf(k, i + 1)] : [...observationOf(k, i)],
+      };
+    }),
+  );
+  return new File([lines.map((line) => `${JSON.stringify(line)}\n`).join("")], "transitions.jsonl");
+}
+
+/** A recording of all kinds. */
+async function recorded(): Promise<string> {
+  const dir = mkdtempSync(join(folder, "recording-"));
+  const recorder = await record({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), reward: f32() } });
+  for (const [k, { actions, final, terminal }] of KINDS.entries()) {
+    for (let i = 0; i < actions; i++) recorder.step({ observation: observationOf(k, i), action: [i + 1], reward: rewardOf(actions, i) });
+    await recorder.endEpisode({ terminated: terminal, ...(final && { final: { observation: observationOf(k, actions) } }) });
+  }
+  await recorder.close();
+  return dir;
+}
+
+/** The memory of a Replay, whose episodes end in all ways. */
+async function snapshot(): Promise<Source> {
+  const replay = new Replay({ spec: { observation: f32(2), action: f32(1), reward: f32(), discount: f32() }, tables: { t: { maxSize: 1000 } } });
+  // Transitions hold final steps, single steps do not.
+  const writers = [replay.writer({ items: [{ table: "t", nStep: 1 }] }), replay.writer({ items: [{ table: "t", length: 1 }] })] as const;
+  for (const [k, { actions, final, terminal }] of KINDS.entries()) {
+    const writer = writers[final ? 0 : 1];
+    for (let i = 0; i < actions; i++) {
+      const discount = terminal && i === actions - 1 ? 0 : 1;
+      writer.append({ observation: observationOf(k, i), action: [i + 1], reward: rewardOf(actions, i), discount });
+    }
+    // Where nobody says how, the discount does.
+    writer.endEpisode(final ? { final: { observation: observationOf(k, actions) }, terminated: terminal } : {});
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of replay.snapshot()) chunks.push(chunk.slice());
+  replay.dispose();
+  return new File(chunks as Uint8Array<ArrayBuffer>[], "snapshot.rpr");
+}
+
+/** Datasets of every format that is read; of those that are made here it is known what they hold. */
+const SOURCES: { readonly [name: string]: { readonly open: () => Promise<RldsReader<unknown>>; readonly facts?: readonly EpisodeFacts[] } } = {
+  ...Object.fromEntries(Object.keys(TARGETS).map((format) => [`${format} of ours`, { open: () => written(format, mixed()), facts: WANTED }])),
+  "lines of transitions": { open: () => openRlds(transitionLines()), facts: WANTED },
+  "a recording": { open: async () => openRlds(await recorded()), facts: WANTED },
+  "a snapshot": { open: async () => openRlds(await snapshot()), facts: WANTED },
+  "a journal": { open: data("golden/journal") },
+  "lines of a sparse reward": { open: data("wild/sparse.jsonl") },
+  "Parquet of others": { open: data("wild/sparse.parquet") },
+  "LeRobot of others": { open: data("wild/lerobot_sparse") },
+  "D4RL with timeouts": { open: data("wild/d4rl_goal_timeout.hdf5") },
+  "Minari in HDF5": { open: data("minari/cartpole/scripted-v0") },
+  "TFDS of others": { open: () => openRlds(join(root, "test/data/tfds/cartpole"), { split: "train[:4]" }) },
+  ...Object.fromEntries(["whole", "next", "tail"].map((name) => [`D4RL: ${name}`, { open: data(`extra/d4rl/${name}.hdf5`) }])),
+  ...Object.fromEntries(["flags", "recorded"].map((name) => [`NPZ: ${name}`, { open: data(`extra/npz/${name}.npz`) }])),
+};
+
+const rounded = (facts: readonly EpisodeFacts[]) => facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
+
+describe.each(Object.entries(SOURCES))("%s", (_, { open, facts }) => {
+  test.each(Object.keys(TARGETS))("as %s keeps actions, rewards, returns and ends", async (target) => {
+    const source = await open();
+    const before = await factsOf(source);
+    if (facts !== undefined) expect(before).toEqual(facts);
+    expect(before.length).toBeGreaterThan(0);
+    const again = await written(target, source as RldsDataset<unknown>);
+    expect(rounded(await factsOf(again))).toEqual(rounded(before));
+    for await (const { final_step } of again) expect(["observation", "transition"]).toContain(final_step);
+    await Promise.all([source.close(), again.close()]);
+  });
+});
+
+test("files of ours keep both kinds apart, others have one kind", async () => {
+  const kindsOf = async (reader: RldsReader<unknown>) => {
+    const kinds: unknown[] = [];
+    for await (const { final_step } of reader) kinds.push(final_step);
+    return kinds;
+  };
+  const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
+  for (const format of ["parquet", "jsonl"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
+  for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
+  expect(await kindsOf(await written("lerobot", mixed()))).toEqual(KINDS.map(() => "transition"));
+});
+
+test("a final observation that nobody saw is the last one again, and they are counted", async () => {
+  const missing = KINDS.filter(({ final }) => !final).length;
+  for (const format of ["tfds", "minari"]) {
+    const files = memorySink();
+    expect(await (TARGETS[format] as Write)(mixed(), files)).toMatchObject({ repeated: missing });
+    let k = 0;
+    for await (const { steps } of await openRlds(files as Source)) {
+      const { actions, final } = KINDS[k] as Kind;
+      const last = (steps as { at(i: number): RldsStep; length: number }).at(actions);
+      expect(steps).toHaveLength(actions + 1);
+      expect(last.observation).toEqual(observationOf(k, final ? actions : actions - 1));
+      expect(last).toMatchObject({ action: Float32Array.of(0), reward: 0, is_last: true });
+      k++;
+    }
+  }
+  for (const format of ["lerobot", "parquet", "jsonl"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
+});
+
+test("steps that come one by one end as steps that are at hand", async () => {
+  const streamed = Object.assign(
+    KINDS.map((kind, k) => {
+      const { steps, ...metadata } = episodeOf(kind, k);
+      return {
+        ...metadata,
+        // One array for all observations, as generators have it.
+        steps: (async function* () {
+          const observation = new Float32Array(2);
+          for (const step of steps) {
+            observation.set(step.observation);
+            yield { ...step, observation };
+          }
+        })(),
+      };
+    }),
+    { stepSpec: SPEC, metadataSpec: { final_step: leaf("string") as StepSpec } },
+  ) as unknown as RldsDataset<unknown>;
+  const found = withFinalObservations(streamed);
+  const files = memorySink();
+  await writeJsonl(found, files);
+  expect(found.finalSteps).toEqual({ repeated: 4, dropped: 0 });
+  const wanted = memorySink();
+  await writeJsonl(withFinalObservations(mixed()), wanted);
+  expect([...files]).toEqual([...wanted]);
+});
