@@ -2,9 +2,11 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
+import { attachSchema, deriveSchema } from "../datasets/model/derive.ts";
 import {
-  type FinalStep,
-  type ImportedRlds,
+  type ImportReport,
+  type RldsDataset,
+  type RldsEpisode,
   type RldsReader,
   type WriteOptions,
   type WriteReport,
@@ -14,8 +16,9 @@ import {
   writeParquet,
   writeTfds,
 } from "../datasets/rlds/index.ts";
+import { withFinalStepRule } from "../datasets/rlds/transform/final-observations.ts";
 import { positive, repeatable, wholeNumber } from "./arguments.ts";
-import { addMode, addOpen, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import { addFinalStep, addMode, addOpen, type FinalStepOption, finalStepsText, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
 import { bytes, countText } from "./text.ts";
@@ -32,7 +35,7 @@ Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
   $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet --mode drop
   $ npx reprise convert tensorflow_datasets/cartpole_pixels lerobot/cartpole --format lerobot --fps 50
-  $ npx reprise convert demonstrations.jsonl ~/.minari/datasets --format minari --id demos/catch-v0 --final-step transition
+  $ npx reprise convert demonstrations.jsonl ~/.minari/datasets --format minari --id demos/catch-v0
   $ npx reprise convert half_cheetah.hdf5 half_cheetah.jsonl --overwrite
   $ npx reprise convert runs/a a.parquet --mode repair
 `;
@@ -44,7 +47,7 @@ export function addConvert(command: Command): Command {
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
-  return addOpen(addMode(command))
+  return addOpen(addFinalStep(addMode(command)))
     .option("--overwrite", "replace existing files")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
@@ -60,12 +63,6 @@ export function addConvert(command: Command): Command {
     .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
     .option("--robot-type <type>", "LeRobot: the robot")
     .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)")
-    .addOption(
-      new Option(
-        "--final-step <what>",
-        "what the last step of an episode holds: the final observation alone, or an action of its own (default: what FROM says of each episode, as recordings, journals and snapshots do, else observation for Minari, transition for LeRobot)",
-      ).choices(["observation", "transition"]),
-    )
     .addHelpText("after", EXAMPLES);
 }
 
@@ -80,10 +77,9 @@ interface FormatOptions {
   readonly taskLeaf?: string;
   readonly robotType?: string;
   readonly id?: string;
-  readonly finalStep?: FinalStep;
 }
 
-export interface ConvertOptions extends FormatOptions, ModeOption {
+export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption {
   readonly format?: Format;
   readonly fromSplit?: string;
   readonly open?: readonly string[];
@@ -103,7 +99,6 @@ const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: 
   taskLeaf: { flag: "--task-leaf", formats: ["lerobot"] },
   robotType: { flag: "--robot-type", formats: ["lerobot"] },
   id: { flag: "--id", formats: ["minari"] },
-  finalStep: { flag: "--final-step", formats: ["lerobot", "minari"] },
 };
 const TITLES: { readonly [format in Format]: string } = { tfds: "TFDS", lerobot: "LeRobot", minari: "Minari", parquet: "Parquet", jsonl: "JSON lines" };
 
@@ -115,7 +110,10 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
         `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
       );
   return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
-    const data = importFrom(reader, options, host);
+    const source = importFrom(reader, options, host);
+    const { finalStep } = options;
+    const finalSteps = { dropped: 0 };
+    const data = finalStep === undefined ? source : withFinalStepRule(source, finalStep, finalSteps);
     const progress = host.progress("converting");
     const common = {
       signal: host.signal,
@@ -125,7 +123,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     try {
       const report = await write();
       progress.end();
-      return resultOf(to, format, report, data);
+      return resultOf(to, format, { ...report, ...finalSteps }, source.report);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;
@@ -165,8 +163,8 @@ function formatOf(to: string, format: Format | undefined): Format {
   return byName;
 }
 
-async function asLeRobot(data: ImportedRlds, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
-  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, finalStep, signal, overwrite, onProgress } = options;
+async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
+  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, signal, overwrite, onProgress } = options;
   if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
   return writeLeRobot(data, to, {
     fps,
@@ -174,20 +172,18 @@ async function asLeRobot(data: ImportedRlds, reader: RldsReader, to: string, opt
     ...(taskLeaf !== undefined && { taskLeaf }),
     ...(typeof robotType === "string" && { robotType }),
     ...(image !== undefined && { images: image }),
-    ...(finalStep !== undefined && { finalStep }),
     signal,
     overwrite,
     onProgress,
   });
 }
 
-async function asMinari(data: ImportedRlds, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
+async function asMinari(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
   const { description, dataset_id: datasetId } = reader.about;
-  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0`, finalStep, signal, overwrite, onProgress } = options;
+  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0`, signal, overwrite, onProgress } = options;
   return writeMinari(data, to, {
     id,
     ...(typeof description === "string" && { description }),
-    ...(finalStep !== undefined && { finalStep }),
     signal,
     overwrite,
     onProgress,
@@ -195,7 +191,7 @@ async function asMinari(data: ImportedRlds, reader: RldsReader, to: string, opti
 }
 
 async function asTfds(
-  data: ImportedRlds,
+  data: RldsDataset,
   reader: RldsReader,
   to: string,
   { name = nameOf(reader.name), version, split, shards, image, ...common }: FormatOptions & WriteOptions,
@@ -204,7 +200,8 @@ async function asTfds(
   const { signal, overwrite, onProgress } = common;
   // The number of episodes decides which shard each one goes to.
   const episodes = shards === undefined ? undefined : await countOf(data);
-  const dataset = episodes === undefined ? data : Object.assign(data, { episodes });
+  const dataset =
+    episodes === undefined ? data : Object.assign(attachSchema({ [Symbol.asyncIterator]: () => iterate(data) }, deriveSchema(data)), { episodes });
   return writeTfds(dataset, to, {
     name,
     ...(version !== undefined && { version }),
@@ -218,10 +215,14 @@ async function asTfds(
   });
 }
 
-async function countOf(data: ImportedRlds): Promise<number> {
+async function countOf(data: RldsDataset): Promise<number> {
   let count = 0;
-  for await (const _ of data) count++;
+  for await (const _ of iterate(data)) count++;
   return count;
+}
+
+async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, undefined> {
+  yield* data as AsyncIterable<RldsEpisode>;
 }
 
 /** A name that TFDS and Minari accept. */
@@ -234,7 +235,9 @@ function nameOf(name: string): string {
   return word === "" ? "dataset" : word;
 }
 
-function resultOf(to: string, format: Format, { episodes, steps, bytes: size, files }: WriteReport, { report }: ImportedRlds): Result {
-  const text = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n${reportText(report)}`;
-  return { value: { to, format, episodes, steps, bytes: size, files, report }, text };
+function resultOf(to: string, format: Format, written: WriteReport & { readonly dropped: number }, report: ImportReport): Result {
+  const { episodes, steps, bytes: size, files, repeated, dropped } = written;
+  const finalSteps = { repeated, dropped };
+  const head = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n`;
+  return { value: { to, format, episodes, steps, bytes: size, files, finalSteps, report }, text: `${head}${finalStepsText(finalSteps)}${reportText(report)}` };
 }

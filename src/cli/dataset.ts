@@ -1,11 +1,20 @@
 /** How every command opens a dataset, and the options for that. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../datasets/rlds/index.ts";
+import {
+  type FinalStepCounts,
+  type FinalStepRule,
+  type ImportedRlds,
+  type ImportMode,
+  type ImportReport,
+  importRlds,
+  openRlds,
+  type RldsReader,
+} from "../datasets/rlds/index.ts";
 import { repeatable } from "./arguments.ts";
 import { UsageError } from "./exit.ts";
 import type { Host } from "./result.ts";
-import { escapeText } from "./text.ts";
+import { countText, escapeText } from "./text.ts";
 
 export interface ModeOption {
   readonly mode: ImportMode;
@@ -14,6 +23,23 @@ export interface ModeOption {
 export function addMode(command: Command): Command {
   const modes = new Option("--mode <mode>", "how to handle faulty episodes: strict stops at the first one, repair mends them, drop leaves them out");
   return command.addOption(modes.choices(["strict", "repair", "drop"]).default("strict"));
+}
+
+export interface FinalStepOption {
+  readonly finalStep?: FinalStepRule;
+}
+
+const FINAL_STEP = `what the last step of every episode is: observation (the final observation alone), transition (an action of its own; its observation stands for the final one as well), \
+drop (a transition without a next observation is left out), refuse (such an episode is an error); default: what the data states of each episode`;
+
+export function addFinalStep(command: Command): Command {
+  return command.addOption(new Option("--final-step <what>", FINAL_STEP).choices(["observation", "transition", "drop", "refuse"]));
+}
+
+/** What happened to last steps, one line each; empty if nothing did. */
+export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
+  const repeatedText = repeated === 0 ? "" : `  no final observation in ${countText(repeated, "episode")}: the last observation is repeated\n`;
+  return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
 }
 
 export interface OpenOptions {

@@ -1,6 +1,6 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
-import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../datasets/rlds/index.ts";
+import { inspectRlds, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
 import { addOpen, type OpenOptions, reportText, withDataset, withYields } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
@@ -46,6 +46,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
       splits,
       episodes: report.episodes,
       steps: report.steps,
+      transitions: report.transitions,
       stepSpec,
       metadataSpec,
       lengths,
@@ -71,7 +72,7 @@ class EpisodeCollector {
   async *collect(reader: RldsReader, { signal }: Host, onEpisode: (episodes: number) => void): ReturnType<typeof withYields<never>> {
     for await (const episode of withYields(reader, signal)) {
       this.#lengths.push(episode.steps.length);
-      const sum = returnOf(episode.steps);
+      const sum = returnOf(episode);
       if (sum !== undefined) this.#returns.push(sum);
       onEpisode(this.#lengths.length);
       yield episode as never;
@@ -83,12 +84,12 @@ class EpisodeCollector {
   }
 }
 
-/** The sum of all rewards, except those of last steps; undefined if a reward is not a single number. */
-function returnOf(steps: StepColumns<unknown>): number | undefined {
+/** The sum of all rewards, except those of final observations; undefined if a reward is not a single number. */
+function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
   let sum = 0;
-  for (let i = 0; i < steps.length; i++) if (!is_last.data[i]) sum += Number(reward.data[i]);
+  for (let i = 0; i < steps.length; i++) if (!is_last.data[i] || final_step === "transition") sum += Number(reward.data[i]);
   return sum;
 }
 

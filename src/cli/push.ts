@@ -4,16 +4,29 @@ import { MAX_LENGTH, MAX_REPLAY_BYTES } from "../base/limits.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
+  type FinalStepCounts,
   type ImportedRlds,
   type ImportReport,
   mapSteps,
   type PushedEpisodes,
   type RldsDataset,
   type StepSpec,
+  withFinalObservations,
 } from "../datasets/rlds/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { notNegative, repeatable, seed as seedOf, selector, WITH_EXPONENT, wholeNumber } from "./arguments.ts";
-import { addMode, addOpen, importFrom, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
+import {
+  addFinalStep,
+  addMode,
+  addOpen,
+  type FinalStepOption,
+  finalStepsText,
+  importFrom,
+  type ModeOption,
+  type OpenOptions,
+  reportText,
+  withDataset,
+} from "./dataset.ts";
 import { UsageError } from "./exit.ts";
 import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
@@ -27,7 +40,8 @@ const EXAMPLES = `
 A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec; --append adds to tables that have items.
 A push that fails leaves no new journal; in an existing one the items before the fault stay.
 Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
-With --n-step, every step but an episode's last one begins a transition of n steps, or of fewer where the episode ends before.
+Where the data has no final observation of an episode, the last observation is repeated as the final one; --final-step changes that.
+With --n-step, every step but a final observation begins a transition of n steps, or of fewer where the episode ends before.
 A program draws these from table.transitions({ gamma }).
 With --server, items go into tables of a Reverb server (dm-reverb), which must be there already, with the dataset's signature or none. Its rate limiters
 decide when: a full queue makes the push wait until somebody samples. What was pushed before a fault stays.
@@ -75,10 +89,10 @@ export function addPush(command: Command): Command {
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
     .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", repeatable)
     .option("--split <split>", "the split to read");
-  return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
+  return addOpen(addFinalStep(addMode(command))).addHelpText("after", EXAMPLES);
 }
 
-export interface PushVerbOptions extends ModeOption, OpenOptions, TrajectoryOptions {
+export interface PushVerbOptions extends ModeOption, OpenOptions, FinalStepOption, TrajectoryOptions {
   readonly dir?: string;
   readonly server?: string;
   readonly nStep?: number;
@@ -103,9 +117,10 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
     const data = without(source, reader.stepSpec, options.without ?? []);
     const { server, dir } = options;
     if (server === undefined) return await pushToJournal(data, { ...options, dir: dir as string }, host, reader.steps, source);
-    const { pushed, tables } = await pushToServer(server, data, options, host, reader.steps);
+    const finals = withFinalObservations(data, finalStepOf(options));
+    const { pushed, tables } = await pushToServer(server, finals, options, host, reader.steps);
     if (tables.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
-    return serverResult(server, pushed, tables, source.report);
+    return serverResult(server, { pushed, finalSteps: finals.finalSteps }, tables, source.report);
   });
 }
 
@@ -116,8 +131,9 @@ async function pushToJournal(data: RldsDataset, options: JournalOptions, host: H
     const tablesBefore = replay.stats().tables;
     const { nStep } = options;
     const transitions = nStep === undefined ? nStep : await pushTransitions(replay, data, { ...options, nStep }, host, steps);
+    const finals = withFinalObservations(data, finalStepOf(options));
     const interruptMessage = (pushed: number) => `${countText(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`;
-    const pushed = transitions?.steps ?? (await pushTrajectories(replay, data, options, host, steps, interruptMessage));
+    const pushed = transitions?.steps ?? (await pushTrajectories(replay, finals, options, host, steps, interruptMessage));
     await replay.flush();
     const { tables } = replay.stats();
     const counts = options.table.map((name) => ({
@@ -126,7 +142,7 @@ async function pushToJournal(data: RldsDataset, options: JournalOptions, host: H
       size: tables[name]?.size ?? 0,
     }));
     if (counts.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
-    return resultOf(options.dir, { pushed, transitions }, counts, replay.journal.stats, source.report);
+    return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps }, counts, replay.journal.stats, source.report);
   } catch (error) {
     replay.dispose();
     // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
@@ -223,23 +239,34 @@ interface PushCounts {
   /** Trajectories or transitions. */
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
+  readonly finalSteps: FinalStepCounts;
+}
+
+function finalStepOf({ finalStep }: FinalStepOption): FinalStepOption {
+  return finalStep === undefined ? {} : { finalStep };
 }
 
 function resultOf(dir: string, counts: PushCounts, tables: readonly TableCounts[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Result {
   const { pushed, transitions } = counts;
+  const finalSteps = countsOf(counts.finalSteps);
   const trajectories = () => `${countText(pushed, "trajectory", "trajectories")} of ${countText(report.kept.episodes, "episode")} pushed`;
   const { bytes: size, segments } = journal;
   const rows = tables.map(({ name, inserted, size: items }) => [name, inserted, items]);
   const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${countText(segments, "segment")}
-${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
-  return { value: { dir, pushed, transitions, tables, journal: { bytes: size, segments }, report }, text };
+${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}`;
+  return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, report }, text };
 }
 
-function serverResult(server: string, pushed: number, tables: readonly TableCounts[], report: ImportReport): Result {
+/** As a result has them: other counts of transitions are elsewhere. */
+function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
+  return { repeated, dropped };
+}
+
+function serverResult(server: string, { pushed, finalSteps }: Omit<PushCounts, "transitions">, tables: readonly TableCounts[], report: ImportReport): Result {
   const rows = tables.map(({ name, inserted, size }) => [name, inserted, size]);
   const text = `${server}: ${countText(pushed, "trajectory", "trajectories")} of ${countText(report.kept.episodes, "episode")} pushed
-${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
-  return { value: { server, pushed, tables, report }, text };
+${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}`;
+  return { value: { server, pushed, finalSteps, tables, report }, text };
 }
 
 interface Nested {

@@ -1,6 +1,6 @@
 /** `reprise push --n-step`: what a rule of `nStep` makes of the episodes of a dataset. */
 
-import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
+import { type FinalStepRule, type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
 import type { OpenReplay } from "../index.ts";
 import { Interrupted } from "./exit.ts";
 import { PUSHING } from "./journal.ts";
@@ -11,13 +11,14 @@ export interface TransitionOptions {
   readonly dir: string;
   readonly table: readonly string[];
   readonly nStep: number;
+  readonly finalStep?: FinalStepRule;
 }
 
 /** Closes its writer, so that the journal keeps none with an open episode. @param of steps of the data, if it is known */
 export async function pushTransitions(
   replay: OpenReplay,
   data: RldsDataset,
-  { dir, table, nStep }: TransitionOptions,
+  { dir, table, nStep, finalStep }: TransitionOptions,
   { signal, progress }: Host,
   of: number | undefined,
 ): Promise<PushedEpisodes> {
@@ -29,7 +30,7 @@ export async function pushTransitions(
     bar.at(steps, of);
   };
   try {
-    return await pushEpisodes(data, writer, { signal, onProgress });
+    return await pushEpisodes(data, writer, { signal, onProgress, ...(finalStep !== undefined && { finalStep }) });
   } catch (error) {
     if (signal.aborted) throw new Interrupted(`${countText(pushed, "transition")} of whole episodes are in ${dir}`);
     throw error;

@@ -40,15 +40,15 @@ interface LeafCount {
 }
 
 const FLOATS = ["f32", "f64", "f16", "bf16"];
-/** They have no meaning in a step that is_last. */
+/** They have no meaning in a final observation. */
 const OUTCOME = /^(action|reward|discount)(\/|$)/;
 
 export class Distributions {
   readonly #leaves = new Map<string, LeafCount>();
 
-  /** O(elements), of which at most 256 a step and leaf are counted. */
-  add(columns: readonly LeafColumn[], length: number): void {
-    const last = columns.find(({ path, size }) => path === "is_last" && size === 1)?.data;
+  /** @param hasFinal whether a step that is_last is a final observation. O(elements), of which at most 256 a step and leaf are counted */
+  add(columns: readonly LeafColumn[], length: number, hasFinal: boolean): void {
+    const last = !hasFinal ? undefined : columns.find(({ path, size }) => path === "is_last" && size === 1)?.data;
     for (const column of columns) {
       const kind = kindOf(column);
       if (kind === "encoded" || column.size === 0) continue;

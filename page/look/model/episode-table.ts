@@ -13,7 +13,7 @@ export type Ending = (typeof ENDINGS)[number];
 export interface EpisodeSummary {
   readonly index: number;
   readonly length: number;
-  /** The sum of the rewards of the steps that are not is_last; NaN where rewards are not single numbers. */
+  /** The sum of the rewards of the steps that are no final observations; NaN where rewards are not single numbers. */
   readonly sum: number;
   readonly ending: Ending;
   /** SKETCH points, 0 … 254 from the least to the most action of the episode. */

@@ -2,15 +2,15 @@
 import type { LeafColumn } from "./columns.ts";
 import { type Ending, type EpisodeSummary, NO_POINT, SKETCH } from "./episode-table.ts";
 
-/** O(steps). */
-export function summaryOf(index: number, length: number, columns: readonly LeafColumn[], faults: number): EpisodeSummary {
+/** @param hasFinal whether a last step that is_last is a final observation, in which action and reward have no meaning. O(steps) */
+export function summaryOf(index: number, length: number, columns: readonly LeafColumn[], faults: number, hasFinal: boolean): EpisodeSummary {
   const single = (path: string) => columns.find((column) => column.path === path && column.size === 1 && column.dtype !== "string")?.data;
   const last = single("is_last") as ArrayLike<number> | undefined;
   const reward = single("reward");
   let sum = 0;
-  for (let i = 0; i < length; i++) if (!last?.[i]) sum += reward === undefined ? Number.NaN : Number(reward[i]);
+  for (let i = 0; i < length; i++) if (!(hasFinal && last?.[i])) sum += reward === undefined ? Number.NaN : Number(reward[i]);
   const terminal = single("is_terminal") as ArrayLike<number> | undefined;
-  return { index, length, sum, ending: endingOf(length, last, terminal), sketch: sketchOf(length, actionOf(columns)), faults };
+  return { index, length, sum, ending: endingOf(length, last, terminal), sketch: sketchOf(hasFinal ? length - 1 : length, actionOf(columns)), faults };
 }
 
 function endingOf(length: number, last: ArrayLike<number> | undefined, terminal: ArrayLike<number> | undefined): Ending {
@@ -24,11 +24,10 @@ export function actionOf(columns: readonly LeafColumn[]): LeafColumn | undefined
   return columns.find(({ path, dtype, size }) => /^action(\/|$)/.test(path) && dtype !== "string" && dtype !== "bytes" && size > 0);
 }
 
-/** The first element of each step's action, thinned out to SKETCH points. A last step's action has no meaning. */
-function sketchOf(length: number, action: LeafColumn | undefined): Uint8Array {
+/** The first element of each step's action, thinned out to SKETCH points. */
+function sketchOf(count: number, action: LeafColumn | undefined): Uint8Array {
   const sketch = new Uint8Array(SKETCH).fill(NO_POINT);
-  const count = Math.max(0, length - 1);
-  if (action === undefined || count === 0) return sketch;
+  if (action === undefined || count <= 0) return sketch;
   const value = (i: number) => Number(action.data[i * action.size]);
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;

@@ -144,9 +144,10 @@ export class Session {
     const { columns, length } = this.#keep(index, episode);
     const report = await inspectRlds(Object.assign([episode], { stepSpec: this.reader.stepSpec }));
     const faults = this.#findings.add(index, report);
-    this.#distributions.add(columns, length);
+    const hasFinal = episode.final_step !== "transition";
+    this.#distributions.add(columns, length, hasFinal);
     this.#read.add(index);
-    pass.add(summaryOf(index, length, columns, faults));
+    pass.add(summaryOf(index, length, columns, faults, hasFinal));
     if (this.#read.size === 1) pass.tell(this.#known());
   }
 

@@ -1,7 +1,7 @@
 /** Readers and writers of files, as reprise/rlds gives them. Exports only. */
 
+export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
-export type { FinalStep } from "./final-step.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";

@@ -1,5 +1,6 @@
 /** What every reader of files gives: a dataset that knows where it is from. */
 import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
+import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 
 export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot" | "recording";
@@ -7,6 +8,8 @@ export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl
 /** An episode as the readers give it: its steps are there, as columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly steps: StepColumns<S>;
+  /** The kind of the last step. "unknown": RLDS decides, so that a step which is_last is a final observation. */
+  readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
 /** Can be gone through again and again; each time reads the files anew. */

@@ -21,14 +21,19 @@ export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpis
 }
 
 /** A form that is found out when somebody asks: a spec may be a matter of calling functions of the user. */
-export function deriveSchema(rlds: DatasetForm, changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec): DatasetForm {
+export function deriveSchema(
+  rlds: DatasetForm,
+  changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec,
+  changeMetadata: (spec: NonNullable<DatasetForm["metadataSpec"]>) => DatasetForm["metadataSpec"] = (spec) => spec,
+): DatasetForm {
   return {
     get stepSpec() {
       const { stepSpec } = rlds;
       return stepSpec && changeSpec(stepSpec);
     },
     get metadataSpec() {
-      return rlds.metadataSpec;
+      const { metadataSpec } = rlds;
+      return metadataSpec && changeMetadata(metadataSpec);
     },
   };
 }

@@ -34,6 +34,13 @@ export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";
 export { filterEpisodes } from "./transform/filter-episodes.ts";
+export {
+  type FinalObservationOptions,
+  type FinalStepCounts,
+  type FinalStepRule,
+  type RldsWithFinals,
+  withFinalObservations,
+} from "./transform/final-observations.ts";
 export { type Histogram, histogram } from "./transform/histogram.ts";
 export { type MapOptions, mapEpisodes, mapSteps } from "./transform/map-steps.ts";
 export { type NStepTransition, type NStepTransitionOptions, nStep } from "./transform/n-step.ts";

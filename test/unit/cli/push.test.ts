@@ -220,7 +220,7 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
   expect((await failure(1, ...push)).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
   expect(existsSync(temp("robot"))).toBe(false);
   expect((await failure(2, ...push, "--without", "observation/wrist")).line).toMatch(/--without takes a leaf .* got observation\/wrist$/);
-  expect((await document(...push, "--without", "observation/images/wrist", "--without", "observation/matrix")).pushed).toBe(12);
+  expect((await document(...push, "--without", "observation/images/wrist", "--without", "observation/matrix")).pushed).toBe(15);
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation).sort()).toEqual(["gripper", "images", "state"]);
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation.images)).toEqual(["top"]);
 });
@@ -230,7 +230,8 @@ test("text is pushed where its limit is told, and shown", async () => {
   expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must be text of at most 8 bytes in UTF-8/);
   // Nothing is left that would refuse the corrected one.
   expect(existsSync(temp("videos"))).toBe(false);
-  expect((await document(...push, "100")).pushed).toBe(12);
+  // 12 frames; the last observation of each of 3 episodes is the final one as well.
+  expect(await document(...push, "100")).toMatchObject({ pushed: 15, finalSteps: { repeated: 3, dropped: 0 } });
   const { items } = await document("sample", temp("videos"), "--table", "t", "-n", "1");
   expect(items[0].steps.observation.images.wrist.path[0]).toMatch(/\.mp4$/);
   expect((await reprise("sample", temp("videos"), "--table", "t", "-n", "1")).stdout).toMatch(/\n {2}observation\/images\/wrist\/path +string +\[2\] +"videos/);
@@ -247,7 +248,7 @@ test("faults are refused, mended or left out", async () => {
   const push = (mode: string) => ["push", temp("broken.jsonl"), "--dir", temp(mode), "--table", "t", "--mode", mode];
   const { error } = await failure(1, ...push("strict"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 1 });
-  expect(await document(...push("repair"))).toMatchObject({ pushed: 300, report: { kept: { episodes: 4 } } });
+  expect(await document(...push("repair"))).toMatchObject({ pushed: 301, finalSteps: { repeated: 1 }, report: { kept: { episodes: 4 } } });
   expect(await document(...push("drop"))).toMatchObject({ pushed: 253, report: { kept: { episodes: 3 }, dropped: { episodes: { count: 1 } } } });
   expect((await reprise("inspect", temp("broken.jsonl"))).stdout).toMatch(/Faults in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
 });

@@ -69,30 +69,38 @@ describe("leaves", () => {
 describe("summaries", () => {
   it("have lengths and returns as statistics have them", async () => {
     const { statistics } = await import("../../../src/datasets/rlds/index.ts");
-    const reader = await openRlds(`${root}/test/data/tfds/cartpole`);
-    const wanted = await statistics(reader);
-    await reader.close();
-    const summaries = (await episodesOf("tfds/cartpole")).map(({ columns, episode }, i) => summaryOf(i, episode.steps.length, columns, 0));
-    expect(summaries.map(({ length }) => length)).toEqual(wanted.lengths.values);
-    expect(summaries.map(({ sum }) => sum)).toEqual(wanted.returns.values);
+    const summariesOf = async (path: string) => {
+      const reader = await openRlds(`${root}/test/data/${path}`);
+      const wanted = await statistics(reader);
+      await reader.close();
+      const found = (await episodesOf(path)).map(({ columns, episode }, i) =>
+        summaryOf(i, episode.steps.length, columns, 0, episode.final_step !== "transition"),
+      );
+      expect(found.map(({ length }) => length)).toEqual(wanted.lengths.values);
+      expect(found.map(({ sum }) => sum)).toEqual(wanted.returns.values);
+      return found;
+    };
+    const sparse = await summariesOf("wild/lerobot_sparse");
+    expect(sparse.map(({ sum }) => sum)).toEqual([1, 1]);
+    const summaries = await summariesOf("tfds/cartpole");
     expect(new Set(summaries.map(({ ending }) => ending))).toEqual(new Set(["terminated", "truncated"]));
     for (const { sketch } of summaries) expect([sketch.length, Math.min(...sketch), Math.max(...sketch)]).toEqual([SKETCH, 0, 254]);
   });
 
   it("have NaN where there is no reward of one number, and an empty sketch without actions", () => {
-    const { sum, sketch, ending } = summaryOf(0, 3, [], 0);
+    const { sum, sketch, ending } = summaryOf(0, 3, [], 0, true);
     expect([sum, ending, new Set(sketch)]).toEqual([Number.NaN, "open", new Set([255])]);
   });
 });
 
 describe("distributions", () => {
-  it("count as statistics do: no action, reward or discount of a last step", async () => {
+  it.each(["tfds/cartpole", "wild/lerobot_sparse"])("count as statistics do: no action, reward or discount of a final observation: %s", async (path) => {
     const { statistics } = await import("../../../src/datasets/rlds/index.ts");
-    const reader = await openRlds(`${root}/test/data/tfds/cartpole`);
+    const reader = await openRlds(`${root}/test/data/${path}`);
     const { leaves } = await statistics(reader);
     await reader.close();
     const all = new Distributions();
-    for (const { columns, episode } of await episodesOf("tfds/cartpole")) all.add(columns, episode.steps.length);
+    for (const { columns, episode } of await episodesOf(path)) all.add(columns, episode.steps.length, episode.final_step !== "transition");
     for (const { path, count, min, max, mean, elements } of leaves) {
       const { spread, stride } = all.all.find((one) => one.path === path) ?? {};
       expect([path, stride, spread?.count, spread?.min, spread?.max]).toEqual([path, 1, count * elements.mean.length, Number(min), Number(max)]);
@@ -102,7 +110,7 @@ describe("distributions", () => {
 
   it("count a part of large values, and texts by how often they come", async () => {
     const all = new Distributions();
-    for (const { columns, episode } of await episodesOf("tfds/cartpole_pixels")) all.add(columns, episode.steps.length);
+    for (const { columns, episode } of await episodesOf("tfds/cartpole_pixels")) all.add(columns, episode.steps.length, true);
     const image = all.all.find(({ path }) => path === "observation/image");
     expect(image?.stride).toBe(29);
     expect(image?.spread?.count).toBe(188 * Math.ceil(6912 / 29));

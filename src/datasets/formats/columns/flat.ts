@@ -1,10 +1,9 @@
 /** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
-import type { RldsStep } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
-import { type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
+import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
 /** What a flat table consists of. */
 export interface FlatTable {
@@ -58,7 +57,7 @@ export async function* flatEpisodes(
   { file, transition: tree, terminals, timeouts, nextObservation }: FlatTable,
   options: FlatOptions,
   row = 0,
-): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
+): AsyncGenerator<EndedSteps, void, undefined> {
   const { maxBytes, signal } = options;
   const transition = rowSpec(tree) as unknown as TransitionSpec;
   const leaves = leavesOf(transition);

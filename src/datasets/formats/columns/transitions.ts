@@ -2,6 +2,7 @@
 
 import { pack, valueAt } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
@@ -31,6 +32,12 @@ export interface Transitions {
 
 const BOOL = { dtype: "bool", shape: [] } as const;
 
+/** The steps of an episode, and the kind of the last one. */
+export interface EndedSteps {
+  readonly steps: StepColumns<RldsStep>;
+  readonly [FINAL_STEP]: FinalStep;
+}
+
 /** What the steps are. @throws nothing: names that RLDS has for the flags give way to it */
 export function stepSpecOf(transition: TransitionSpec): StepSpec {
   return { discount: { dtype: "f32", shape: [] }, ...transition, is_first: BOOL, is_last: BOOL, is_terminal: BOOL };
@@ -40,7 +47,7 @@ export function stepSpecOf(transition: TransitionSpec): StepSpec {
  * The steps of an episode. The reward that led to the end stands beside the last observation but one, with a discount of 0 where the environment ended it;
  * the final step has zeros. Discounts that the data has stay as they are. Without a final step the last transition is the last step, and keeps its action and reward.
  */
-export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
+export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): EndedSteps {
   const steps = length + (finalStep ? 1 : 0);
   const columnsByField = pack(
     transition,
@@ -56,5 +63,5 @@ export function episodeSteps(transition: TransitionSpec, { data, length, finalSt
   const columns = { discount, ...columnsByField, is_first: first, is_last: last, is_terminal: terminal };
   const spec = stepSpecOf(transition);
   const stepData = leavesOf(spec).map(({ keys }) => valueAt(columns, keys) as ColumnData);
-  return new StepColumns<RldsStep>(spec, stepData, steps);
+  return { steps: new StepColumns<RldsStep>(spec, stepData, steps), [FINAL_STEP]: finalStep ? "observation" : "transition" };
 }

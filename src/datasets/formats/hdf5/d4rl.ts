@@ -2,6 +2,7 @@
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
@@ -80,7 +81,7 @@ class D4rlReader implements RldsReader {
     this.#index = lazy(() => flatIndex(table, options));
     this.name = hdf5.name.replace(/\.(hdf5|h5)$/, "");
     this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
-    this.metadataSpec = valueSpec(metadata) as { readonly [name: string]: StepSpec };
+    this.metadataSpec = { ...(valueSpec(metadata) as { readonly [name: string]: StepSpec }), [FINAL_STEP]: FINAL_STEP_LEAF };
     this.about = about;
   }
 
@@ -101,7 +102,7 @@ class D4rlReader implements RldsReader {
   }
 
   async *#from(row: number): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
-    for await (const steps of flatEpisodes(this.#table, this.#options, row)) yield { ...this.#metadata, steps };
+    for await (const ended of flatEpisodes(this.#table, this.#options, row)) yield { ...this.#metadata, ...ended };
   }
 
   close(): Promise<void> {

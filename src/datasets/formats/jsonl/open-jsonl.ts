@@ -4,9 +4,11 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-step.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
+import type { EndedSteps } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -51,11 +53,21 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
     const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
-      return { ...base, ...schema, [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal) } as RldsReader<unknown> as RldsReader<S>;
+      return {
+        ...base,
+        stepSpec: schema.stepSpec,
+        metadataSpec: finalStepSpec(schema.metadataSpec),
+        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
+      } as RldsReader<unknown> as RldsReader<S>;
     }
     const generic = await GenericJsonl.open(file, first, stepSpec, { maxBytes, signal, finalObservation });
     const { stepSpec: inferredSpec, metadataSpec } = generic;
-    return { ...base, stepSpec: inferredSpec, metadataSpec, [Symbol.asyncIterator]: () => generic.episodes() } as RldsReader<unknown> as RldsReader<S>;
+    return {
+      ...base,
+      stepSpec: inferredSpec,
+      metadataSpec: finalStepSpec(metadataSpec),
+      [Symbol.asyncIterator]: () => generic.episodes(),
+    } as RldsReader<unknown> as RldsReader<S>;
   } catch (error) {
     await file.close();
     throw error;
@@ -146,9 +158,10 @@ class GenericJsonl {
     let metadata: object = {};
     const finishEpisode = async (isEnd: boolean): Promise<ReadEpisode> => {
       bytes = 0;
-      const steps = await rows.take(isEnd, place);
+      const ended = await rows.take(isEnd, place);
       episode++;
-      return { ...metadata, steps };
+      // What the file says of an episode by itself is believed.
+      return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
     for await (const line of linesOf(this.#file, maxBytes, signal)) {
       const fresh = { file: this.#file.name, offset: line.at };

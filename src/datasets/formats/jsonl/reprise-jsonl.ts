@@ -1,7 +1,9 @@
 /** The lines that writeJsonl writes: the spec, then episodes, each followed by its steps. */
 import { blank } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
-import type { StepSpec } from "../../model/dataset.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
@@ -45,7 +47,8 @@ export async function* readRepriseEpisodes(
     const { data, length } =
       steps === undefined || steps.length === 0 ? { data: leavesOf(stepSpec).map(({ leaf }): ColumnData => blank(leaf, 0)), length: 0 } : steps.take();
     bytes = 0;
-    return { ...metadata, steps: new StepColumns(stepSpec, data, length) };
+    const episodeSteps = new StepColumns<RldsStep>(stepSpec, data, length);
+    return { [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true), ...metadata, steps: episodeSteps };
   };
   for await (const line of linesOf(file, maxBytes, signal)) {
     const lineError = (what: string) => corruptFile(inLine(name, line), what);

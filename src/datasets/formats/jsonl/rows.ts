@@ -4,15 +4,17 @@ import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
-import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
-import { type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type EndedSteps, type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import { valuesOfJson } from "./json-values.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
@@ -174,7 +176,7 @@ export class Rows {
   }
 
   /** The episode. @param isEnd whether something other than the rows tells that it ends here */
-  async take(isEnd: boolean, place: Place): Promise<StepColumns<RldsStep>> {
+  async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();
     const stopped = this.#ending;
@@ -185,7 +187,9 @@ export class Rows {
       const { is_first, is_last, is_terminal, ...rest } = columns as { [name: string]: Uint8Array };
       const { is_first: _, is_last: __, is_terminal: ___, ...restSpec } = rowSpec;
       const tree = Object.fromEntries(Object.entries(restSpec).map(([name, spec]) => [name, treeOf(spec, rest[name], length)]));
-      return stepsOfRange({ tree, isFirst: is_first, isLast: is_last, isTerminal: is_terminal as Uint8Array }, stepSpec, { from: 0, to: length });
+      const table = { tree, isFirst: is_first, isLast: is_last, isTerminal: is_terminal as Uint8Array };
+      const episodeSteps = await stepsOfRange(table, stepSpec, { from: 0, to: length });
+      return { steps: episodeSteps, [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true) };
     }
     // Where nothing can say that an episode was cut, its end does.
     const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;

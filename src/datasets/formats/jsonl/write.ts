@@ -54,7 +54,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, { fold
     }
     signal?.throwIfAborted();
     const files = await staging.commit([name], existing);
-    return { episodes: count, steps, bytes: file.bytes, files };
+    return { episodes: count, steps, bytes: file.bytes, files, repeated: 0 };
   } finally {
     await close();
   }

@@ -3,10 +3,10 @@ import { mustBe } from "../../../base/error.ts";
 import { type Chunk, readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { type FinalStep, finalStepIn, withFinalStep } from "../final-step.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, TableWriter } from "../parquet/table-writer.ts";
@@ -31,7 +31,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly images: readonly string[] | undefined;
   readonly videos: readonly string[];
   readonly videoEncoder: MakeVideoEncoder | undefined;
-  /** Of all episodes; where it is left out each says it of itself, or has a transition. */
+  /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
 }
@@ -111,13 +111,13 @@ export class DatasetWriter {
       if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);
       previousChunk = chunk;
     }
-    const leavesOut = finalStepIn(metadata, finalStep, "transition") === "observation";
+    const leavesOut = finalStepOf(metadata, true, finalStep) === "observation";
     const final = previousChunk === undefined || !leavesOut ? undefined : this.#finalOf(previousChunk);
     if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length - (final === undefined ? 0 : 1));
     const data = this.#frames.take(episode, final?.isTerminal ?? false);
     const { length, episodeColumns } = data;
     const collector = new Collector(metadataSpec as StepSpec, 1);
-    collector.add(final === undefined ? metadata : withFinalStep(metadata, "transition"), { episode }, "the episode's metadata");
+    collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
     const metadataRow = collector.take().data;
     if (length === 0)
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
@@ -152,7 +152,7 @@ export class DatasetWriter {
       await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
     signal?.throwIfAborted();
     const bytes = this.#bytes;
-    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing) };
+    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing), repeated: 0 };
   }
 
   /** Lets go of films that will not be finished. */

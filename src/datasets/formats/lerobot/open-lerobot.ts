@@ -3,6 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
@@ -27,7 +28,7 @@ export interface LeRobotOptions extends ReadOptions {
 }
 
 const OPTIONS = "images, terminal, fetch, signal, maxBytes";
-const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
+const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 /**
  * Opens the folder of a dataset of versions 2.0, 2.1 and 3.0, on a disk or, as huggingface.co gives it, by a URL. Names with dots nest: `observation.images.top` is observation → images → top.
@@ -110,7 +111,7 @@ async function* episodes<S>(
         { file: about?.path, episode: next },
         `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`,
       );
-    yield { ...about.metadata, episode_index: BigInt(next), steps: framesOf<S>(steps, about, frames) };
+    yield { ...about.metadata, episode_index: BigInt(next), [FINAL_STEP]: "transition", steps: framesOf<S>(steps, about, frames) };
     next++;
   }
   if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data ends with episode ${next - 1}, of ${entries.length}`);

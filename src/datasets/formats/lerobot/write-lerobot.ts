@@ -1,8 +1,8 @@
 /** An RLDS dataset as a folder that LeRobot opens. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
+import { type FinalStep, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { type FinalStep, finalStepOf } from "../final-step.ts";
 import { parseJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
@@ -32,7 +32,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly videos?: readonly string[];
   /** Makes the films; needed for `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
-  /** "observation" leaves the last step of each episode out. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "transition" */
+  /** "observation" leaves the last step of each episode out, "transition" makes it a frame. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
   readonly finalStep?: FinalStep;
   /** A new file begins with the next episode once one has so many bytes. Default: 100 MiB, of films 200 MiB */
   readonly fileBytes?: number;
@@ -41,7 +41,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
 const OPTIONS = "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, finalStep, fileBytes, signal, onProgress, overwrite";
 
 /**
- * Writes a dataset of version 3.0, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame.
+ * Writes a dataset of version 3.0, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame, but for final observations, which LeRobot does not have.
  * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
  * frame's time, where there are no films, else it is its number / fps. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
  * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
@@ -64,7 +64,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   let writer: DatasetWriter | undefined;
   try {
     // The number of an episode is told anyway.
-    const { episode_index: _, ...about } = metadataSpec;
+    const { episode_index: _, ...about } = withoutFinalStep(metadataSpec);
     const schema = createFrameSchema(stepSpec, about, { images, videos, taskLeaf });
     const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
       ? (await import("../images/encode-png.ts")).encodePng
@@ -142,7 +142,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     images,
     videos,
     videoEncoder,
-    finalStep: finalStep === undefined ? undefined : finalStepOf(finalStep),
+    finalStep: finalStep === undefined ? undefined : mustBeFinalStep(finalStep),
     fileBytes,
     overwrite,
     signal,

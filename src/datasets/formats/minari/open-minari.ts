@@ -3,12 +3,13 @@ import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
-import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -147,7 +148,8 @@ class MinariReader implements RldsReader {
     this.#options = options;
     this.stepSpec = stepSpecOf(first.transition);
     this.#attributes = attributes;
-    this.metadataSpec = nestAttributes(attributes.leaves, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    const metadataSpec = nestAttributes(attributes.leaves, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    this.metadataSpec = { ...metadataSpec, [FINAL_STEP]: FINAL_STEP_LEAF };
     this.episodes = groups.length;
     if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
     this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
@@ -184,9 +186,9 @@ class MinariReader implements RldsReader {
     for (let episode = first; episode < this.#groups.length; episode++) {
       const group = this.#groups[episode] as string;
       this.#options.signal?.throwIfAborted();
-      const steps = await this.#steps(group, episode);
+      const ended = await this.#steps(group, episode);
       const metadata = nestAttributes(this.#attributes.conform(await this.#store.attributes(`/${group}`)), readAttribute);
-      yield { ...metadata, steps };
+      yield { ...metadata, ...ended };
     }
   }
 
@@ -194,7 +196,7 @@ class MinariReader implements RldsReader {
     return this.#store.close();
   }
 
-  async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
+  async #steps(group: string, episode: number): Promise<EndedSteps> {
     const { transition, columns, terminations, length } = await findColumns(this.#store, group, episode, this.#options);
     const difference = specDifference(this.#transition, transition);
     if (difference !== undefined)

@@ -4,10 +4,10 @@ import { pack } from "../../../schema/nest.ts";
 import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { type FinalStep, finalStepOf, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
-import { type FinalStep, finalStepIn, finalStepOf, withFinalStep } from "../final-step.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
@@ -20,7 +20,7 @@ import { MinariSchema } from "./minari-schema.ts";
 export interface MinariWriteOptions extends WriteOptions {
   /** Of the dataset: `namespace/name-v0`, the namespace if there is one. */
   readonly id: string;
-  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "observation" */
+  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. "observation": it is the final observation alone. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
   readonly finalStep?: FinalStep;
   readonly description?: string;
   readonly author?: string;
@@ -70,9 +70,10 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
     const schema = new MinariSchema(stepSpec, (await import("../images/encode-png.ts")).encodePng);
-    const episodeSchema = { stepSpec, metadataSpec: metadataSpec as StepSpec, finalStep: all.finalStep, signal };
+    const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
+    const episodeSchema = { stepSpec, metadataSpec: withoutFinalStep(metadataSpec) as StepSpec, isLastColumn, finalStep: all.finalStep, signal };
     const names: string[] = [];
-    let [count, steps, rows, bytes] = [0, 0, 0, 0];
+    let [count, steps, rows, repeated, bytes] = [0, 0, 0, 0, 0];
     for await (const episode of episodes) {
       const episodeData = await episodeOf(episode, count, episodeSchema);
       const { actions, metadata } = episodeData;
@@ -86,6 +87,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
       count++;
       steps += actions;
       rows += episodeData.length;
+      if (actions === episodeData.length) repeated++;
       bytes += table.file.bytes + about.bytes;
       onProgress?.({ episodes: count, steps: rows, bytes });
     }
@@ -94,7 +96,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
     await text.write(new TextEncoder().encode(pythonJson(createMetadata(all, schema, { count, steps, bytes }))));
     signal?.throwIfAborted();
     bytes += text.bytes;
-    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], existing) };
+    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], existing), repeated };
   } finally {
     await close();
   }
@@ -133,18 +135,26 @@ function createMetadata(
 interface EpisodeSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: StepSpec;
+  /** Where the flag is among the columns of a step; -1 if a step has none. */
+  readonly isLastColumn: number;
   readonly finalStep: FinalStep | undefined;
   readonly signal?: AbortSignal;
 }
 
-async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: number, { stepSpec, metadataSpec, finalStep, signal }: EpisodeSchema) {
+async function episodeOf(
+  { steps, ...metadata }: RldsEpisode<unknown>,
+  episode: number,
+  { stepSpec, metadataSpec, isLastColumn, finalStep, signal }: EpisodeSchema,
+) {
   const collector = new Collector(metadataSpec, 1);
   // However an episode ends, Minari has a final observation.
-  collector.add(withFinalStep(metadata, "observation"), { episode }, "the episode's metadata");
+  collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
     throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
-  const actions = finalStepIn(metadata, finalStep, "observation") === "transition" ? length : length - 1;
+  // Steps without the flag are RLDS's all the same.
+  const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
+  const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS)
     throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
@@ -165,5 +175,5 @@ function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
     throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);
-  return { id, ...(finalStep !== undefined && { finalStep: finalStepOf(finalStep) }), overwrite, signal, onProgress, ...texts };
+  return { id, ...(finalStep !== undefined && { finalStep: mustBeFinalStep(finalStep) }), overwrite, signal, onProgress, ...texts };
 }

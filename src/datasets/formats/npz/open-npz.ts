@@ -4,6 +4,8 @@ import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts"
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
@@ -11,7 +13,7 @@ import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../colum
 import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
-import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type EndedSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
 import { MemoryBudget } from "../memory-budget.ts";
@@ -38,7 +40,7 @@ interface Plan {
   readonly steps?: number;
   lengths(): Promise<readonly number[]>;
   /** From an episode on. */
-  run(episode: number): AsyncIterable<StepColumns<RldsStep>>;
+  run(episode: number): AsyncIterable<EndedSteps>;
 }
 
 /**
@@ -61,14 +63,14 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
-      for await (const steps of plan.run(episode)) {
+      for await (const { steps, ...ended } of plan.run(episode)) {
         signal?.throwIfAborted();
-        yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
+        yield { ...ended, steps: steps as StepColumns<unknown> as StepColumns<S> };
       }
     };
     isFileKept = arrays.areNamed;
     return {
-      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
+      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: finalStepSpec(), episodes, steps, about: {} },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
       lengths: lazy(() => plan.lengths()),
@@ -210,6 +212,7 @@ async function planOf(
   const table: StepTable = { tree: main, isFirst: first && (await flags(first)), isLast: last && (await flags(last)), isTerminal: await flags(isTerminal) };
   const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, budget);
   const stepSpec = stepTableSpec(table);
+  const hasRldsFlags = (first ?? last ?? terminal) !== undefined;
   const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);
   return {
     stepSpec,
@@ -222,7 +225,8 @@ async function planOf(
         if (remaining-- > 0) continue;
         const bytes = (range.to - range.from) * rowBytes;
         if (bytes > options.maxBytes) throw corruptFile({ file }, `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`);
-        yield await stepsOfRange(table, stepSpec, range);
+        const steps = await stepsOfRange(table, stepSpec, range);
+        yield { steps, [FINAL_STEP]: finalStepOf({}, hasRldsFlags && lastFlagOf(steps) === true) };
       }
     },
   };

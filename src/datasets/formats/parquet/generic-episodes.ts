@@ -2,6 +2,7 @@
 
 import { zeros } from "../../../schema/dtype.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
@@ -9,6 +10,7 @@ import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
 import { EpisodeBoundaries, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
+import { finalRowOf } from "./final-row.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { bytesOf, columnOf } from "./table.ts";
@@ -32,7 +34,11 @@ export async function* readGenericEpisodes<S>(
   // Behind the file's own columns: whether the row is the first, last, terminal.
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
   const boundaries = new EpisodeBoundaries(mapping);
-  const finishEpisode = (isEnd: boolean): ReadEpisode<S> => ({ steps: createSteps<S>(schema, buffer.take().data, isEnd) });
+  const hasRldsFlags = (mapping.first ?? mapping.last) !== undefined;
+  const finishEpisode = (isEnd: boolean): ReadEpisode<S> => {
+    const steps = createSteps<S>(schema, buffer.take().data, isEnd);
+    return { steps, [FINAL_STEP]: finalRowOf(steps, hasRldsFlags) };
+  };
   let skippedRows = row;
   for await (const file of files) {
     const columns = leaves.map(({ path, leaf }) => sameColumn(file, path, leaf));
@@ -74,7 +80,7 @@ function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number
 }
 
 /**
- * The steps of an episode. Files of transitions have no final observation: the last transition is the last step, and keeps its action and reward. A reward that is not there is 0, a
+ * The steps of an episode. The last row keeps its action and reward. A reward that is not there is 0, a
  * discount 1, and 0 in the step that is terminal.
  */
 function createSteps<S>({ leaves, stepSpec, mapping }: GenericSchema, data: readonly ColumnData[], isEnd: boolean): StepColumns<S> {

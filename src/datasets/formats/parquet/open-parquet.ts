@@ -3,6 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
@@ -31,7 +32,8 @@ const OPTIONS = "columns, fetch, signal, maxBytes";
  * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote give back what was written. In others a row is a step:
  * `observation`, `obs` or `state`, `action`, `reward`, `discount`, with dots or slashes or structs for what is nested, and whatever else there is as metadata of the step. An episode goes on as long as
  * `episode_index` (`episode_id`, `episode`) stays; where there is none it ends with a flag (`is_last`, `terminal`, `terminated`, `truncated`, `timeout`, `done`), and where there
- * is none either with the file. The last row is the last step and keeps its action and reward: such files have no final observation. It is terminal by `is_terminal`, `terminal`,
+ * is none either with the file. The last row keeps its action and reward: such files have no final observation, unless they
+ * have `is_first` or `is_last`, and zeros as the last action and reward. It is terminal by `is_terminal`, `terminal`,
  * `terminated`, or by `done` without `truncated`. Reward is 0 and discount 1 (0 where terminal) where they are missing; a missing float is NaN. Lists must be of one length. Memory: a row group and an episode.
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED without hyparquet, for types and encodings that are not read, where no column is the
  * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
@@ -78,7 +80,7 @@ async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: 
           format: "parquet" as const,
           name,
           stepSpec: repriseSchema.stepSpec,
-          metadataSpec: repriseSchema.metadataSpec,
+          metadataSpec: finalStepSpec(repriseSchema.metadataSpec),
           episodes: end?.episodes,
           steps: end?.steps,
           about,
@@ -98,7 +100,7 @@ async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: 
     const schema = await readGenericSchema(first.parquet, mappingOf(first.parquet, columns));
     const index = lazy(() => readGenericIndex(files(), schema, { signal }));
     return {
-      ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: {}, close },
+      ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
       steps: paths.length === 1 ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
       [Symbol.asyncIterator]: () => readGenericEpisodes<S>(files(), schema, { maxBytes, signal }),

@@ -2,6 +2,8 @@
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
@@ -50,6 +52,7 @@ export async function* readRepriseEpisodes<S>(
         if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
         const data = collectMetadata(metadataSpec, values, file.name);
         yield {
+          [FINAL_STEP]: "transition",
           ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
           steps: new StepColumns<S>(stepSpec, new Collector(stepSpec, 1).take().data, 0),
         };
@@ -57,7 +60,9 @@ export async function* readRepriseEpisodes<S>(
     };
     const finishEpisode = (): ReadEpisode<S> => {
       episode++;
-      return { ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps: buffer.take() };
+      const steps = buffer.take();
+      const finalStep = finalStepOf({}, lastFlagOf(steps) === true);
+      return { [FINAL_STEP]: finalStep, ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps };
     };
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();

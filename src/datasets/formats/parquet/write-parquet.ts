@@ -110,7 +110,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
     const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
     const replaced = existing.filter((path) => path === single || PART_NAME.test(path));
     const files = await staging.commit(names, replaced);
-    return { episodes: count, steps, bytes: finished, files };
+    return { episodes: count, steps, bytes: finished, files, repeated: 0 };
   } finally {
     await close();
   }

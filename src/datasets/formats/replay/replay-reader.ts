@@ -4,7 +4,7 @@ import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";
 import { engineOf, stateOf } from "../../../replay/replay.ts";
 import { Roles } from "../../../schema/transition-roles.ts";
-import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type ReplayOpenOptions, storedReplay } from "./stored-replay.ts";

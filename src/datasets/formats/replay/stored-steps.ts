@@ -9,10 +9,10 @@ import type { Column } from "../../../schema/column.ts";
 import { zeros } from "../../../schema/dtype.ts";
 import type { PlacedLeaf } from "../../../schema/layout.ts";
 import { blank } from "../../../schema/leaf.ts";
+import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
-import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { JournalHistory } from "./history.ts";
 import type { StoredSchema } from "./stored-schema.ts";
 

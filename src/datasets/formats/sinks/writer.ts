@@ -26,6 +26,8 @@ export interface WriteOptions {
 export interface WriteReport extends WriteProgress {
   /** The paths of the files, in the sink. */
   readonly files: readonly string[];
+  /** Episodes that end with a transition, in a format that needs a final observation: their last observation is there twice. */
+  readonly repeated: number;
 }
 
 /** A dataset whose form is known. */

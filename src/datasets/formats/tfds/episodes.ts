@@ -3,6 +3,8 @@
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { type Place, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
@@ -85,7 +87,7 @@ export class EpisodeSchema {
       const spec = featureSpec(feature, name, () => ({ dtype: "u8", shape: [] }));
       return [name, pack(spec, values)];
     });
-    return { ...Object.fromEntries(metadata), steps };
+    return { [FINAL_STEP]: finalStepOf({}, lastFlagOf(steps) === true), ...Object.fromEntries(metadata), steps };
   }
 
   #example(bytes: Uint8Array, place: Place): Example {

@@ -3,6 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
@@ -63,7 +64,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     format: "tfds",
     name: info.name,
     stepSpec,
-    metadataSpec,
+    metadataSpec: finalStepSpec(metadataSpec),
     episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
     splits: info.splits.map(({ name }) => name),
     split: split ?? parts[0]?.split.name,

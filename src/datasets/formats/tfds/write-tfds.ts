@@ -3,6 +3,9 @@ import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
+import { columnsWithFinal } from "../../model/final-observation.ts";
+import { finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
+import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
@@ -38,7 +41,7 @@ const MAX_SHARDS = 99999;
 
 /**
  * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
- * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
+ * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. An episode that ends with a transition gets its last observation once more as the final one, as RLDS has it; the report counts them. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
  * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode, and its record.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes ·
  * UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
@@ -68,9 +71,12 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
         : `split ${split} is there already: overwrite: true replaces it`,
       { file: `${folder.name}/${path}` },
     );
-  const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
+  const { stepSpec, metadataSpec: wholeMetadataSpec, episodes, close } = await withSchema(rlds, signal);
+  // RLDS has one kind of last step alone.
+  const metadataSpec = withoutFinalStep(wholeMetadataSpec);
   try {
     const stepLeaves = listOutputLeaves(stepSpec, "steps/", images);
+    const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     for (const image of images)
       if (!stepLeaves.some((leaf) => leaf.path === image))
         throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
@@ -85,11 +91,17 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       });
     const encodePng: EncodePng = images.size === 0 ? throwUnexpectedImage : (await import("../images/encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
-    let [count, steps, bytes, last] = [0, 0, 0, -1];
+    let [count, steps, bytes, repeated, last] = [0, 0, 0, 0, -1];
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
-      const { data, length } = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
+      const chunk = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
+      const isLast = (chunk.data[isLastColumn] as ArrayLike<unknown> | undefined)?.[chunk.length - 1] === 1;
+      // A step that is not is_last ends an episode that was cut: RLDS reads its action.
+      const needsFinal = chunk.length > 0 && isLast && finalStepOf(metadata, isLast) === "transition";
+      const length = chunk.length + Number(needsFinal);
+      const data = needsFinal ? columnsWithFinal(stepSpec, chunk.data, chunk.length) : chunk.data;
+      if (needsFinal) repeated++;
       const collector = new Collector(metadataSpec as StepSpec, 1);
-      collector.add(metadata, { episode: count }, "the episode's metadata");
+      collector.add(withoutFinalStep(metadata), { episode: count }, "the episode's metadata");
       const columns = [
         ...stepLeaves.map((leaf, i) => ({ name: `steps/${leaf.path}`, leaf, data: data[i] as ColumnData, length })),
         ...collector
@@ -128,7 +140,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     signal?.throwIfAborted();
     const replaced = isAddition ? existing.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : existing.filter(isDatasetFile);
     const files = await staging.commit([...names, ...(isAddition ? [] : [FEATURES]), INFO], replaced);
-    return { episodes: count, steps, bytes, files };
+    return { episodes: count, steps, bytes, files, repeated };
   } finally {
     await close();
   }

@@ -2,6 +2,7 @@
 import { mustBe } from "../../../base/error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
+import { statedFinalStep } from "../../model/final-step.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { abortable, checkEpisode } from "../../model/traversal.ts";
@@ -40,6 +41,7 @@ export class ImportReader {
     const report = this.#report;
     const index = report.episodes;
     const { steps } = checkEpisode(source, index);
+    const hasFinal = statedFinalStep(source) !== "transition";
     let violation: Violation | undefined;
     const validator = new EpisodeValidator((current) => {
       violation ??= current;
@@ -48,19 +50,21 @@ export class ImportReader {
     });
     let length = 0;
     let sum = 0;
+    let endsWithFinal = false;
     let last: S | undefined;
     const pending = this.#inspector.read<S>(abortable(steps, this.#signal), (facts, step) => {
       validator.step(facts);
       receiver?.add(facts, step);
       length++;
-      if (!(facts.flags & LAST)) sum += facts.reward;
+      endsWithFinal = hasFinal && (facts.flags & LAST) !== 0;
+      if (!endsWithFinal) sum += facts.reward;
       last = step;
     });
     if (pending !== undefined) await pending;
     validator.end();
-    report.episode(length, sum);
+    report.episode(length, length - Number(endsWithFinal), sum);
     if (violation !== undefined) report.faultyEpisodes++;
-    if (length > 0) this.#final((steps instanceof StepColumns ? steps.at(length - 1) : last) as RldsStep, index, length - 1);
+    if (endsWithFinal) this.#final((steps instanceof StepColumns ? steps.at(length - 1) : last) as RldsStep, index, length - 1);
     return { index, length, violation };
   }
 

@@ -52,11 +52,11 @@ export interface Range {
 export interface Totals {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps but the last one of each episode, which is only an observation. */
+  /** Steps that are no final observations. */
   readonly transitions: number;
   /** Of episodes, in steps. */
   readonly lengths: Range;
-  /** Of episodes: the sum of the rewards of all steps that are not is_last. */
+  /** Of episodes: the sum of the rewards of all steps that are no final observations. */
   readonly returns: Range;
 }
 
@@ -68,9 +68,9 @@ export interface ImportReport extends Totals {
   readonly faults: { readonly [fault in Fault]: Occurrences };
   /** Episodes with a fault or several. */
   readonly faultyEpisodes: number;
-  /** Last steps whose action and reward are all zeros: what RLDS asks for. */
+  /** Final observations whose action and reward are all zeros: what RLDS asks for. */
   readonly zeroFinalSteps: number;
-  /** Last steps whose observation is all zeros: often it was never recorded. Only reported, in every mode. */
+  /** Final observations that are all zeros: often they were never recorded. Only reported, in every mode. */
   readonly zeroFinalObservations: Occurrences;
   /** What was given on. */
   readonly kept: Totals;
@@ -124,10 +124,10 @@ export class RunningTotals implements Totals {
   readonly lengths = new RunningRange();
   readonly returns = new RunningRange();
 
-  episode(steps: number, sum: number): void {
+  episode(steps: number, transitions: number, sum: number): void {
     this.episodes++;
     this.steps += steps;
-    this.transitions += Math.max(0, steps - 1);
+    this.transitions += transitions;
     this.lengths.add(steps);
     this.returns.add(sum);
   }

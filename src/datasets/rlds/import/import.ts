@@ -1,7 +1,8 @@
 /** Datasets on their way in: judged, and mended or refused. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
-import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
+import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
 import { Pace, type PassOptions } from "../../model/traversal.ts";
 import { ImportReader, violationError } from "./import-reader.ts";
 import { type ImportMode, type ImportReport, RunningReport } from "./import-report.ts";
@@ -44,10 +45,11 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
  * A dataset of judged episodes: an episode is read whole before any of its steps is given on, so that none of a refused episode is. `strict` raises the first fault;
  * `drop` leaves out each episode that has one; `repair` gives on what is right of it, as `mend` says:
  * - an is_first in mid-episode, or what follows an is_last or is_terminal, begins an episode of its own, with the same metadata; is_first and is_last are set where they are missing;
- * - a tail that dangles ends with is_last: truncated, for is_terminal stays as it is, and its action, reward and discount lose their meaning;
+ * - a tail that dangles ends with is_last: truncated, for is_terminal stays as it is. Its last step is a transition, and keeps its action and reward;
  * - what is not finite, or has another form, ends the episode before it, and what follows is left out up to the next is_first, or to what follows the next is_last. Where only
  *   the action, reward or discount is not finite, that step becomes the last one, with zeros in their place;
  * - empty episodes are left out.
+ * All episodes state by `final_step` what their last step is then.
  * Final observations of zeros are reported, and stay. What is right is given on as it is; the source's steps and arrays are never changed. Memory: an episode.
  * @throws TypeError, RangeError for an argument. Passes throw RldsError INVALID_DATA and SPEC_MISMATCH in mode `strict`, and what `inspectRlds` throws
  */
@@ -68,7 +70,7 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       for await (const episode of episodes) {
         const wholeEpisode = new WholeEpisode<S>(episode);
         const { index, length, violation } = await reading.episode(episode, wholeEpisode);
-        if (violation === undefined) yield wholeEpisode.keepEpisode(runningReport);
+        if (violation === undefined) yield wholeEpisode.keepEpisode(runningReport, mode === "repair");
         else if (mode === "strict") throw violationError(violation, index);
         else if (mode === "drop") wholeEpisode.drop(runningReport, index);
         else yield* wholeEpisode.repair(runningReport, index);
@@ -77,5 +79,6 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       runningReport.complete = true;
     },
   };
-  return attachSchema<S>(imported, deriveSchema(rlds)) as ImportedRlds<S>;
+  // What was mended may end otherwise than the source's episodes do.
+  return attachSchema<S>(imported, mode === "repair" ? deriveSchema(rlds, keepSpec, finalStepSpec) : deriveSchema(rlds)) as ImportedRlds<S>;
 }

@@ -1,12 +1,14 @@
 /** An episode that was read whole, and what is given on of it. */
 import { createStepCopier } from "../../model/copy-steps.ts";
-import type { RldsEpisode } from "../../model/dataset.ts";
+import type { RldsEpisode, RldsStep } from "../../model/dataset.ts";
+import { isAllZero } from "../../model/elements.ts";
+import { type FinalStep, finalStepOf, withFinalStep } from "../../model/final-step.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { StepReceiver } from "./import-reader.ts";
 import type { RunningReport } from "./import-report.ts";
-import { repairEpisode } from "./repair.ts";
+import { repairEpisode, type Segment } from "./repair.ts";
 import { segmentSteps } from "./segment-steps.ts";
-import type { NonFiniteLeaf, StepFacts } from "./step-checks.ts";
+import { type NonFiniteLeaf, type StepFacts, TERMINAL } from "./step-checks.ts";
 
 /** Memory: the steps, where the episode does not have them as columns or in an array already. */
 export class WholeEpisode<S> implements StepReceiver<S> {
@@ -34,9 +36,11 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     this.#collected?.push(createStepCopier(undefined)(step as S));
   }
 
-  /** The very episode, where its steps can be gone through again. */
-  keepEpisode(report: RunningReport): RldsEpisode<S> {
-    this.#keep(report, 0, this.#flags.length);
+  /** The very episode, where its steps can be gone through again. @param states whether it must state the kind of its last step */
+  keepEpisode(report: RunningReport, states: boolean): RldsEpisode<S> {
+    const finalStep = finalStepOf(this.#episode, true);
+    this.#keep(report, 0, this.#flags.length, finalStep);
+    if (states) return { ...withFinalStep(this.#episode, finalStep), steps: this.#steps as readonly S[] };
     return this.#collected === undefined ? this.#episode : { ...this.#episode, steps: this.#steps as readonly S[] };
   }
 
@@ -53,13 +57,25 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     if (segments.length === 0) return this.drop(report, episode);
     report.dropped.steps += segments.reduce((rest, { from, to }) => rest - (to - from), this.#flags.length);
     for (const segment of segments) {
-      this.#keep(report, segment.from, segment.to);
-      yield { ...this.#episode, steps: segmentSteps(this.#steps, segment) as readonly S[] };
+      const finalStep = this.#finalStepOf(segment);
+      this.#keep(report, segment.from, segment.to, finalStep);
+      yield { ...withFinalStep(this.#episode, finalStep), steps: segmentSteps(this.#steps, segment) as readonly S[] };
     }
   }
 
-  #keep(report: RunningReport, from: number, to: number): void {
-    const sum = this.#rewards.slice(from, to - 1).reduce((sum, reward) => sum + reward, 0);
-    report.kept.episode(to - from, sum);
+  /** A step that becomes the last one keeps its action and reward, unless they were not finite, or are the zeros of a terminal observation. */
+  #finalStepOf({ to, setLast, zeroed }: Segment): FinalStep {
+    if (zeroed.length > 0) return "observation";
+    if (!setLast) return finalStepOf(this.#episode, true);
+    const steps = this.#steps;
+    const isTerminal = ((this.#flags[to - 1] as number) & TERMINAL) !== 0;
+    const last = (steps instanceof StepColumns ? steps.at(to - 1) : steps[to - 1]) as RldsStep;
+    return isTerminal && isAllZero([last.action, last.reward]) ? "observation" : "transition";
+  }
+
+  #keep(report: RunningReport, from: number, to: number, finalStep: FinalStep): void {
+    const transitions = finalStep === "transition" ? to - from : Math.max(0, to - from - 1);
+    const sum = this.#rewards.slice(from, from + transitions).reduce((sum, reward) => sum + reward, 0);
+    report.kept.episode(to - from, transitions, sum);
   }
 }

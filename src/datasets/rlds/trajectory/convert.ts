@@ -5,9 +5,9 @@ import { MAX_LENGTH } from "../../../base/limits.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
 import { createStepCopier } from "../../model/copy-steps.ts";
 import type { AnyValue, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
-import { episodesOf } from "../../model/derive.ts";
 import { mustBeStep } from "../../model/step-fields.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
+import { withFinalObservations } from "../transform/final-observations.ts";
 import { Pairing } from "./pairing.ts";
 import { type PolicyInfoFn, policyInfoSpec, zeroStep } from "./policy-info.ts";
 import { dataSpecOf, mustHaveSteps, type TrajectoryDataSpec } from "./trajectory-spec.ts";
@@ -28,7 +28,7 @@ export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyVal
 
 /**
  * One trajectory a step, as TF-Agents makes them of pairs of adjacent steps: the last step of an episode becomes a boundary, the one of all as if a first step followed; where
- * `is_terminal` is true, the discount is 0. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
+ * `is_terminal` is true, the discount is 0. Where an episode ends with a transition, its last observation is repeated, as by `withFinalObservations`. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
  * A step is handed on when the next one came: the arrays of steps that come from a generator are copied before, as it may use them again; those of arrays and columns are not. Streams; O(bytes) a step.
  * @throws RldsError EMPTY for no steps at all; INVALID_DATA where an episode does not end with a last step, a terminal step is not the last one, or a last one is not followed by a first one, after
  * all trajectories before it; SPEC_MISMATCH for a step without RLDS's fields
@@ -68,7 +68,7 @@ export async function* trajectories(
   begin?: (spec: TrajectoryDataSpec) => unknown,
   pairing: Pairing = new Pairing(policyInfoFn),
 ): AsyncGenerator<Trajectory, void, undefined> {
-  const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode>;
+  const episodes = withFinalObservations(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
   // No Replay is made by it: text may have any limit.
   const limit = Number.MAX_SAFE_INTEGER;

@@ -4,8 +4,9 @@ import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
 import { type FoundLeaf, leavesOf as leavesOfRow, type Spec } from "../../../schema/spec.ts";
 import { Collector } from "../../model/collector.ts";
-import type { MaybeAsyncIterable, RldsStep, StepSpec } from "../../model/dataset.ts";
+import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { flagOf as flagIn } from "../../model/elements.ts";
+import { finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { forEach } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -16,16 +17,25 @@ import { abortable } from "../../model/traversal.ts";
 /** By leaf or subtree of a Replay's spec (`obs`, `info.mask`) where a step has it (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
-/** All rows of an episode; the last one is what was seen last. */
+/** All rows of an episode; the observation of the last one is the final one. */
 export interface EpisodeColumns {
   /** One a leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
   readonly rows: number;
+  /** Rows that begin a transition: all, or all but the last one. */
+  readonly transitions: number;
   readonly terminated: boolean;
 }
 
+/** What is known of an episode beside its columns. */
+interface EpisodeFlags {
+  readonly episode: number;
+  readonly metadata: { readonly [name: string]: unknown };
+  readonly flagAt: (row: number, k: number) => boolean;
+}
+
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** Of the last step they have no meaning. */
+/** In a final observation they have no meaning. */
 const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
 /** Bytes of a block of rows, about: it is copied on its way. */
 const BLOCK_BYTES = 2 ** 22;
@@ -74,12 +84,12 @@ export class EpisodeReader {
   }
 
   /** @throws RldsError SPEC_MISMATCH, INVALID_DATA, with the place · what the signal says */
-  async read(steps: MaybeAsyncIterable<RldsStep>, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
+  async read({ steps, ...metadata }: RldsEpisode, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {
       const columns = this.#columnsOf(steps.spec).map((i) => steps.data[i] as ColumnData);
       const flagAt = (row: number, k: number) => flagIn(columns[k]?.[row]) ?? flagOf(steps.at(row), FLAGS[k] as (typeof FLAGS)[number], { episode, step: row });
-      return this.#checkRows(columns.slice(FLAGS.length), steps.length, episode, flagAt);
+      return this.#checkRows(columns.slice(FLAGS.length), steps.length, { episode, metadata, flagAt });
     }
     const collector = new Collector(this.#collected);
     const flags: boolean[] = [];
@@ -90,7 +100,7 @@ export class EpisodeReader {
     };
     await forEach(abortable(steps, signal), addStep);
     const { data, length } = collector.take();
-    return this.#checkRows(data, length, episode, (row, k) => flags[FLAGS.length * row + k] as boolean);
+    return this.#checkRows(data, length, { episode, metadata, flagAt: (row, k) => flags[FLAGS.length * row + k] as boolean });
   }
 
   /** Rows from … to - 1 as columns, nested like the spec. */
@@ -117,7 +127,7 @@ export class EpisodeReader {
     return this.#lastColumns.columns;
   }
 
-  #checkRows(data: readonly ColumnData[], rows: number, episode: number, flagAt: (row: number, k: number) => boolean): EpisodeColumns {
+  #checkRows(data: readonly ColumnData[], rows: number, { episode, metadata, flagAt }: EpisodeFlags): EpisodeColumns {
     const orderError = (rule: string, step: number) =>
       new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step });
     for (let row = 0; row < rows; row++) {
@@ -126,7 +136,8 @@ export class EpisodeReader {
       if (row < rows - 1 && last) throw orderError("is_last must be true of the last step of an episode alone", row);
       if (!last && flagAt(row, 2)) throw orderError("a terminal step must be the last step of its episode, got is_terminal without is_last", row);
     }
-    return { data, rows, terminated: rows > 0 && flagAt(rows - 1, 2) };
+    const endsWithFinal = rows > 0 && finalStepOf(metadata, flagAt(rows - 1, 1)) === "observation";
+    return { data, rows, transitions: rows - Number(endsWithFinal), terminated: rows > 0 && flagAt(rows - 1, 2) };
   }
 }
 

@@ -8,29 +8,36 @@ import type { RldsDataset } from "../../model/dataset.ts";
 import { episodesOf } from "../../model/derive.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { Pace, type PassOptions } from "../../model/traversal.ts";
+import { type FinalStepRule, withFinalStepRule } from "../transform/final-observations.ts";
 import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-columns.ts";
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
 export interface PushEpisodesOptions extends PassOptions {
   /** Where steps have leaves that the writer's spec calls otherwise: `{ obs: "observation", "info.mask": "action_mask" }`. */
   readonly fields?: StepFields;
+  /** What becomes of each episode's last step. Default: what the episode states; the last observation is repeated where an episode has no final one. */
+  readonly finalStep?: FinalStepRule;
 }
 
 /** What was pushed. */
 export interface PushedEpisodes {
   readonly episodes: number;
-  /** Those that begin a transition: all but the last of each episode. */
+  /** Those that begin a transition: all but final observations. */
   readonly steps: number;
   readonly terminated: number;
   readonly truncated: number;
+  /** Episodes whose last observation was repeated as the final one, since the data has none. */
+  readonly repeated: number;
+  /** Episodes whose last transition was left out, with `finalStep: "drop"`. */
+  readonly dropped: number;
   /** How many the writer's rules made. Undefined for a remote writer, whose rules are where the memory is. */
   readonly items: number | undefined;
 }
 
 /**
- * Appends every episode to a writer, whose rules make items of it: with `nStep` the transitions that `table.transitions` reads. The last step of an episode becomes the final
- * one, and terminates it where `is_terminal` is true; else the episode was truncated, also where no step of it is a last one. Of that step action, reward and discount are
- * not read. An episode of a single step has no transition and is left out.
+ * Appends every episode to a writer, whose rules make items of it: with `nStep` the transitions that `table.transitions` reads. The last step terminates its episode
+ * where `is_terminal` is true; else the episode was truncated. If that step is a final observation, it becomes the final step, and its action, reward and discount are not read. If it is a
+ * transition, it is pushed as one, and its observation is repeated as the final one. A final observation alone has no transition and is left out.
  *
  * The leaves of the writer's spec are taken from the steps by their names, or from `fields`; steps may have more. An episode is read and checked as a whole before any of it
  * is appended. Waits where items wait for a rate limiter, which `signal` ends. After an error all episodes before it are there; the one that could not be appended whole may
@@ -41,8 +48,9 @@ export interface PushedEpisodes {
  */
 export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWriter, options: PushEpisodesOptions = {}): Promise<PushedEpisodes> {
   mustTake(writer);
-  const { fields, signal, onProgress } = onlyKeys("options", options, "fields, signal, onProgress");
-  const episodes = episodesOf(data);
+  const { fields, finalStep, signal, onProgress } = onlyKeys("options", options, "fields, finalStep, signal, onProgress");
+  const finalSteps = { dropped: 0 };
+  const episodes = episodesOf(finalStep === undefined ? data : withFinalStepRule(data, finalStep, finalSteps));
   const reader = new EpisodeReader(writer.spec, fields);
   const pace = new Pace({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
   const { stepSpec } = data;
@@ -50,23 +58,26 @@ export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWri
   const rules = "options" in writer ? writer.options.items : undefined;
   const columnWriter = writer as unknown as ColumnWriter;
   const append = appender(columnWriter, rules === undefined, reader, signal);
-  let [steps, terminated, truncated, items, number] = [0, 0, 0, 0, 0];
+  let [steps, terminated, truncated, repeated, items, number] = [0, 0, 0, 0, 0, 0];
   for await (const source of episodes) {
     const episode = number++;
-    const columns = await reader.read(mustHaveSteps(source, episode), episode, signal);
-    if (columns.rows < 2) continue;
+    mustHaveSteps(source, episode);
+    const columns = await reader.read(source, episode, signal);
+    const { rows, transitions } = columns;
+    if (transitions === 0) continue;
     await append(columns).catch((error) => {
       throw error instanceof ReplayError && error.code !== "CLOSED" ? new RldsError(error.code, error.message, { episode }, { cause: error }) : error;
     });
-    steps += columns.rows - 1;
+    steps += transitions;
+    if (transitions === rows) repeated++;
     if (columns.terminated) terminated++;
     else truncated++;
-    for (const rule of rules ?? []) items += itemsOf(rule, columns.rows);
-    await pace.after(columns.rows - 1);
+    for (const rule of rules ?? []) items += itemsOf(rule, transitions + 1);
+    await pace.after(transitions);
   }
   if (steps === 0) throw number === 0 ? noSteps() : new RldsError("EMPTY", "no episode of the data has two steps, which a transition needs");
   await flushWriter(columnWriter, signal);
-  return { episodes: terminated + truncated, steps, terminated, truncated, items: rules && items };
+  return { episodes: terminated + truncated, steps, terminated, truncated, repeated, dropped: finalSteps.dropped, items: rules && items };
 }
 
 /** What a writer here and one across a port have alike. */
@@ -80,7 +91,7 @@ interface ColumnWriter {
 function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
   let maxRows = reader.blockRows;
   return async (episode) => {
-    const end = episode.rows - 1;
+    const end = episode.transitions;
     for (let from = 0; from < end; ) {
       const to = Math.min(from + maxRows, end);
       try {

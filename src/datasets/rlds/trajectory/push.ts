@@ -25,7 +25,8 @@ export interface PushOptions {
 
 /**
  * Gives the observer every step as a trajectory, and waits where it does. Pairs, windows of any length and whole episodes are the observer's: `ReverbAddTrajectoryObserver` with a `sequenceLength`
- * and `strideLength`, `ReverbAddEpisodeObserver`. It does not flush. What was pushed before an error stays.
+ * and `strideLength`, `ReverbAddEpisodeObserver`. Where an episode ends with a transition, its last observation is repeated, as by
+ * `withFinalObservations`. It does not flush. What was pushed before an error stays.
  * @returns how many trajectories were pushed
  * @throws RldsError EMPTY for no steps at all; SPEC_MISMATCH, before anything is pushed, where the tables' signature is not that of `createTrajectoryDataSpec(rlds, policyInfoFn)`; INVALID_DATA for an episode that ends,
  * terminates or begins wrongly. Each tells episode, step and how many trajectories came before it

@@ -8,6 +8,7 @@ import { withSteps } from "../../model/derive.ts";
 import { flagOf, numberOf } from "../../model/elements.ts";
 import { applyStage, type Stage } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { withFinalObservations } from "./final-observations.ts";
 
 export interface NStepTransitionOptions {
   /** Number of rewards in a full return. */
@@ -29,7 +30,7 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
 };
 
 /**
- * A transition for each step but an episode's last, under the names of the RLDS tutorial. The return ends at the episode's end: a transition whose next_is_last is true without
+ * A transition for each step but a final observation, under the names of the RLDS tutorial. The return ends at the episode's end: a transition whose next_is_last is true without
  * next_is_terminal was cut off, and its discount is not 0. The rules are those of a table's n-step returns. Lazy; memory: n steps; O(n) a step.
  * @throws TypeError, RangeError for an argument; passes raise SPEC_MISMATCH where reward or discount is not one number, or a flag is none
  */
@@ -37,9 +38,11 @@ export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransiti
   const { n, gamma } = onlyKeys("options", options, "n, gamma");
   integer("n", n, 1, MAX_LENGTH);
   finite("gamma", gamma);
-  return withSteps(rlds, (steps, episode) => applyStage(steps, () => transitions(n, gamma, episode, createStepCopier(steps))), transitionSpec) as RldsDataset<
-    NStepTransition<S>
-  >;
+  return withSteps(
+    withFinalObservations(rlds),
+    (steps, episode) => applyStage(steps, () => transitions(n, gamma, episode, createStepCopier(steps))),
+    transitionSpec,
+  ) as RldsDataset<NStepTransition<S>>;
 }
 
 /** A step with its numbers read. */

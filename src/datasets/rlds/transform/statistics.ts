@@ -5,6 +5,8 @@ import { valueAt } from "../../../schema/nest.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { episodesOf } from "../../model/derive.ts";
 import { everyElement, flagOf, numberOf } from "../../model/elements.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { statedFinalStep } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf, sameSpec } from "../../model/leaves.ts";
 import { forEach } from "../../model/maybe-async.ts";
 import { type Place, RldsError } from "../../model/rlds-error.ts";
@@ -51,10 +53,11 @@ export interface Distribution {
 export interface DatasetStatistics {
   readonly episodes: number;
   readonly steps: number;
+  /** Steps that are no final observations. */
   readonly transitions: number;
   /** In steps. */
   readonly lengths: Distribution;
-  /** Sums of the rewards of steps that are not is_last; NaN where rewards are not single numbers. */
+  /** Sums of the rewards of all steps that are no final observations; NaN where rewards are not single numbers. */
   readonly returns: Distribution;
   /** In the order of the spec. */
   readonly leaves: readonly LeafStatistics[];
@@ -65,11 +68,12 @@ export interface StatisticsOptions extends PassOptions {
   readonly paths?: readonly string[];
 }
 
-/** These have no meaning in a step that is_last. */
+/** These have no meaning in a final observation. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /**
- * One pass over the dataset. Actions, rewards and discounts of steps that are is_last do not count, as in `rlds.transformations.sar_fields_mask`. Sums are made in f64, in the order of
+ * One pass over the dataset. Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`: those are steps that are
+ * is_last, unless their episode states by `final_step` that it ends with a transition. Sums are made in f64, in the order of
  * the steps. What a normalisation needs: `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves`, and then
  * `mapSteps(rlds, (step) => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`.
  * O(elements); memory: six numbers an element of a step, two an episode.
@@ -79,27 +83,33 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
   const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
   const lengths: number[] = [];
   const returns: number[] = [];
+  let transitions = 0;
   const pace = new Pace(options);
   const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let columns = rlds.stepSpec && new Columns(rlds.stepSpec, paths);
   for await (const sourceEpisode of source) {
     const episode = lengths.length;
     const { steps } = checkEpisode(sourceEpisode, episode);
+    const hasFinal = statedFinalStep(sourceEpisode) !== "transition";
     let length = 0;
     let sum = 0;
+    let endsWithFinal = false;
     if (steps instanceof StepColumns) columns ??= new Columns(steps.spec, paths);
     if (columns !== undefined && steps instanceof StepColumns && sameSpec(columns.spec, steps.spec)) {
       length = steps.length;
-      sum = columns.addColumns(steps);
+      sum = columns.addColumns(steps, hasFinal);
+      endsWithFinal = hasFinal && lastFlagOf(steps) === true;
     } else {
       const pending = forEach(abortable(steps, signal), (step) => {
         columns ??= new Columns(rlds.stepSpec ?? stepSpecOf(step, { episode, step: 0 }), paths);
-        sum += columns.add(step as RldsStep, { episode, step: length++ });
+        endsWithFinal = hasFinal && flagOf((step as Partial<RldsStep>)?.is_last) === true;
+        sum += columns.add(step as RldsStep, endsWithFinal, { episode, step: length++ });
       });
       if (pending !== undefined) await pending;
     }
     lengths.push(length);
     returns.push(sum);
+    transitions += length - Number(endsWithFinal);
     const pause = pace.after(length);
     if (pause !== undefined) await pause;
   }
@@ -107,7 +117,7 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
   return {
     episodes: lengths.length,
     steps,
-    transitions: steps - lengths.filter((length) => length > 0).length,
+    transitions,
     lengths: distribution(lengths),
     returns: distribution(returns),
     leaves: columns?.result ?? [],
@@ -154,19 +164,18 @@ class Columns {
   }
 
   /** @returns the reward, if it counts */
-  add(step: RldsStep, place: Place): number {
-    const isLast = flagOf(step?.is_last) === true;
+  add(step: RldsStep, isFinal: boolean, place: Place): number {
     for (const leaf of this.#leaves) {
-      if (isLast && leaf.isOutcome) continue;
+      if (isFinal && leaf.isOutcome) continue;
       leaf.moments.add(rowOf(leaf, valueAt(step, leaf.keys), place) as never, 0);
     }
-    return isLast ? 0 : numberOf(step?.reward);
+    return isFinal ? 0 : numberOf(step?.reward);
   }
 
-  /** @returns the sum of the rewards that count */
-  addColumns({ data, length }: StepColumns<unknown>): number {
+  /** @param hasFinal whether a step that is_last is a final observation @returns the sum of the rewards that count */
+  addColumns({ data, length }: StepColumns<unknown>, hasFinal: boolean): number {
     const column = (name: string) => data[this.#at[name] ?? -1] as ArrayLike<number> | undefined;
-    const last = column("is_last");
+    const last = hasFinal ? column("is_last") : undefined;
     const reward = column("reward");
     for (const { index, moments, isOutcome, size } of this.#leaves)
       for (let i = 0; i < length; i++) if (!(isOutcome && last?.[i])) moments.add(data[index] as never, i * size);

@@ -54,10 +54,11 @@ describe("RLDS's importer", () => {
       algorithm: { dtype: "string", shape: [] },
       iteration: { dtype: "i64", shape: [] },
       policy: { fc0: { weight: { dtype: "f32", shape: [2, 3] } } },
+      final_step: { dtype: "string", shape: [] },
     });
     for (const episode of await all(reader)) expect(episode).toMatchObject({ algorithm: "SAC", iteration: 3n, policy: { fc0: { weight: { length: 6 } } } });
     const without = await openD4rl(extra("whole"), { metadata: false });
-    expect(without.metadataSpec).toEqual({});
+    expect(without.metadataSpec).toEqual({ final_step: { dtype: "string", shape: [] } });
     await Promise.all([reader.close(), without.close()]);
   });
 });

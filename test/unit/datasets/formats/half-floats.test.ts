@@ -81,7 +81,7 @@ const FORMS: readonly Form[] = [
     "f16",
     "f32",
     async () => {
-      const files = await written((rlds, to) => writeLeRobot(rlds, to, { fps: 10 }));
+      const files = await written((rlds, to) => writeLeRobot(rlds, to, { fps: 10, finalStep: "transition" }));
       return () => openLeRobot(files);
     },
   ],

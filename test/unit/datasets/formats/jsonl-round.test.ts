@@ -9,12 +9,16 @@ it("gives back every dtype, text, images, metadata, NaN and -0, and episodes wit
   const bytes = files.get("steps.jsonl") as Uint8Array<ArrayBuffer>;
   const found = await openJsonl(new File([bytes], "steps.jsonl"));
   expect(found.stepSpec).toEqual(EVERYTHING);
-  expect(found.metadataSpec).toEqual(METADATA);
+  expect(found.metadataSpec).toEqual({ ...METADATA, final_step: { dtype: "string", shape: [] } });
   const episodes = await all(found);
   expect(episodes.map(({ steps }) => steps.length)).toEqual([3, 0, 5]);
   expect(episodes[1]).toMatchObject({ id: 2n ** 55n, inner: { ok: false } });
   expect(episodes[0]?.steps[1]).toMatchObject(SECOND_STEP);
-  const again = memorySink();
+  // The reader states how each episode ends: what is written of that has no other bytes any more.
+  const [again, more] = [memorySink(), memorySink()];
   await writeJsonl(found, again);
-  expect([...again]).toEqual([...files]);
+  const second = await openJsonl(again);
+  expect((await all(second)).map((episode) => episode)).toEqual(episodes);
+  await writeJsonl(second, more);
+  expect([...more]).toEqual([...again]);
 });

@@ -192,7 +192,7 @@ describe("a step a line", () => {
 it("an episode a line has metadata", async () => {
   const step = (i: number, more: object = {}) => ({ observation: i, action: 0, reward: 2, ...more });
   const reader = await openJsonl(lines({ id: 2 ** 40, task: "a", steps: [step(0), step(1)] }, { id: 1, task: "b", steps: [step(5)] }));
-  expect(reader.metadataSpec).toEqual({ id: { dtype: "i64", shape: [] }, task: { dtype: "string", shape: [] } });
+  expect(reader.metadataSpec).toEqual({ id: { dtype: "i64", shape: [] }, task: { dtype: "string", shape: [] }, final_step: { dtype: "string", shape: [] } });
   const episodes = await all(reader);
   expect(episodes.map(({ id, task }) => [id, task])).toEqual([
     [2n ** 40n, "a"],

@@ -225,8 +225,9 @@ describe("Minari", () => {
       kind: scalar("string"),
       wide: scalar("string"),
       options: { gravity: scalar("f64"), flag: scalar("bool"), name: scalar("string") },
+      final_step: scalar("string"),
     });
-    expect((await all(reader)).map(({ steps: _, id: __, total_steps: ___, ...rest }) => rest)).toEqual([
+    expect((await all(reader)).map(({ steps: _, id: __, total_steps: ___, final_step: ____, ...rest }) => rest)).toEqual([
       { seed: 3n, level: 1, goal: "[1, 2]", kind: "a", wide: "-5", options: { gravity: Number.NaN, flag: false, name: "" } },
       { seed: 18446744073709551615n, level: 0.5, goal: "[1]", kind: "7", wide: "", options: { gravity: -9.81, flag: true, name: "" } },
       { seed: 0n, level: 2, goal: "[1, 2]", kind: "b", wide: "9223372036854775808", options: { gravity: 1.5, flag: false, name: "x" } },

@@ -31,9 +31,10 @@ const demonstrations = (lengths: readonly number[] = [3, 1, 5]) => made(SPEC, le
 const stepsAt = <T>(data: MadeDataset, k: number) => data[k]?.steps as T[];
 const json = (files: Map<string, Uint8Array>, path: string) => JSON.parse(new TextDecoder().decode(files.get(path)));
 
+/** Data whose last steps are transitions, as most of LeRobot's are; an option says otherwise. */
 async function written(data: MadeDataset, options: object = {}) {
   const files = memorySink();
-  await writeLeRobot(data as unknown as RldsDataset<unknown>, files, { fps: 10, ...options });
+  await writeLeRobot(data as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", ...options });
   return files;
 }
 
@@ -48,13 +49,13 @@ it("gives back frames, images, tasks, ends and metadata as they were", async () 
     "meta/info.json",
   ]);
   const reader = await openRlds(files);
-  expect(reader).toMatchObject({ format: "lerobot", episodes: 3, steps: 9, metadataSpec: { ...METADATA, episode_index: leaf("i64") } });
+  expect(reader).toMatchObject({ format: "lerobot", episodes: 3, steps: 9, metadataSpec: { ...METADATA, episode_index: leaf("i64"), final_step: leaf("string") } });
   const { next, timestamp, frame_index, index, task_index, ...own } = reader.stepSpec as { readonly [name: string]: unknown };
   expect(own).toEqual(SPEC);
   expect([next, timestamp, frame_index, index, task_index]).toEqual([{ done: leaf("bool") }, leaf("f32"), leaf("i64"), leaf("i64"), leaf("i64")]);
   const found = await all(reader);
   for (const [k, { steps, ...about }] of found.entries()) {
-    expect(about).toEqual({ ...metadata(k), episode_index: BigInt(k) });
+    expect(about).toEqual({ ...metadata(k), episode_index: BigInt(k), final_step: "transition" });
     const expected = data[k]?.steps as { readonly [name: string]: unknown }[];
     expect(steps).toHaveLength(expected.length);
     for (const [i, step] of (steps as { readonly [name: string]: unknown }[]).entries()) {
@@ -232,7 +233,7 @@ describe("films", () => {
   it("are let go of where the work fails, and nothing stays", async () => {
     const log: string[] = [];
     const files = memorySink();
-    await expect(writeLeRobot(demonstrations() as unknown as RldsDataset<unknown>, files, { fps: 10, videos, videoEncoder: films(log, 3) })).rejects.toThrow(
+    await expect(writeLeRobot(demonstrations() as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", videos, videoEncoder: films(log, 3) })).rejects.toThrow(
       "no more film",
     );
     expect([log.at(-1), files.size]).toEqual(["cancel", 0]);
@@ -241,7 +242,7 @@ describe("films", () => {
   it("of another dataset go with it where it is replaced", async () => {
     const files = await written(demonstrations(), { videos, videoEncoder: films([]) });
     expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /has a dataset of LeRobot already/);
-    await writeLeRobot(demonstrations() as never, files, { fps: 10, overwrite: true });
+    await writeLeRobot(demonstrations() as never, files, { fps: 10, finalStep: "transition", overwrite: true });
     expect([...files.keys()].filter((path) => path.startsWith("videos/"))).toEqual([]);
     expect(await all(await openLeRobot(files))).toHaveLength(3);
   });
@@ -264,7 +265,7 @@ describe("refuses", () => {
   });
 
   it("episodes without frames, data without episodes, numbers that Torch has not", async () => {
-    const of = (data: unknown, options: object = {}) => errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, ...options }));
+    const of = (data: unknown, options: object = {}) => errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, finalStep: "transition", ...options }));
     expectError(await of(made(base as StepSpec, [2, 0])), "INVALID_DATA", /an episode must have a frame.*\(episode 1\)/);
     expectError(await of(made(base as StepSpec, [1]), { finalStep: "observation" }), "INVALID_DATA", /an episode must have a frame/);
     expectError(await of(made(base as StepSpec, [])), "EMPTY", /no episodes/);

@@ -58,7 +58,7 @@ it("gives back observations, actions, rewards, ends, infos and metadata as they 
   const found = await all(reader);
   for (const [k, { steps, ...about }] of found.entries()) {
     const expected = stepsAt(data, k);
-    expect(about).toEqual({ ...metadata(k), id: BigInt(k), total_steps: BigInt(expected.length - 1) });
+    expect(about).toEqual({ ...metadata(k), final_step: "observation", id: BigInt(k), total_steps: BigInt(expected.length - 1) });
     expect(steps).toHaveLength(expected.length);
     for (const [i, step] of (steps as Step[]).entries()) {
       const { observation, action, reward, note, speed, is_first, is_last, is_terminal } = expected[i] as Step;

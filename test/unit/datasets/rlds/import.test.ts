@@ -436,25 +436,27 @@ test("random faults: what repair and drop give is strictly right, and nothing th
     expect(dropped).toEqual(broken.flatMap(({ steps, faults }, id) => (faults > 0 ? [] : [{ id, steps }])));
 
     const repair = importRlds(rlds, { mode: "repair" });
-    const repaired = await episodesOf(repair);
-    const strict = importRlds(repaired.map(({ id, steps }) => ({ id, steps })) as RldsDataset<TestStep>);
-    expect(await episodesOf(strict)).toEqual(repaired);
+    const repaired: { id: unknown; final_step: unknown; steps: readonly TestStep[] }[] = [];
+    for await (const { id, final_step, steps } of repair) repaired.push({ id, final_step, steps: [...(await collect(steps))] });
+    const strict = importRlds(repaired as unknown as RldsDataset<TestStep>);
+    expect(await episodesOf(strict)).toEqual(repaired.map(({ id, steps }) => ({ id, steps })));
     // And what takes trajectories takes them.
     if (repaired.length > 0) {
       let trajectories = 0;
       for await (const _ of convertRldsToTrajectories(repaired as unknown as RldsDataset)) trajectories++;
-      expect(trajectories).toBe(strict.report.steps);
+      // One a transition, and a boundary an episode.
+      expect(trajectories).toBe(strict.report.transitions + repaired.length);
     }
     expect(strict.report.steps + repair.report.dropped.steps).toBe(report.steps);
     expect(strict.report.returns).toEqual(repair.report.kept.returns);
     // Every step that is left is the source's, but for flags and the outcomes of last steps.
-    for (const { id, steps } of repaired) {
+    for (const { id, final_step, steps } of repaired) {
       const source = new Map(broken[id as number]?.steps.map((step) => [step.tag, step]));
       for (const step of steps) {
         const was = source.get(step.tag) as TestStep;
         const { action, reward, discount, is_first, is_last, ...same } = step;
         expect(same).toEqual({ observation: was.observation, is_terminal: was.is_terminal, tag: was.tag });
-        if (!is_last) expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
+        if (!is_last || final_step === "transition") expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
         expect([is_first, is_last]).toEqual([step === steps[0], step === steps[steps.length - 1]]);
       }
       // They stood side by side.

@@ -9,9 +9,11 @@ import {
   type PushEpisodesOptions,
   pushEpisodes,
   type RldsDataset,
+  type RldsEpisode,
   type RldsError,
   type RldsStep,
   StepColumns,
+  withFinalObservations,
 } from "../../../../src/datasets/rlds/index.ts";
 import { bool, f32, f64, fifo, i32, prioritized, queueLimiter, Replay, type Spec, type TableOptions, text, u8 } from "../../../../src/index.ts";
 import { broken } from "../../../support/health.ts";
@@ -185,7 +187,9 @@ describe("random episodes", () => {
       const { replay, writer } = replayOf(SPEC, n, random.below(2) === 0 ? { sampler: prioritized(0.6) } : {});
       const seen: number[] = [];
       const pushed = await pushEpisodes(data, writer, { onProgress: ({ steps }) => seen.push(steps) });
-      const lived = episodes.filter((steps) => steps.length > 1);
+      // What was cut ends with a transition.
+      const whole = episodes.map((steps) => (steps.at(-1)?.is_last ? steps : [...steps, steps.at(-1) as RldsStep]));
+      const lived = whole.filter((steps) => steps.length > 1);
       const wanted = lived.flatMap((steps) => naive(steps, n));
       const terminated = lived.filter((steps) => steps.at(-1)?.is_terminal).length;
       expect(pushed).toEqual({
@@ -193,6 +197,8 @@ describe("random episodes", () => {
         steps: wanted.length,
         terminated,
         truncated: lived.length - terminated,
+        repeated: episodes.filter((steps) => !steps.at(-1)?.is_last).length,
+        dropped: 0,
         items: wanted.length,
       });
       expect([seen.length, seen.at(-1)]).toEqual([lived.length, wanted.length]);
@@ -243,7 +249,8 @@ describe("data sets of the real tools", () => {
         [1, only],
       ] as const) {
         const wanted: Transition[] = [];
-        for await (const { steps } of data) if (steps.length > 1) wanted.push(...naive([...steps], n));
+        for await (const { steps } of withFinalObservations(data as RldsDataset) as AsyncIterable<RldsEpisode>)
+          wanted.push(...naive([...(steps as StepColumns<RldsStep>)], n));
         const { replay, writer } = replayOf(spec, n);
         expect((await pushEpisodes(given as RldsDataset, writer)).items).toBe(wanted.length);
         expectSame(transitionsOf(replay), wanted);

@@ -50,7 +50,7 @@ describe.each([
 
   test("has the metadata that tensorflow_datasets reads", async () => {
     const episodes: unknown[] = [];
-    for await (const { steps: _, ...metadata } of await openTfds(DATA + name, { split })) episodes.push(plain(metadata));
+    for await (const { steps: _, final_step: __, ...metadata } of await openTfds(DATA + name, { split })) episodes.push(plain(metadata));
     for (const [i, episode] of episodes.entries()) expect(episode).toEqual(metadata[i]);
     expect(episodes).toHaveLength(metadata.length);
   });

@@ -411,11 +411,11 @@ describe("bombs", () => {
     const real = field(1, joined([field(1, text("steps/a")), field(2, field(2, field(1, new Uint8Array(8))))]));
     const features = { a: tensor("float32") };
     for (const entry of [new Uint8Array(0), field(1, text("k".repeat(40))), field(2, new Uint8Array(0)), field(2, field(2, new Uint8Array(0)))]) {
-      expect(await outcome(dataset(features, field(1, joined([many(field(1, entry)), real]))))).toBe("[[{},2,[[0,0]]]]");
+      expect(await outcome(dataset(features, field(1, joined([many(field(1, entry)), real]))))).toBe('[[{"final_step":"transition"},2,[[0,0]]]]');
     }
     // Of a key that comes again the last one counts.
     const other = field(1, joined([field(1, text("steps/a")), field(2, field(2, field(1, new Uint8Array(4))))]));
-    expect(await outcome(dataset(features, field(1, joined([real, many(other)]))))).toBe("[[{},1,[[0]]]]");
+    expect(await outcome(dataset(features, field(1, joined([real, many(other)]))))).toBe('[[{"final_step":"transition"},1,[[0]]]]');
   });
 
   test("lists that are not packed, and lists in several pieces, are one list", async () => {
@@ -425,7 +425,7 @@ describe("bombs", () => {
     const ints = field(1, joined([field(1, text("steps/i")), field(2, pieces)]));
     const floats = field(1, joined([field(1, text("steps/a")), field(2, field(2, list))]));
     expect(await outcome(dataset({ a: tensor("float32"), i: tensor("int64") }, field(1, joined([floats, ints]))))).toBe(
-      '[[{},4,[[1,2,3,1],["5n","255n","7n","128n"]]]]',
+      '[[{"final_step":"transition"},4,[[1,2,3,1],["5n","255n","7n","128n"]]]]',
     );
   });
 });

@@ -1,0 +1,89 @@
+/** Final observations of episodes that end with a transition: the last one again, or none. */
+import type { NumberArray } from "../../schema/dtype.ts";
+import { blank } from "../../schema/leaf.ts";
+import { createStepCopier } from "./copy-steps.ts";
+import type { MaybeAsyncIterable, RldsStep, StepSpec } from "./dataset.ts";
+import { fillElements, flagOf } from "./elements.ts";
+import { leavesOf } from "./leaves.ts";
+import { applyStage, type Stage } from "./maybe-async.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
+
+/** They say nothing in a final observation. */
+const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
+/** They move to the final observation. */
+const ENDS: readonly unknown[] = ["is_last", "is_terminal"];
+
+/** The columns of an episode with one row more: its last observation once more. The flags of the end move there; action, reward and discount are zeros. O(bytes). */
+export function columnsWithFinal(spec: StepSpec, data: readonly ColumnData[], length: number): ColumnData[] {
+  return leavesOf(spec).map(({ keys, leaf, size }, k) => {
+    const column = data[k] as ColumnData;
+    const longer = blank(leaf, size * (length + 1));
+    copyElements(longer, column, 0);
+    const [field] = keys;
+    if (OUTCOMES.includes(field) || (field === "is_first" && keys.length === 1)) return longer;
+    copyElements(longer, slicedColumn(column, size * (length - 1), size * length), size * length);
+    if (ENDS.includes(field) && keys.length === 1) copyElements(longer, blank(leaf, size), size * (length - 1));
+    return longer;
+  });
+}
+
+function copyElements(to: ColumnData, from: ColumnData, at: number): void {
+  if (ArrayBuffer.isView(to)) (to as NumberArray).set(from as NumberArray, at);
+  else for (let i = 0; i < from.length; i++) (to as (string | Uint8Array)[])[at + i] = from[i] as string;
+}
+
+/** The steps of an episode that ends with a transition, and its last observation once more as the final one. Steps that come one by one are copied. */
+export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
+  if (steps instanceof StepColumns)
+    return steps.length === 0 ? steps : new StepColumns<S>(steps.spec, columnsWithFinal(steps.spec, steps.data, steps.length), steps.length + 1);
+  return withLast(steps, (last) => [
+    changed(last, (name, value) => (ENDS.includes(name) ? fillElements(value, false) : value)),
+    changed(last, (name, value) => (OUTCOMES.includes(name) || name === "is_first" ? fillElements(value, false) : value)),
+  ]);
+}
+
+/** The steps of an episode whose last transition is left out: its observation becomes the final one, with which nothing terminates. */
+export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
+  const isCleared = (name: unknown) => OUTCOMES.includes(name) || name === "is_terminal";
+  if (steps instanceof StepColumns) {
+    const { spec, data, length } = steps;
+    if (length === 0) return steps;
+    const cleared = leavesOf(spec).map(({ keys, leaf, size }, k) => {
+      if (!isCleared(keys[0])) return data[k] as ColumnData;
+      const column = blank(leaf, size * length);
+      copyElements(column, slicedColumn(data[k] as ColumnData, 0, size * (length - 1)), 0);
+      return column;
+    });
+    return new StepColumns<S>(spec, cleared, length);
+  }
+  return withLast(steps, (last) => [changed(last, (name, value) => (isCleared(name) ? fillElements(value, false) : value))]);
+}
+
+/** Whether the last step of steps that are at hand is_last; undefined for steps that come one by one. */
+export function lastFlagOf(steps: MaybeAsyncIterable<unknown>): boolean | undefined {
+  const last = steps instanceof StepColumns ? (steps.length === 0 ? undefined : steps.at(steps.length - 1)) : Array.isArray(steps) ? steps.at(-1) : undefined;
+  return last === undefined ? undefined : flagOf((last as Partial<RldsStep>)?.is_last) === true;
+}
+
+/** Changes the last step. An array stays one. */
+function withLast<S>(steps: MaybeAsyncIterable<S>, change: (last: S) => readonly S[]): MaybeAsyncIterable<S> {
+  if (Array.isArray(steps)) return steps.length === 0 ? steps : [...steps.slice(0, -1), ...change(steps.at(-1))];
+  const keep = createStepCopier(steps);
+  return applyStage(steps, (): Stage<S, S> => {
+    let waiting: S | undefined;
+    return {
+      push(step, output) {
+        if (waiting !== undefined) output.push(waiting);
+        waiting = keep(step);
+        return true;
+      },
+      end(output) {
+        if (waiting !== undefined) output.push(...change(waiting));
+      },
+    };
+  });
+}
+
+function changed<S>(step: S, change: (name: string, value: unknown) => unknown): S {
+  return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name, change(name, value)])) as S;
+}
