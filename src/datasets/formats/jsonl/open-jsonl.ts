@@ -8,7 +8,6 @@ import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-st
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import type { EndedSteps } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";

@@ -8,6 +8,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
+import { plainSpec } from "../../model/plain-numbers.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
@@ -50,12 +51,13 @@ export class RowTypes {
 
   /** Undefined for a field that had no value. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
-    return this.#types[name].spec(name !== "action");
+    const spec = this.#types[name].spec(name !== "action");
+    return spec && plainSpec(spec);
   }
 
   /** Of every name that had a value. */
   get metadata(): { readonly [name: string]: StepSpec } {
-    return (this.#metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
+    return plainSpec(this.#metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
   }
 }
 

@@ -2,7 +2,17 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { memorySink, openLeRobot, openTfds, RldsError, type SourceFile, type SourceFolder, sourceOf, withFinalObservations, writeTfds } from "../../../../src/datasets/rlds/index.ts";
+import {
+  memorySink,
+  openLeRobot,
+  openTfds,
+  RldsError,
+  type SourceFile,
+  type SourceFolder,
+  sourceOf,
+  withFinalObservations,
+  writeTfds,
+} from "../../../../src/datasets/rlds/index.ts";
 import { crc32 } from "../../../support/crc32.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";

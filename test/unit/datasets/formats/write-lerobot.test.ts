@@ -49,7 +49,12 @@ it("gives back frames, images, tasks, ends and metadata as they were", async () 
     "meta/info.json",
   ]);
   const reader = await openRlds(files);
-  expect(reader).toMatchObject({ format: "lerobot", episodes: 3, steps: 9, metadataSpec: { ...METADATA, episode_index: leaf("i64"), final_step: leaf("string") } });
+  expect(reader).toMatchObject({
+    format: "lerobot",
+    episodes: 3,
+    steps: 9,
+    metadataSpec: { ...METADATA, episode_index: leaf("i64"), final_step: leaf("string") },
+  });
   const { next, timestamp, frame_index, index, task_index, ...own } = reader.stepSpec as { readonly [name: string]: unknown };
   expect(own).toEqual(SPEC);
   expect([next, timestamp, frame_index, index, task_index]).toEqual([{ done: leaf("bool") }, leaf("f32"), leaf("i64"), leaf("i64"), leaf("i64")]);
@@ -233,9 +238,9 @@ describe("films", () => {
   it("are let go of where the work fails, and nothing stays", async () => {
     const log: string[] = [];
     const files = memorySink();
-    await expect(writeLeRobot(demonstrations() as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", videos, videoEncoder: films(log, 3) })).rejects.toThrow(
-      "no more film",
-    );
+    await expect(
+      writeLeRobot(demonstrations() as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", videos, videoEncoder: films(log, 3) }),
+    ).rejects.toThrow("no more film");
     expect([log.at(-1), files.size]).toEqual(["cancel", 0]);
   });
 
@@ -265,7 +270,8 @@ describe("refuses", () => {
   });
 
   it("episodes without frames, data without episodes, numbers that Torch has not", async () => {
-    const of = (data: unknown, options: object = {}) => errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, finalStep: "transition", ...options }));
+    const of = (data: unknown, options: object = {}) =>
+      errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, finalStep: "transition", ...options }));
     expectError(await of(made(base as StepSpec, [2, 0])), "INVALID_DATA", /an episode must have a frame.*\(episode 1\)/);
     expectError(await of(made(base as StepSpec, [1]), { finalStep: "observation" }), "INVALID_DATA", /an episode must have a frame/);
     expectError(await of(made(base as StepSpec, [])), "EMPTY", /no episodes/);

@@ -456,7 +456,8 @@ test("random faults: what repair and drop give is strictly right, and nothing th
         const was = source.get(step.tag) as TestStep;
         const { action, reward, discount, is_first, is_last, ...same } = step;
         expect(same).toEqual({ observation: was.observation, is_terminal: was.is_terminal, tag: was.tag });
-        if (!is_last || final_step === "transition") expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
+        if (!is_last || final_step === "transition")
+          expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
         expect([is_first, is_last]).toEqual([step === steps[0], step === steps[steps.length - 1]]);
       }
       // They stood side by side.
