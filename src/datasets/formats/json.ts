@@ -17,6 +17,56 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Characters of Unicode's private area: one that a text does not have marks its large integers. */
+const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
+const LARGE_INTEGER = /(?<![\d.])\d{16,20}(?![\d.eE])/;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const MINUS = 45;
+
+/** As `parseJson`, and integers that no number holds are bigints, as far as i64 and u64 go. @throws SyntaxError */
+export function parseExactJson(text: string): unknown {
+  if (!LARGE_INTEGER.test(text)) return parseJson(text);
+  const lower = text.toLowerCase();
+  const mark = MARKS.find(({ hex, mark }) => !text.includes(mark) && !lower.includes(`\\u${hex}`))?.mark;
+  if (mark === undefined) return parseJson(text);
+  checkDepth(text);
+  const marked = markIntegers(text, mark);
+  const revive = (_: string, value: unknown) => (typeof value === "string" && value.startsWith(mark) ? integerOf(value.slice(1)) : value);
+  try {
+    return JSON.parse(marked, revive);
+  } catch (error) {
+    const quotedText = quoteLiterals(marked);
+    if (quotedText === marked) throw error;
+    return JSON.parse(quotedText, revive);
+  }
+}
+
+function integerOf(digits: string): number | bigint {
+  const integer = BigInt(digits);
+  return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : Number(digits);
+}
+
+/** Integers of which a number would be another one become strings behind a mark. */
+function markIntegers(text: string, mark: string): string {
+  let output = "";
+  let done = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === MINUS || (code >= 48 && code <= 57)) {
+      NUMBER.lastIndex = at;
+      const [token = ""] = NUMBER.exec(text) ?? [];
+      if (token === "") continue;
+      if (/^-?\d{16,20}$/.test(token) && !Number.isSafeInteger(Number(token))) {
+        output += `${text.slice(done, at)}"${mark}${token}"`;
+        done = at + token.length;
+      }
+      at += token.length - 1;
+    }
+  }
+  return output + text.slice(done);
+}
+
 function checkDepth(text: string): void {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

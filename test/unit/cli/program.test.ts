@@ -91,7 +91,7 @@ test("what would steer a terminal is escaped, whoever wrote it", async () => {
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true, [controls]: 1 };
   writeFileSync(temp("steered.jsonl"), JSON.stringify(step));
   const shown = await reprise("inspect", temp("steered.jsonl"));
-  expect(shown.stdout).toMatch(/\n {2}\\u001b\]0;owned\\u0007 \\u009b31m \\u007f \\u000d\\u000a faked: 9 \\u202e\\u2066\\u200f\\u061c\\u2028 +f32/);
+  expect(shown.stdout).toMatch(/\n {2}\\u001b\]0;owned\\u0007 \\u009b31m \\u007f \\u000d\\u000a faked: 9 \\u202e\\u2066\\u200f\\u061c\\u2028 +i32/);
   const told = await reprise("inspect", temp("steered.jsonl"), "--json");
   expect(Object.keys(JSON.parse(told.stdout).stepSpec)).toContain(controls);
   writeFileSync(temp("steered.jsonl"), `{"${controls.replace(/\p{Cc}/gu, " ")}": \u009b\u001b[2J }`);

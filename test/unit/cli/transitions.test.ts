@@ -156,3 +156,23 @@ test.runIf(whole)("Ctrl-C keeps the transitions of whole episodes, and no open w
   expect([openWriters, transitions % 250, tables[0].size - transitions]).toEqual([0, 0, 0]);
   expect(transitions).toBeGreaterThan(20 * 250);
 });
+
+test("lines of JSON go into a journal whose leaves have other dtypes: their numbers are plain", async () => {
+  const step = { observation: [0.5, 1], action: 1, reward: 0.123456789, done: false };
+  const path = temp("plain.jsonl");
+  writeFileSync(path, [step, { ...step, action: 2.5, done: true }].map((one) => JSON.stringify(one)).join("\n"));
+  const whole = temp("whole.jsonl");
+  writeFileSync(whole, [step, { ...step, reward: 1, done: true }].map((one) => JSON.stringify(one)).join("\n"));
+  const first = await document("push", path, "--dir", temp("plain"), "--table", "memory", "--n-step", "1");
+  expect(first).toMatchObject({ pushed: 2 });
+  expect(await document("push", whole, "--dir", temp("plain"), "--table", "memory", "--n-step", "1", "--append")).toMatchObject({ pushed: 2 });
+  const { spec } = await document("stats", temp("plain"));
+  expect(spec).toMatchObject({ action: { dtype: "f32" }, reward: { dtype: "f64" } });
+  for (const [more, dir] of [
+    [[], "windows"],
+    [["--episodes"], "episodes"],
+  ] as const) {
+    expect(await document("push", path, "--dir", temp(dir), "--table", "memory", ...more)).toBeDefined();
+    expect(await document("push", whole, "--dir", temp(dir), "--table", "memory", "--append", ...more)).toBeDefined();
+  }
+});

@@ -30,6 +30,7 @@ const FIELDS: { readonly [name: string]: Field } = {
   isterminal: "is_terminal",
   nextobservation: "next_observation",
   nextobs: "next_observation",
+  newobs: "next_observation",
   terminated: "terminated",
   termination: "terminated",
   terminal: "terminated",
@@ -39,6 +40,7 @@ const FIELDS: { readonly [name: string]: Field } = {
   done: "done",
   episode: "episode",
   episodeid: "episode",
+  epsid: "episode",
   length: "lengths",
   episodelength: "lengths",
 };

@@ -34,6 +34,11 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
+  // The library turns numbers round that are big-endian, but not those of an enum.
+  if (kind === "enum" && type.enum_type?.type === 0 && type.size > 1 && !type.littleEndian) {
+    const turned = elementOf({ ...type, littleEndian: true }, file, path);
+    return { ...turned, decode: (bytes, library) => turned.decode(reversed(bytes, type.size), library) };
+  }
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
   if (kind === "float" && type.size === 2) return { ...base, dtype: "f16", decode: (bytes) => widenHalves("f16", new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
@@ -46,6 +51,11 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
     if (!inner.allocates) return { ...inner, shape: type.array_type.shape ?? [], bytes: type.size };
   }
   throw unsupported(`elements of the type ${kind ?? type.type}`);
+}
+
+function reversed(bytes: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> {
+  for (let at = 0; at < bytes.length; at += size) bytes.subarray(at, at + size).reverse();
+  return bytes;
 }
 
 /** The enum that h5py makes of NumPy's booleans. */

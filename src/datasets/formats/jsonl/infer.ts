@@ -1,19 +1,20 @@
-/** What a value of JSON is, as a spec. */
+/** What a value of JSON is, as a spec; its numbers have no dtype of their own yet. */
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
-const NUMBER_LITERALS = /^(NaN|-?Infinity|-0)$/;
+/** Words for numbers that JSON has not. */
+export const NUMBER_WORD = /^(NaN|-?Infinity|-0)$/;
 
-/** Numbers are of the given dtype, lists that are no lists of the same things are tuples. Undefined for null, and what is too deep. */
-export function inferSpec(value: unknown, numbers: "f32" | "f64", depth = 0): StepSpec | undefined {
+/** Numbers are f32 here, lists that are no lists of the same things are tuples. Undefined for null, and what is too deep. */
+export function inferSpec(value: unknown, depth = 0): StepSpec | undefined {
   if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
-  if (typeof value === "number" || (typeof value === "string" && NUMBER_LITERALS.test(value))) return { dtype: numbers, shape: [] };
+  if (typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value))) return { dtype: "f32", shape: [] };
   if (typeof value === "boolean") return { dtype: "bool", shape: [] };
   if (typeof value === "string") return { dtype: "string", shape: [] };
-  const parts = Object.entries(value as object).map(([name, part]): [string, StepSpec | undefined] => [name, inferSpec(part, numbers, depth + 1)]);
+  const parts = Object.entries(value as object).map(([name, part]): [string, StepSpec | undefined] => [name, inferSpec(part, depth + 1)]);
   if (parts.some(([, spec]) => spec === undefined)) return undefined;
   if (!Array.isArray(value)) return Object.fromEntries(parts as [string, StepSpec][]);
-  if (parts.length === 0) return { dtype: numbers, shape: [0] };
+  if (parts.length === 0) return { dtype: "f32", shape: [0] };
   const [first] = parts as [[string, StepSpec]];
   const { dtype, shape } = first[1] as { dtype?: unknown; shape: readonly number[] };
   const text = JSON.stringify(first[1]);

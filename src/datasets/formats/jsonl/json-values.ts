@@ -63,6 +63,9 @@ export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
 
 function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
+  if (typeof value === "bigint" && isFloat(leaf.dtype)) return Number(value);
+  // Integers that no dtype keeps are their digits.
+  if (leaf.dtype === "string" && (typeof value === "bigint" || Number.isSafeInteger(value))) return String(value);
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;
   if (isFloat(leaf.dtype)) return /^(NaN|-?Infinity|-0)$/.test(value) ? Number(value) : value;

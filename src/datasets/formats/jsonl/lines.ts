@@ -1,6 +1,6 @@
 /** Lines of a file of JSON, one at a time. */
 import { corruptFile, type Fault } from "../../model/rlds-error.ts";
-import { parseJson } from "../json.ts";
+import { parseExactJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface Line {
@@ -57,7 +57,7 @@ function* parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, fi
   if (text.trim() === "") return;
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseExactJson(text);
   } catch (error) {
     throw corruptFile(inLine(file, place), `is not JSON: ${(error as Error).message}`);
   }

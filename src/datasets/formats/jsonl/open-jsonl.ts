@@ -4,21 +4,20 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
-import { FINAL_STEP, finalStepSpec } from "../../model/final-step.ts";
-import { leavesOf } from "../../model/leaves.ts";
+import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-step.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import type { EndedSteps } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
-import { inferSpec } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
 import { inLine, type Line, linesOf } from "./lines.ts";
+import { Records, type StepGroup } from "./records.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
-import { inferRowSchema, type RowSchema, Rows } from "./rows.ts";
+import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
+import { ValueTypes, withMissing } from "./value-types.ts";
 
 export interface JsonlOptions extends ReadOptions {
   /** What some fields of a step are, by RLDS's names, where it is not what the first step seems to say; not for our own form, which says it itself. */
@@ -32,10 +31,13 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
 
 /**
- * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line as `{"steps": […], …metadata}`. Names: `observation` (also `obs`, plurals,
+ * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length
+ * (`{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where one observation more is the final one). Names: `observation` (also `obs`, plurals,
  * camelCase), `action`, `reward`, `discount`; what has no such name is metadata. With `is_first`, `is_last`, `is_terminal` they are RLDS's steps; else transitions, which end by `terminated` (or `terminal`;
- * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, the first one
- * says: numbers are f32 (of metadata of an episode f64), flags bool, texts strings, lists of the same have a shape; every other step must fit. NaN and Infinity may be words or strings.
+ * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, all
+ * of them say: the file is gone through once as it is opened. Numbers are f32 if each of them is the shortest decimal of its f32, else f64; whole numbers are i32, i64 or u64, but for
+ * observations, rewards and discounts, which are real. Flags are bool, texts strings, lists of the same have a shape. Metadata that some steps or episodes do not have are NaN, 0 for integers, "" or false
+ * there; every other value must fit. NaN and Infinity may be words or strings.
  * Memory: one episode, at most maxBytes of text.
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
@@ -57,7 +59,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
         [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
       } as RldsReader<unknown> as RldsReader<S>;
     }
-    const generic = new GenericJsonl(file, first, stepSpec, { maxBytes, signal, finalObservation });
+    const generic = await GenericJsonl.open(file, first, stepSpec, { maxBytes, signal, finalObservation });
     const { stepSpec: inferredSpec, metadataSpec } = generic;
     return {
       ...base,
@@ -90,85 +92,102 @@ interface GenericOptions {
   readonly finalObservation: FinalObservation;
 }
 
-/** Whole episodes a line: its steps and the rest. */
-function episodeOf(value: unknown): { steps: readonly unknown[]; metadata: object } | undefined {
-  const { steps, ...metadata } = (value ?? {}) as { steps?: unknown };
-  return Array.isArray(steps) ? { steps, metadata } : undefined;
-}
-
+/** Lines of another's making: a pass tells what all values are, and each later one gives the episodes. */
 class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly #file: SourceFile;
+  readonly #records: Records;
   readonly #schema: RowSchema;
-  readonly #hasWholeEpisodes: boolean;
   readonly #options: GenericOptions;
 
-  constructor(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions) {
-    const wholeEpisode = episodeOf(first.value);
+  static async open(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
     const place = { file: file.name, offset: first.at };
-    if (wholeEpisode !== undefined && wholeEpisode.steps.length === 0)
-      throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
-    const metadata = wholeEpisode === undefined ? {} : inferSpec(wholeEpisode.metadata, "f64");
-    if (metadata === undefined) throw unsupportedFile(place, "the metadata of the first episode contains null or is nested too deeply");
-    checkLeaves(metadata, "the metadata of the first episode", place);
+    const records = new Records(first.value, place);
+    const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
+    if (records.of(first.value, place).steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
+    const add = (group: StepGroup) => {
+      for (const step of group.steps) types.rows.add(step, place);
+      if (records.areEpisodes) types.metadata.add(group.metadata);
+    };
+    const pass = async (visit: (value: unknown) => void) => {
+      try {
+        for await (const line of linesOf(file, options.maxBytes, options.signal)) visit(line.value);
+      } catch (error) {
+        // Whoever reads so far is told, and where it is.
+        if (!(error instanceof RldsError)) throw error;
+      }
+    };
+    if (records.layout === "columns") await pass((value) => records.note(value));
+    add(records.of(first.value, place));
+    await pass((value) => add(records.of(value, place)));
+    return new GenericJsonl(file, first, records, types, spec, options);
+  }
+
+  private constructor(
+    file: SourceFile,
+    first: Line,
+    records: Records,
+    types: { readonly rows: RowTypes; readonly metadata: ValueTypes },
+    spec: { readonly [name: string]: StepSpec },
+    options: GenericOptions,
+  ) {
+    const place = { file: file.name, offset: first.at };
+    const { steps, metadata } = records.of(first.value, place);
+    const metadataSpec = (types.metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
+    const unknown = Object.keys(records.areEpisodes ? metadata : {}).find((name) => !Object.hasOwn(metadataSpec, name));
+    if (unknown !== undefined) throw unsupportedFile(place, `the metadata of the first episode contains null or is nested too deeply: ${unknown}`);
+    checkLeaves(metadataSpec, "the metadata of the episodes", place);
     this.#file = file;
-    this.#hasWholeEpisodes = wholeEpisode !== undefined;
+    this.#records = records;
     this.#options = options;
-    this.#schema = inferRowSchema(wholeEpisode === undefined ? first.value : wholeEpisode.steps[0], spec, options.finalObservation, place);
+    this.#schema = inferRowSchema(steps[0], types.rows, spec, options.finalObservation, place);
     this.stepSpec = this.#schema.stepSpec;
-    this.metadataSpec = metadata as { readonly [name: string]: StepSpec };
-    const elements = leavesOf(this.#schema.rowSpec).reduce((sum, { size }) => sum + size, 0);
-    if (elements > first.bytes)
-      throw new RldsError("SPEC_MISMATCH", `a step must have ${elements} elements, and the first line has ${first.bytes} bytes`, place);
+    this.metadataSpec = metadataSpec;
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
     const { maxBytes, signal } = this.#options;
-    const rows = new Rows(this.#schema);
+    const { areEpisodes, layout } = this.#records;
+    const rows = new Rows(this.#schema, maxBytes);
     const byNumber = this.#schema.has.includes("episode");
     let episode = 0;
     let bytes = 0;
     let place: Place = { file: this.#file.name };
+    let metadata: object = {};
     const finishEpisode = async (isEnd: boolean): Promise<ReadEpisode> => {
       bytes = 0;
       const ended = await rows.take(isEnd, place);
       episode++;
-      return { ...ended };
+      // What the file says of an episode by itself is believed.
+      return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
     for await (const line of linesOf(this.#file, maxBytes, signal)) {
       const fresh = { file: this.#file.name, offset: line.at };
-      if (this.#hasWholeEpisodes) {
-        place = { ...fresh, episode };
-        const ended = await this.#wholeSteps(rows, line, place);
-        yield { [FINAL_STEP]: ended[FINAL_STEP], ...this.#metadata(line, place), steps: ended.steps };
-        episode++;
-        continue;
-      }
-      if (rows.begins(line.value, fresh)) yield await finishEpisode(true);
-      place = { ...fresh, episode };
+      const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
+      if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
-      if (rows.add(line.value, place, line.bytes)) yield await finishEpisode(true);
+      for (const [i, step] of group.steps.entries()) {
+        if (layout !== "steps" && rows.begins(step, fresh)) {
+          yield await finishEpisode(true);
+          bytes = line.bytes;
+        }
+        place = { ...fresh, episode };
+        const isEnd = rows.add(step, place, line.bytes);
+        if (isEnd && layout === "steps" && i < group.steps.length - 1)
+          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
+        if (isEnd && layout !== "steps") yield await finishEpisode(true);
+      }
+      if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
     }
     if (rows.length > 0) yield await finishEpisode(byNumber);
   }
 
-  #metadata(line: Line, place: Place): object {
+  #metadata(metadata: object, place: Place): object {
     const spec = this.metadataSpec as StepSpec;
-    const { metadata } = episodeOf(line.value) ?? {};
-    if (metadata === undefined) throw corruptFile(inLine(this.#file.name, line), "must be an episode as the first one is, with its steps");
     const collector = new Collector(spec, 1);
-    collector.add(valuesOfJson(spec, metadata), place, "the episode's metadata");
+    collector.add(valuesOfJson(spec, withMissing(spec, metadata)), place, "the episode's metadata");
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);
-  }
-
-  async #wholeSteps(rows: Rows, line: Line, place: Place): Promise<EndedSteps> {
-    const { steps } = episodeOf(line.value) as { steps: readonly unknown[] };
-    for (const [i, step] of steps.entries()) {
-      if (rows.add(step, place, line.bytes) && i < steps.length - 1)
-        throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
-    }
-    return rows.take(true, place);
   }
 }

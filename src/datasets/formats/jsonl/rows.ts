@@ -1,5 +1,6 @@
 /** Steps as objects of JSON, under whatever names, collected to episodes. */
 
+import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
@@ -7,6 +8,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
+import { plainSpec } from "../../model/plain-numbers.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
@@ -15,8 +17,8 @@ import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type EndedSteps, type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
-import { inferSpec } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
+import { ValueTypes, withMissing } from "./value-types.ts";
 
 type Fields = { [F in Field]?: unknown };
 
@@ -29,7 +31,37 @@ interface Row {
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** What the rows of a file are: known by the first one. */
+/** What the values of all rows of a file are. */
+export class RowTypes {
+  readonly #types = {
+    observation: new ValueTypes(false),
+    action: new ValueTypes(false),
+    reward: new ValueTypes(false),
+    discount: new ValueTypes(false),
+  };
+  readonly #metadata = new ValueTypes(true);
+
+  /** @throws RldsError CORRUPT for what is no row */
+  add(value: unknown, place: Place): void {
+    const { fields, metadata } = rowOf(value, place);
+    for (const name of ["observation", "action", "reward", "discount"] as const) this.#types[name].add(fields[name]);
+    this.#types.observation.add(fields.next_observation);
+    this.#metadata.add(metadata);
+  }
+
+  /** Undefined for a field that had no value. */
+  field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
+    const spec = this.#types[name].spec(name !== "action");
+    return spec && plainSpec(spec);
+  }
+
+  /** Of every name that had a value. */
+  get metadata(): { readonly [name: string]: StepSpec } {
+    return plainSpec(this.#metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
+  }
+}
+
+/** What the rows of a file are. */
 export interface RowSchema {
   /** What of a row is kept. */
   readonly rowSpec: { readonly [name: string]: StepSpec };
@@ -54,8 +86,14 @@ function rowOf(value: unknown, place: Place): Row {
   return { fields, metadata: Object.fromEntries(metadata) };
 }
 
-/** @param spec of some of the fields, as the caller says @throws RldsError CORRUPT, UNSUPPORTED */
-export function inferRowSchema(value: unknown, spec: { readonly [name: string]: StepSpec }, finalObservation: FinalObservation, place: Place): RowSchema {
+/** @param value the first row @param types of all rows @param spec of some of the fields, as the caller says @throws RldsError CORRUPT, UNSUPPORTED */
+export function inferRowSchema(
+  value: unknown,
+  types: RowTypes,
+  spec: { readonly [name: string]: StepSpec },
+  finalObservation: FinalObservation,
+  place: Place,
+): RowSchema {
   const { fields, metadata } = rowOf(value, place);
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
@@ -63,16 +101,20 @@ export function inferRowSchema(value: unknown, spec: { readonly [name: string]: 
     throw unsupportedFile(place, "the steps have is_first or is_last, but no is_terminal");
   if (finalObservation === "next" && !has.includes("next_observation"))
     throw unsupportedFile(place, "the steps have no next_observation, which finalObservation needs");
-  const part = (name: string, value: unknown): [string, StepSpec] => {
-    const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferSpec(value, "f32");
+  const part = (name: string, inferred: StepSpec | undefined): [string, StepSpec] => {
+    const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferred;
     if (fieldSpec === undefined) throw unsupportedFile(place, `${name} of the first step is null or nested too deeply: describe it in stepSpec`);
-    checkLeaves(fieldSpec, `${name} of the first step`, place);
+    checkLeaves(fieldSpec, `${name} of the steps`, place);
     return [name, fieldSpec];
   };
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = requiredFields.find((name) => !has.includes(name));
   if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
-  const entries = [...requiredFields.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, value]) => part(name, value))];
+  const metadataTypes = types.metadata;
+  checkLeaves(metadataTypes, "the metadata of the steps", place);
+  const names = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
+  const metadataOf = (name: string) => (Object.hasOwn(metadataTypes, name) ? metadataTypes[name] : undefined);
+  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(names, (name) => part(name, metadataOf(name)))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
   if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
@@ -86,15 +128,20 @@ export class Rows {
   readonly #schema: RowSchema;
   readonly #collector: Collector;
   readonly #elements: number;
+  readonly #maxBytes: number;
+  readonly #metadataSpec: StepSpec;
   #next: unknown;
-  #episode: unknown;
+  #episode: string | undefined;
   #ending: Ending = "open";
   #length = 0;
 
-  constructor(schema: RowSchema) {
+  /** @param maxBytes that an episode may take in memory */
+  constructor(schema: RowSchema, maxBytes: number) {
     this.#schema = schema;
+    this.#maxBytes = maxBytes;
     this.#collector = new Collector(schema.rowSpec, 1);
-    this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size }) => sum + size, 0);
+    this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => fieldOf(name) === undefined || name === "lengths"));
+    this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size, keys }) => sum + (keys[0] !== undefined && keys[0] in this.#metadataSpec ? 0 : size), 0);
   }
 
   get length(): number {
@@ -104,7 +151,7 @@ export class Rows {
   /** Whether a row belongs to another episode than those that were collected. */
   begins(value: unknown, place: Place): boolean {
     const { fields } = rowOf(value, place);
-    return this.#length > 0 && (fields.is_first === true || fields.is_first === 1 || JSON.stringify(fields.episode) !== JSON.stringify(this.#episode));
+    return this.#length > 0 && (fields.is_first === true || fields.is_first === 1 || episodeKey(fields.episode) !== this.#episode);
   }
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
@@ -112,13 +159,17 @@ export class Rows {
     const { rowSpec, steps } = this.#schema;
     const { fields, metadata } = rowOf(value, place);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
-    const row: { [name: string]: unknown } = { ...metadata };
+    // What a row does not have takes memory all the same.
+    const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
+    if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
+      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows`);
+    const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(rowSpec, name)) row[name] = fields[name];
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
     this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
     this.#length++;
     this.#next = fields.next_observation;
-    this.#episode = fields.episode;
+    this.#episode = episodeKey(fields.episode);
     const isTerminated =
       flag(fields.terminated, "terminated", place) ?? (fields.truncated === undefined ? flag(fields.done, "done", place) : undefined) ?? false;
     const isTruncated = flag(fields.truncated, "truncated", place) ?? flag(fields.done, "done", place) ?? false;
@@ -167,10 +218,15 @@ function appendValues(data: ColumnData, last: ColumnData): ColumnData {
   return all;
 }
 
+/** Numbers of episodes may be larger than JSON writes. */
+function episodeKey(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
+}
+
 function flag(value: unknown, name: string, place: Place): boolean | undefined {
   if (value === undefined) return undefined;
   if (value !== true && value !== false && value !== 0 && value !== 1)
-    throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${JSON.stringify(value)}`, place);
+    throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${show(value)}`, place);
   return Boolean(value);
 }
 

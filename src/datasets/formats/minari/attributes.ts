@@ -20,11 +20,21 @@ export function attributesOf(about: { readonly [key: string]: unknown }): Map<st
 
 function attributeOf(value: unknown, path: string): Attribute | undefined {
   const isNumber = (element: unknown) => typeof element === "number" || (typeof element === "string" && NUMBER_LITERALS.has(element));
+  if (typeof value === "bigint") return integers([value], []);
   if (INTEGERS.has(path) && Number.isSafeInteger(value)) return { leaf: { dtype: "i64", shape: [] }, data: BigInt64Array.of(BigInt(value as number)) };
   if (isNumber(value)) return { leaf: { dtype: "f64", shape: [] }, data: Float64Array.of(Number(value)) };
   if (typeof value === "string") return { leaf: { dtype: "string", shape: [] }, data: [value] };
   if (typeof value === "boolean") return { leaf: { dtype: "bool", shape: [] }, data: Uint8Array.of(Number(value)) };
   if (Array.isArray(value) && value.length > 0 && value.every(isNumber))
     return { leaf: { dtype: "f64", shape: [value.length] }, data: Float64Array.from(value, Number) };
+  const isInteger = (element: unknown): element is number | bigint => typeof element === "bigint" || Number.isSafeInteger(element);
+  if (Array.isArray(value) && value.length > 0 && value.every(isInteger)) return integers(value, [value.length]);
   return undefined;
+}
+
+/** Of which some are beyond what a number holds. */
+function integers(values: readonly (number | bigint)[], shape: readonly number[]): Attribute {
+  const isLong = values.some((value) => value >= 2n ** 63n);
+  const data = (isLong ? BigUint64Array : BigInt64Array).from(values.map(BigInt));
+  return { leaf: { dtype: isLong ? "u64" : "i64", shape }, data };
 }

@@ -1,11 +1,11 @@
 /** What Minari says of a dataset, or of an episode, in metadata.json. */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
-import { parseJson } from "../json.ts";
+import { parseExactJson, parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
-/** @throws RldsError CORRUPT; an absent file is none */
-export async function metadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
+/** @param parse with integers of 64 bits, where seeds may be @throws RldsError CORRUPT; an absent file is none */
+export async function metadataOf(folder: SourceFolder, name: string, parse = parseJson): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {
     if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
     throw error;
@@ -13,19 +13,24 @@ export async function metadataOf(folder: SourceFolder, name: string): Promise<{ 
   if (file === undefined) return {};
   try {
     if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: name }, `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`);
-    return parseObject(new TextDecoder().decode(await file.read(0, file.size)), name);
+    return parseObject(new TextDecoder().decode(await file.read(0, file.size)), name, parse);
   } finally {
     await file.close();
   }
 }
 
-function parseObject(text: string, file: string): { readonly [key: string]: unknown } {
+function parseObject(text: string, file: string, parse: (text: string) => unknown): { readonly [key: string]: unknown } {
   let about: unknown;
   try {
-    about = parseJson(text);
+    about = parse(text);
   } catch (cause) {
     throw corruptFile({ file }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
   if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must hold a JSON object");
   return about as { readonly [key: string]: unknown };
+}
+
+/** What an episode's own file says. */
+export function episodeMetadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
+  return metadataOf(folder, name, parseExactJson);
 }

@@ -14,6 +14,7 @@ import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.t
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
+import { AttributeTypes } from "./attribute-types.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import { type Space, spaceOf, withPixels } from "./images.ts";
 import { metadataOf } from "./metadata.ts";
@@ -130,13 +131,14 @@ class MinariReader implements RldsReader {
   /** The groups' names, in order. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
+  readonly #attributes: AttributeTypes;
   readonly #options: EpisodeReadOptions;
 
   private constructor(
     store: EpisodeStore,
     groups: readonly string[],
     first: EpisodeSource,
-    attributes: ReadonlyMap<string, Attribute>,
+    attributes: AttributeTypes,
     about: { readonly [key: string]: unknown },
     options: EpisodeReadOptions,
   ) {
@@ -145,7 +147,8 @@ class MinariReader implements RldsReader {
     this.#transition = first.transition;
     this.#options = options;
     this.stepSpec = stepSpecOf(first.transition);
-    const metadataSpec = nestAttributes(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    this.#attributes = attributes;
+    const metadataSpec = nestAttributes(attributes.leaves, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
     this.metadataSpec = { ...metadataSpec, [FINAL_STEP]: FINAL_STEP_LEAF };
     this.episodes = groups.length;
     if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
@@ -159,7 +162,7 @@ class MinariReader implements RldsReader {
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
     const first = await findColumns(store, group, 0, options);
-    return new MinariReader(store, groups, first, await store.attributes(`/${group}`), about, options);
+    return new MinariReader(store, groups, first, await attributeTypes(store, groups, options.signal), about, options);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
@@ -184,7 +187,7 @@ class MinariReader implements RldsReader {
       const group = this.#groups[episode] as string;
       this.#options.signal?.throwIfAborted();
       const ended = await this.#steps(group, episode);
-      const metadata = nestAttributes(await this.#store.attributes(`/${group}`), readAttribute);
+      const metadata = nestAttributes(this.#attributes.conform(await this.#store.attributes(`/${group}`)), readAttribute);
       yield { ...metadata, ...ended };
     }
   }
@@ -203,6 +206,26 @@ class MinariReader implements RldsReader {
     const terminated = await terminations.read(0, length);
     return episodeSteps(transition, { data, length, finalStep: true, ending: terminated[length - 1] === 1 ? "terminated" : "truncated", terminated });
   }
+}
+
+/** Requests at a time: the Parquet form has a file of metadata an episode, which may be far away. */
+const PARALLEL = 16;
+
+/** The attributes of all episodes: seeds may be larger in later ones, and options may be in few. */
+async function attributeTypes(store: EpisodeStore, groups: readonly string[], signal?: AbortSignal): Promise<AttributeTypes> {
+  const types = new AttributeTypes();
+  for (let from = 0; from < groups.length; from += PARALLEL) {
+    signal?.throwIfAborted();
+    const read = groups.slice(from, from + PARALLEL).map((group) =>
+      store.attributes(`/${group}`).catch((error) => {
+        // Of the first episode it is an error now, of any other when that is read.
+        if (from === 0 && group === groups[0]) throw error;
+        return new Map<string, Attribute>();
+      }),
+    );
+    for (const attributes of await Promise.all(read)) types.add(attributes);
+  }
+  return types;
 }
 
 const numberOf = (group: string) => Number(group.slice("episode_".length));
@@ -238,7 +261,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
 }
 
 /** Attributes as they were before Minari made `options/gravity` of nested ones. `steps` is not a name that an episode has for anything else. */
-function nestAttributes(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attribute) => unknown): { [name: string]: unknown } {
+function nestAttributes<A extends Pick<Attribute, "leaf">>(attributes: ReadonlyMap<string, A>, of: (attribute: A) => unknown): { [name: string]: unknown } {
   const top = Object.create(null) as { [name: string]: unknown };
   for (const [name, attribute] of attributes) {
     const keys = name.split("/");

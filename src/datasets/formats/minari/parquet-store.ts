@@ -13,7 +13,7 @@ import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { attributesOf } from "./attributes.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import type { Space } from "./images.ts";
-import { metadataOf } from "./metadata.ts";
+import { episodeMetadataOf } from "./metadata.ts";
 
 /** A column of the table that is in memory. */
 interface MemoryColumn {
@@ -104,7 +104,7 @@ export class ParquetStore implements EpisodeStore {
   }
 
   async attributes(path: string): Promise<ReadonlyMap<string, Attribute>> {
-    return attributesOf(await metadataOf(this.#folder, `${this.#at(path.slice(1)).folder}metadata.json`));
+    return attributesOf(await episodeMetadataOf(this.#folder, `${this.#at(path.slice(1)).folder}metadata.json`));
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,6 @@ import { integer, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { ready } from "../../../files/builtins.ts";
-import type { Directory } from "../../../files/directory.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
@@ -11,6 +10,7 @@ import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { isDirectory } from "../sources/directory-source.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { episodesOf } from "./episodes.ts";
 import { type Listing, listRecording } from "./listing.ts";
@@ -24,8 +24,8 @@ export interface RecordingOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** A folder of any source; or what `opfs` or `memory` of reprise/storage gave, also while it is recorded to. */
-export type RecordingSource = Source | Directory;
+/** A folder of any source; what `opfs` or `memory` of reprise/storage gave also while it is recorded to. */
+export type RecordingSource = Source;
 
 /** A recording as a dataset: how much there is is known before any step is read. */
 export interface Recording<S = RldsStep> extends RldsReader<S> {
@@ -103,8 +103,8 @@ async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: nu
 }
 
 async function folderOf(from: RecordingSource, options: RecordingOptions & { readonly maxBytes: number }): Promise<RecordingFolder> {
-  if (typeof (from as Partial<Directory> | null)?.lock === "function") return new DirectoryFolder(from as Directory);
-  const { folder, file } = await sourceOf(from as Source, options);
+  if (isDirectory(from)) return new DirectoryFolder(from);
+  const { folder, file } = await sourceOf(from, options);
   if (folder !== undefined) return SourceDirectory.of(folder, options.maxBytes, options.signal);
   await file.close();
   throw unsupportedFile({ file: file.name }, "a file alone is no recording: give the folder that has 00000001.rpr");

@@ -8,6 +8,7 @@ import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts"
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
+import { isDirectory } from "../sources/directory-source.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { FileCopies } from "./file-copies.ts";
@@ -65,15 +66,20 @@ async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): Asy
 
 async function ofJournal(from: Source, folder: SourceFolder, options: OpenOptions): Promise<Pick<StoredReplay, "replay" | "history">> {
   const below = await readConsistently(folder.name, () => folderOf(folder), options.signal);
-  const path = pathOf(from);
-  const { replay, directory } =
-    path === undefined ? await openCopy(folder, below, options) : await openJournal(below === "" ? path : `${path}/${below}`, options);
+  const { replay, directory } = await openLog(from, folder, below, options);
   try {
     return { replay, history: await JournalHistory.of(directory, replay, options.signal) };
   } catch (error) {
     replay.dispose();
     throw error;
   }
+}
+
+/** From where the journal is: a folder of the system and a directory are read in place, anything else is copied. */
+function openLog(from: Source, folder: SourceFolder, below: string, options: OpenOptions): Promise<OpenedJournal> {
+  if (isDirectory(from) && below === "") return openJournal(from, options);
+  const path = pathOf(from);
+  return path === undefined ? openCopy(folder, below, options) : openJournal(below === "" ? path : `${path}/${below}`, options);
 }
 
 /** Of a source that is no folder of the system. */

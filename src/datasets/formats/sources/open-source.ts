@@ -3,6 +3,7 @@ import { mustBe } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
+import { type DirectorySource, directoryFolder, isDirectory } from "./directory-source.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
 import { nodeSource } from "./node-source.ts";
 import type { SourceFile, SourceFolder, SourceTarget } from "./source.ts";
@@ -10,8 +11,8 @@ import { urlFile, urlFolder } from "./url-source.ts";
 
 /**
  * Where a dataset is: a path of a file or folder (Node, Deno, Bun) · a URL, also as text that begins with `http://`, `https://` or `file://`; it is a folder where it ends with a slash, or its last name has
- * no ending of letters · a Blob or File · the files of a folder that a person chose · a handle of the File System API · bytes and Blobs by their paths · a SourceFile or SourceFolder, such as `sourceOf`
- * gives or a program has for a storage of its own; readers do not close such a file.
+ * no ending of letters · a Blob or File · the files of a folder that a person chose · a handle of the File System API · bytes and Blobs by their paths · what `memory`, `opfs`, `sqlite` or `node` of
+ * reprise/storage gave · a SourceFile or SourceFolder, such as `sourceOf` gives or a program has for a storage of its own; readers do not close such a file.
  */
 export type Source =
   | string
@@ -21,6 +22,7 @@ export type Source =
   | FileHandleLike
   | FolderHandleLike
   | ReadonlyMap<string, Uint8Array | Blob>
+  | DirectorySource
   | SourceFile
   | SourceFolder;
 
@@ -32,7 +34,8 @@ export interface SourceOptions {
   readonly maxBytes?: number;
 }
 
-const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, or a SourceFile or SourceFolder";
+const RULE =
+  "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, a directory of reprise/storage, or a SourceFile or SourceFolder";
 
 /** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
 export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions = {}): Promise<SourceTarget> {
@@ -48,6 +51,7 @@ export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOU
   if (Array.isArray(from) && from.every((part) => part instanceof Blob)) return { folder: filesFolder(from as unknown as readonly File[]) };
   if (typeof (from as ReadonlyMap<string, unknown> | undefined)?.get === "function")
     return { folder: mapFolder("the Map", from as ReadonlyMap<string, Uint8Array>) };
+  if (isDirectory(from)) return { folder: directoryFolder(from) };
   const { read, open, list } = (from ?? {}) as Partial<SourceFile & SourceFolder>;
   if (typeof read === "function") return { file: borrowFile(from as SourceFile) };
   if (typeof open === "function" && typeof list === "function") return { folder: from as SourceFolder };

@@ -1,7 +1,6 @@
 /** One episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isFloat } from "../../../schema/dtype.ts";
-import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { OutputLeaf } from "./feature-config.ts";
 
@@ -24,23 +23,23 @@ const VALUE = 1;
 
 const encoder = new TextEncoder();
 
-/** Names in order, so that the same episode has the same bytes. @throws RldsError INVALID_DATA for what an int64 cannot hold */
-export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng, episode: number): Uint8Array {
+/** Names in order, so that the same episode has the same bytes. */
+export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng): Uint8Array {
   const features = new BinaryWriter();
   for (const column of [...columns].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     features.tag(1, WireType.LengthDelimited).fork();
     features.tag(1, WireType.LengthDelimited).string(column.name);
     features.tag(2, WireType.LengthDelimited).fork();
-    feature(features, column, encodePng, episode);
+    feature(features, column, encodePng);
     features.join().join();
   }
   return new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(features.finish()).finish();
 }
 
-function feature(to: BinaryWriter, { name, leaf, data, length }: OutputColumn, encodePng: EncodePng, episode: number): void {
+function feature(to: BinaryWriter, { leaf, data, length }: OutputColumn, encodePng: EncodePng): void {
   const list = (field: number) => to.tag(field, WireType.LengthDelimited).fork();
   if (leaf.encoding === "none") {
-    const packed = isFloat(leaf.leaf.dtype) ? floats(data as Float32Array) : integers(data as Int32Array, name, leaf, episode);
+    const packed = isFloat(leaf.leaf.dtype) ? floats(data as Float32Array) : integers(data as Int32Array);
     list(isFloat(leaf.leaf.dtype) ? FLOAT_LIST : INT64_LIST);
     if (packed.length > 0) to.tag(VALUE, WireType.LengthDelimited).bytes(packed);
   } else {
@@ -68,22 +67,13 @@ function floats(data: Float32Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Base-128 numbers; a negative one has ten bytes. */
-function integers(
-  data: Int8Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
-  name: string,
-  { size }: OutputLeaf,
-  episode: number,
-): Uint8Array {
+/** Base-128 numbers; a negative one has ten bytes, and so has a uint64 from 2^63 on: tensorflow_datasets makes it of the int64 of the same bits. */
+function integers(data: Int8Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array): Uint8Array {
   const wide = data instanceof BigInt64Array || data instanceof BigUint64Array;
   const bytes = new Uint8Array(data.length * (wide || data instanceof Int32Array || data instanceof Int8Array || data instanceof Int16Array ? 10 : 5));
   let at = 0;
   for (let i = 0; i < data.length; i++) {
     const value = data[i] as number | bigint;
-    if (typeof value === "bigint" && value >= 2n ** 63n) {
-      const rule = `${name} must be less than 2^63: tensorflow_datasets has no larger uint64, got ${value}`;
-      throw new RldsError("INVALID_DATA", rule, { episode, step: Math.floor(i / size) });
-    }
     if (typeof value === "number" && value >= 0) {
       let rest = value;
       for (; rest > 127; rest = Math.floor(rest / 128)) bytes[at++] = (rest & 127) | 128;

@@ -43,8 +43,8 @@ const MAX_SHARDS = 99999;
  * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
  * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. An episode that ends with a transition gets its last observation once more as the final one, as RLDS has it; the report counts them. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
  * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode, and its record.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes · INVALID_DATA
- * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes ·
+ * UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
   const all = parseOptions(rlds, options);
@@ -108,7 +108,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
           .take()
           .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as OutputLeaf, data: column, length: 1 })),
       ];
-      const record = recordOf(exampleOf(columns, encodePng, count));
+      const record = recordOf(exampleOf(columns, encodePng));
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
       if (shard !== last) {
         // A system has only so many open files.

@@ -63,6 +63,12 @@ export class EpisodeReader {
     this.blockRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(BLOCK_BYTES / bytes)));
   }
 
+  /** The dtype of what is taken from a field of the steps; undefined if nothing is. */
+  dtypeOf(keys: readonly string[]): string | undefined {
+    const path = keys.join("/");
+    return this.#leaves[this.#from.findIndex((from) => from.join("/") === path)]?.leaf.dtype;
+  }
+
   /** @throws RldsError SPEC_MISMATCH that names a leaf which steps do not have, or have in another form */
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {

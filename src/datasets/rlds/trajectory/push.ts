@@ -1,10 +1,12 @@
 /** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
 
 import { mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
+import { valueAt } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import type { LeafSignature, Signature } from "../../../tf-agents/signature.ts";
 import type { Trajectory } from "../../../tf-agents/trajectory.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
+import { castPlain } from "../../model/plain-numbers.ts";
 import { describePlace, type Place, RldsError } from "../../model/rlds-error.ts";
 import { mustBeFn, trajectories } from "./convert.ts";
 import { Pairing } from "./pairing.ts";
@@ -39,7 +41,9 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   signal?.throwIfAborted();
   const pairing = new Pairing(policyInfoFn);
   let pushed = 0;
-  for await (const trajectory of trajectories(rlds, policyInfoFn, (spec) => mustMatch(observer, spec), pairing)) {
+  const signature = await observer.getTableSignature?.();
+  const data = signature === undefined ? rlds : castPlain(rlds, (keys) => (valueAt(signature, keys) as LeafSignature | undefined)?.dtype);
+  for await (const trajectory of trajectories(data, policyInfoFn, (spec) => mustMatch(observer, spec), pairing)) {
     signal?.throwIfAborted();
     const last = trajectory.stepType === 2;
     try {

@@ -1,11 +1,13 @@
 /** PNG and JPEG of every kind that a dataset may hold. */
 import { deflateSync } from "node:zlib";
 import { encode } from "fast-png";
+import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { imageHead } from "../../../../src/datasets/formats/images/image-head.ts";
 import { imageDecoder } from "../../../../src/datasets/formats/images/images.ts";
 import { crc32 } from "../../../support/crc32.ts";
 import { joined } from "../../../support/tfrecord.ts";
+import { dataFolder, fileBytes } from "../rlds/data.ts";
 
 const ROOM = 2 ** 24;
 const decode = await imageDecoder();
@@ -80,4 +82,22 @@ test.each([
   ["an image without pixels", joined([SIGNATURE, chunk("IHDR", Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 4, 8, 2, 0, 0, 0)), END]), /0 × 4/],
 ])("%s is refused", (_, bytes, message) => {
   expect(() => decode(bytes, { type: "u8", channels: 3 }, ROOM)).toThrow(message);
+});
+
+test("JPEG is as libjpeg has it, whatever its chroma's subsampling: at most 3 levels beside, 0.4 in the mean", () => {
+  const files = unzipSync(fileBytes(dataFolder("wild/jpeg.npz")));
+  const names = Object.keys(files).filter((name) => name.endsWith(".jpg.npy"));
+  expect(names).toHaveLength(102);
+  const elements = (name: string) => {
+    const bytes = files[name] as Uint8Array;
+    return bytes.subarray(10 + (bytes[8] as number) + 256 * (bytes[9] as number));
+  };
+  for (const name of names) {
+    const expected = elements(name.replace(".jpg.", ".rgb."));
+    const pixels = decode(elements(name), { type: "u8", channels: 3 }, ROOM);
+    expect(pixels.length).toBe(expected.length);
+    const differences = Array.from(pixels, (pixel, i) => Math.abs(pixel - (expected[i] as number)));
+    expect(Math.max(...differences), name).toBeLessThanOrEqual(3);
+    expect(differences.reduce((sum, difference) => sum + difference, 0) / differences.length, name).toBeLessThan(0.4);
+  }
 });

@@ -108,8 +108,8 @@ describe("a step a line", () => {
     const reader = await openJsonl(lines(...values));
     expect(reader.stepSpec).toMatchObject({
       observation: { dtype: "f32", shape: [2] },
-      action: { dtype: "f32", shape: [] },
-      info: { t: { dtype: "f32", shape: [] } },
+      action: { dtype: "i32", shape: [] },
+      info: { t: { dtype: "i32", shape: [] } },
     });
     const episodes = await all(reader);
     expect(flags(episodes)).toEqual([
@@ -167,7 +167,7 @@ describe("a step a line", () => {
     const bad: [object, object][] = [
       [{ obs: [1] }, { code: "SPEC_MISMATCH", step: 1 }],
       [{ action: "left" }, { code: "SPEC_MISMATCH" }],
-      [{ more: 1 }, { code: "SPEC_MISMATCH" }],
+      [{ obs: { more: 1 } }, { code: "SPEC_MISMATCH" }],
       [{ done: "yes" }, { code: "SPEC_MISMATCH" }],
       [{ observation: [1, 2] }, { code: "CORRUPT" }],
     ];
@@ -192,11 +192,11 @@ describe("a step a line", () => {
 it("an episode a line has metadata", async () => {
   const step = (i: number, more: object = {}) => ({ observation: i, action: 0, reward: 2, ...more });
   const reader = await openJsonl(lines({ id: 2 ** 40, task: "a", steps: [step(0), step(1)] }, { id: 1, task: "b", steps: [step(5)] }));
-  expect(reader.metadataSpec).toEqual({ id: { dtype: "f64", shape: [] }, task: { dtype: "string", shape: [] }, final_step: { dtype: "string", shape: [] } });
+  expect(reader.metadataSpec).toEqual({ id: { dtype: "i64", shape: [] }, task: { dtype: "string", shape: [] }, final_step: { dtype: "string", shape: [] } });
   const episodes = await all(reader);
   expect(episodes.map(({ id, task }) => [id, task])).toEqual([
-    [2 ** 40, "a"],
-    [1, "b"],
+    [2n ** 40n, "a"],
+    [1n, "b"],
   ]);
   expect(flags(episodes)).toEqual([
     [2, true, false, 1],

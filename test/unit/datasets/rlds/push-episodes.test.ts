@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import {
   createTransitionSpec,
   type Each,
+  importRlds,
   mapSteps,
+  openReplay,
   openRlds,
   type PushEpisodesOptions,
   pushEpisodes,
@@ -15,7 +17,7 @@ import {
   StepColumns,
   withFinalObservations,
 } from "../../../../src/datasets/rlds/index.ts";
-import { bool, f32, f64, fifo, i32, prioritized, queueLimiter, Replay, type Spec, type TableOptions, text, u8 } from "../../../../src/index.ts";
+import { bool, f32, f64, fifo, i32, i64, prioritized, queueLimiter, Replay, type Spec, type TableOptions, text, u8 } from "../../../../src/index.ts";
 import { broken } from "../../../support/health.ts";
 import { TestRandom } from "../../../support/random.ts";
 import { some } from "../../../support/size.ts";
@@ -420,3 +422,45 @@ describe("where a rate limiter makes items wait", () => {
     });
   });
 });
+
+describe("plain numbers", () => {
+  const lines = (...steps: readonly object[]) => openRlds(new Blob([steps.map((step) => JSON.stringify(step)).join("\n")]));
+  const step = (more: object) => ({ observation: [0.5, 1], action: 1, reward: 0.123456789, seed: 7, done: false, ...more });
+
+  test("of a text go into a Replay of any dtype, as they are or through mapSteps and importRlds", async () => {
+    const spec = { observation: f32(2), action: f32(), reward: f32(), seed: u8(), n: { big: i64(), flag: bool() } };
+    const data = await lines(step({ n: { big: 9007199254740991, flag: 1 } }), step({ n: { big: 3, flag: 0 }, action: 2, done: true }));
+    expect(data.stepSpec).toMatchObject({ action: { dtype: "i32" }, reward: { dtype: "f64" }, seed: { dtype: "i32" }, n: { big: { dtype: "i64" } } });
+    for (const source of [data, mapSteps(data, (one) => ({ ...one }), { stepSpec: data.stepSpec }), importRlds(data)]) {
+      const replay = new Replay({ spec, tables: { memory: { maxSize: 10, sampler: fifo() } } });
+      const writer = replay.writer({ items: [{ table: "memory", length: 1 }] });
+      await pushEpisodes(source as RldsDataset, writer);
+      const [first] = await stepsOf(replay as never);
+      expect(first).toMatchObject({ action: 1, reward: Math.fround(0.123456789), seed: 7, n: { big: 9007199254740991n, flag: true } });
+      writer.close();
+      replay.dispose();
+    }
+  });
+
+  test("that a dtype cannot hold are refused with their place; a dataset of typed columns is cast by nobody", async () => {
+    const spec = { observation: f32(2), action: u8(), reward: f32() };
+    const replay = new Replay({ spec, tables: { memory: { maxSize: 10 } } });
+    const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
+    await expect(pushEpisodes(await lines(step({}), step({ action: 256, done: true })), writer)).rejects.toMatchObject({
+      code: "INVALID_DATA",
+      message: expect.stringMatching(/action must be u8, an integer in 0 … 255, got 256/),
+      episode: 0,
+      step: 1,
+    });
+    await expect(pushEpisodes(await openRlds(dataFolder("tfds/cartpole")), writer)).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
+    replay.dispose();
+  });
+});
+
+async function stepsOf(replay: Any): Promise<RldsStep[]> {
+  const reader = await openReplay(new Blob([...replay.snapshot()] as Uint8Array<ArrayBuffer>[]));
+  const steps: RldsStep[] = [];
+  for await (const episode of reader) steps.push(...(episode.steps as Iterable<RldsStep>));
+  await reader.close();
+  return steps;
+}

@@ -1,0 +1,157 @@
+/** What a line of a file holds: a step, an episode as a list of steps, or steps as columns. */
+import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
+import { type Field, fieldOf } from "../columns/names.ts";
+import { NUMBER_WORD } from "./infer.ts";
+
+/** The steps of one line. */
+export interface StepGroup {
+  readonly steps: readonly unknown[];
+  /** Of the episode, where the line is one. */
+  readonly metadata: Values;
+}
+
+interface Values {
+  readonly [name: string]: unknown;
+}
+
+type Layout = "step" | "steps" | "columns";
+
+const FLAGS: readonly (Field | undefined)[] = ["terminated", "truncated", "done", "is_first", "is_last", "is_terminal"];
+const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", ...FLAGS];
+/** What RLlib calls a line of its own. */
+const RLLIB = "SampleBatch";
+
+/** Reads every line as the first one was. */
+export class Records {
+  readonly layout: Layout;
+  readonly #isRllib: boolean;
+  /** Names beside a step's fields that have a value a step in every line so far. */
+  readonly #rowNames: Set<string>;
+  /** Whether a column says to which episode a row belongs, so that a line is none by itself. */
+  readonly #hasNumbers: boolean;
+
+  /** @throws RldsError UNSUPPORTED, CORRUPT for columns of other lengths than the rewards */
+  constructor(first: unknown, place: Place) {
+    const value = valuesIn(first);
+    this.#isRllib = value.type === RLLIB;
+    if (value.type === "MultiAgentBatch")
+      throw unsupportedFile(place, "the file holds batches of several agents of RLlib: write one file for each policy, with SampleBatch lines");
+    this.layout = Array.isArray(value.steps) ? "steps" : isColumns(value, place) ? "columns" : "step";
+    const rows = this.layout === "columns" ? lengthOf(fieldIn(value, "action")) : undefined;
+    this.#rowNames = new Set(Object.keys(value).filter((name) => !isRowField(name) && lengthOf(value[name]) === rows));
+    this.#hasNumbers = this.layout === "columns" && Array.isArray(fieldIn(value, "episode"));
+  }
+
+  /** Whether a line ends an episode. */
+  get areEpisodes(): boolean {
+    return this.layout !== "step" && !this.#hasNumbers;
+  }
+
+  /** Notes which columns have a value a step in this line, too: all lines come here before any is read. */
+  note(value: unknown): void {
+    if (this.layout !== "columns") return;
+    const values = valuesIn(value);
+    const rows = lengthOf(fieldIn(values, "action"));
+    for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
+  }
+
+  /** @throws RldsError CORRUPT for a line of another kind */
+  of(value: unknown, place: Place): StepGroup {
+    if (this.layout === "step") return { steps: [value], metadata: {} };
+    const { steps, ...metadata } = valuesIn(value);
+    if (this.layout === "steps") {
+      if (!Array.isArray(steps)) throw corruptFile(place, "a line must be an episode as the first one is, with its steps");
+      return { steps, metadata };
+    }
+    if (!isColumns(valuesIn(value), place)) throw corruptFile(place, "a line must hold columns as the first one does");
+    return this.#rows(valuesIn(value), place);
+  }
+
+  #rows(value: Values, place: Place): StepGroup {
+    const rows = lengthOf(fieldIn(value, "action")) as number;
+    const columns: [string, (i: number) => unknown][] = [];
+    const metadata: [string, unknown][] = [];
+    for (const [name, column] of Object.entries(value)) {
+      const field = fieldOf(name);
+      if (this.#isRllib && name === "type") continue;
+      if (field === "observation") {
+        const observations = lengthOf(column) as number;
+        columns.push([name, (i) => valueAt(column, i)]);
+        // One more than there are actions is the final observation.
+        if (observations === rows + 1) columns.push(["next_observation", (i) => valueAt(column, i + 1)]);
+      } else if (FLAGS.includes(field) && !Array.isArray(column)) columns.push([name, (i) => (i === rows - 1 ? column : false)]);
+      else if (isRowField(name)) {
+        if (lengthOf(column) !== rows) throw lengthError(name, column, rows, place);
+        columns.push([name, (i) => valueAt(column, i)]);
+      } else if (this.#rowNames.has(name)) columns.push([name, (i) => valueAt(column, i)]);
+      else if (this.#hasNumbers) columns.push([name, () => column]);
+      else metadata.push([name, column]);
+    }
+    const steps = Array.from({ length: rows }, (_, i) => Object.fromEntries(columns.map(([name, of]) => [name, of(i)])));
+    return { steps, metadata: Object.fromEntries(metadata) };
+  }
+}
+
+function valuesIn(value: unknown): Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}
+
+function isRowField(name: string): boolean {
+  return ROW_FIELDS.includes(fieldOf(name));
+}
+
+function fieldIn(value: Values, field: Field): unknown {
+  const name = Object.keys(value).find((name) => fieldOf(name) === field);
+  return name === undefined ? undefined : value[name];
+}
+
+/** Rows of a column, or of the columns in an object, if they have as many. */
+function lengthOf(column: unknown): number | undefined {
+  if (Array.isArray(column)) return column.length;
+  if (typeof column !== "object" || column === null) return undefined;
+  const [length, ...others] = new Set(Object.values(column).map(lengthOf));
+  return others.length === 0 ? length : undefined;
+}
+
+function valueAt(column: unknown, i: number): unknown {
+  if (Array.isArray(column)) return column[i];
+  return Object.fromEntries(Object.entries(column as object).map(([name, part]) => [name, valueAt(part, i)]));
+}
+
+const isNumber = (value: unknown) => typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value));
+
+/** Whether a line has a list of rewards, and means one a step. A step may have several rewards, under a name in singular. */
+function isColumns(value: Values, place: Place): boolean {
+  const name = Object.keys(value).find((name) => fieldOf(name) === "reward");
+  const rewards = name === undefined ? undefined : value[name];
+  const isPlural = name?.toLowerCase().endsWith("s") ?? false;
+  const isRllib = value.type === RLLIB;
+  if (isRllib) {
+    const packed = Object.entries(value).find(([name, column]) => isRowField(name) && typeof column === "string");
+    if (packed !== undefined)
+      throw unsupportedFile(place, `RLlib compressed the column ${packed[0]}: write the file again with output_config={"compress_columns": []}`);
+  }
+  if (!Array.isArray(rewards) || !(rewards.every(isNumber) || rewards.every((reward) => Array.isArray(reward) && reward.length === 1))) return false;
+  const rows = rewards.length;
+  const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];
+  const fits = lengthOf(actions) === rows && [rows, rows + 1].includes(lengthOf(observations) ?? -1);
+  const hasColumns = Object.entries(value).some(([name, column]) => FLAGS.includes(fieldOf(name)) && Array.isArray(column) && column.length === rows);
+  if (!isPlural && !isRllib) return fits && hasColumns;
+  if (actions === undefined || observations === undefined) return false;
+  if (lengthOf(actions) !== rows) throw lengthError(nameOf(value, "action"), actions, rows, place);
+  if (!fits) throw lengthError(nameOf(value, "observation"), observations, rows, place);
+  return true;
+}
+
+function nameOf(value: Values, field: Field): string {
+  return Object.keys(value).find((name) => fieldOf(name) === field) ?? field;
+}
+
+function lengthError(name: string, column: unknown, rows: number, place: Place) {
+  const length = lengthOf(column);
+  const rule = fieldOf(name) === "observation" ? `${rows} or ${rows + 1} values` : `${rows} values`;
+  return corruptFile(
+    place,
+    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}: write a step a line, or an episode a line as columns of one length`,
+  );
+}

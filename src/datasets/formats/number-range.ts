@@ -1,0 +1,63 @@
+/** The numbers of one leaf of a text, and the narrowest dtype that keeps each of them. */
+import type { StepLeaf } from "../model/dataset.ts";
+
+/** Any decimal of so few digits is the shortest one of its f32; smaller numbers have fewer. */
+const F32_DIGITS = 6;
+const F32_NORMAL = 2 ** -126;
+/** So many digits tell any two f32 apart. */
+const MAX_F32_DIGITS = 9;
+
+/** Whether an f32 keeps a number: it is one, or its shortest decimal is the number. */
+export function isF32(value: number): boolean {
+  const rounded = Math.fround(value);
+  if (rounded === value || Number.isNaN(value)) return true;
+  if (!Number.isFinite(rounded) || rounded === 0) return false;
+  for (let digits = Math.abs(rounded) < F32_NORMAL ? 1 : F32_DIGITS; digits <= MAX_F32_DIGITS; digits++) {
+    const decimal = Number(rounded.toPrecision(digits));
+    if (Math.fround(decimal) === rounded) return decimal === value;
+  }
+  return false;
+}
+
+const I32 = [-(2 ** 31), 2 ** 31 - 1] as const;
+const I64_MIN = -(2n ** 63n);
+const I64_MAX = 2n ** 63n - 1n;
+const U64_MAX = 2n ** 64n - 1n;
+
+export class NumberRange {
+  #isWhole = true;
+  #isF32 = true;
+  #min = 0;
+  #max = 0;
+  /** Of integers that no number holds. */
+  #minLarge = 0n;
+  #maxLarge = 0n;
+
+  add(value: number | bigint): void {
+    if (typeof value === "bigint") {
+      if (value < this.#minLarge) this.#minLarge = value;
+      if (value > this.#maxLarge) this.#maxLarge = value;
+      this.#isF32 = false;
+      return;
+    }
+    if (this.#isF32 && !isF32(value)) this.#isF32 = false;
+    // What JSON writes as -0 is no integer's.
+    if (!Number.isSafeInteger(value) || Object.is(value, -0)) this.#isWhole = false;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  /** @param isReal whether the leaf is real-valued, so that 1 is 1.0: whole numbers are integers there only where no float keeps them */
+  dtype(isReal: boolean): StepLeaf["dtype"] {
+    const hasLarge = this.#minLarge < 0n || this.#maxLarge > 0n;
+    if (!this.#isWhole || (isReal && !hasLarge)) return this.#isF32 ? "f32" : "f64";
+    const [min, max] = hasLarge ? [minOf(this.#minLarge, this.#min), maxOf(this.#maxLarge, this.#max)] : [this.#min, this.#max];
+    if (min >= I32[0] && max <= I32[1]) return "i32";
+    if (min >= I64_MIN && max <= I64_MAX) return "i64";
+    // Of both signs, and too large for either: their digits.
+    return min >= 0n && max <= U64_MAX ? "u64" : "string";
+  }
+}
+
+const minOf = (large: bigint, small: number) => (large < BigInt(small) ? large : BigInt(small));
+const maxOf = (large: bigint, small: number) => (large > BigInt(small) ? large : BigInt(small));

@@ -1,0 +1,63 @@
+/** Directories of reprise/storage as folders: memory, OPFS, a Durable Object's, or a program's own. */
+import type { Directory, StorageFile } from "../../../files/directory.ts";
+import { withIoErrors } from "../../../files/io-errors.ts";
+import { flushLogs } from "../../../storage/log/open-logs.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
+
+/** What of a directory tells it from every other source. Without `open`, a folder that a program writes in place keeps the types of its own. */
+export type DirectorySource = Omit<Directory, "open">;
+
+/** Whether a value is a directory: it can be locked, which no other source can. */
+export function isDirectory(value: unknown): value is Directory {
+  const { lock, list, open } = (value ?? {}) as Partial<Directory>;
+  return typeof lock === "function" && typeof list === "function" && typeof open === "function";
+}
+
+/** What a log of this process has not written yet is written first. */
+export function directoryFolder(directory: Directory): SourceFolder {
+  flushLogs(directory);
+  return {
+    name: directory.name,
+    async open(path) {
+      const name = checkInside(path, directory.name);
+      return directoryFile(directory, name, openFile(directory, name));
+    },
+    async list() {
+      return withIoErrors("listing", directory, "", () => directory.list()).sort();
+    },
+  };
+}
+
+/** @throws RldsError NOT_FOUND · ReplayError IO */
+function openFile(directory: Directory, name: string): StorageFile {
+  try {
+    return withIoErrors("opening", directory, name, () => directory.open(name, false));
+  } catch (cause) {
+    if (directory.list().includes(name)) throw cause;
+    throw new RldsError("NOT_FOUND", "there is no such file", { file: `${directory.name}/${name}` }, { cause });
+  }
+}
+
+function directoryFile(directory: Directory, name: string, file: StorageFile): SourceFile {
+  const { size } = file;
+  const readNow = (at: number, length: number) => {
+    if (at + length > size) throw corruptFile({ file: name, offset: size }, `the file ends ${at + length - size} bytes too early`);
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length; ) {
+      const read = withIoErrors("reading", directory, name, () => file.read(bytes.subarray(done), at + done));
+      if (!(read > 0)) throw corruptFile({ file: name, offset: at + done }, "the file became shorter while it was read");
+      done += read;
+    }
+    return bytes;
+  };
+  return {
+    name,
+    size,
+    read: async (at, length) => readNow(at, length),
+    readNow,
+    async close() {
+      file.close();
+    },
+  };
+}
