@@ -61,6 +61,8 @@ export interface AcceptedOptions {
 
 /** Calls that may wait for an answer. */
 const MAX_CALLS = 1000;
+/** A number that no flush has. */
+const GOODBYE = -1;
 /** Bytes of answers that may wait in a socket whose other end does not read. */
 const MAX_ANSWERS = 1 << 20;
 
@@ -79,7 +81,10 @@ export class AcceptedWriter {
   #leave: () => void = () => {};
   /** What came and is not in the memory yet. */
   readonly #queue = new Fifo<ToMemory>();
-  #calls = 0;
+  /** Calls without an answer: numbers of flushes, and GOODBYE. */
+  readonly #calls = new Set<number>();
+  /** The flushes among them whose turn has come. */
+  readonly #flushes: number[] = [];
   #received: number;
   #confirmed: number;
   /** Ends what waits. */
@@ -221,7 +226,9 @@ export class AcceptedWriter {
       }
       if (kind === "block" || kind === "columns") {
         if (!this.#receiveSteps(message as BlockMessage, bytes)) return;
-      } else if (++this.#calls > MAX_CALLS) throw tooMuch(`${this.#calls} calls wait for an answer`);
+      } else if (kind === "flush" || kind === "bye") {
+        if (!this.#receiveCall(kind === "bye" ? GOODBYE : (message as FlushMessage).id)) return;
+      } else throw foreignMessage();
       this.#queue.push(message);
       this.#run();
     } catch (error) {
@@ -241,6 +248,15 @@ export class AcceptedWriter {
     if (number !== this.#received + 1) throw foreignMessage();
     this.#credits.add(message, bytes);
     this.#received = number;
+    return true;
+  }
+
+  /** Whether a flush of this number, or the goodbye, is new: one that waits for its answer comes again where the actor does. */
+  #receiveCall(id: number): boolean {
+    if (id !== GOODBYE && !isCount(id)) throw foreignMessage();
+    if (this.#calls.has(id)) return false;
+    if (this.#calls.size >= MAX_CALLS) throw tooMuch(`${this.#calls.size + 1} calls wait for an answer`);
+    this.#calls.add(id);
     return true;
   }
 
@@ -273,13 +289,13 @@ export class AcceptedWriter {
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       const kind = kindOfMessage(message);
       if (kind === "bye") yield* this.#leaveNow();
-      else if (kind === "flush") this.#flush(message as FlushMessage);
+      else if (kind === "flush") this.#flush((message as FlushMessage).id);
       else if (kind === "block" || kind === "columns") {
         const wait = this.#credits.pauseMs((message as BlockMessage).number);
         if (wait > 0) yield this.#pause(wait);
         yield* this.#appender.take(message as BlockMessage);
         this.#onTaken();
-      } else throw foreignMessage();
+      }
     }
   }
 
@@ -319,18 +335,25 @@ export class AcceptedWriter {
     if (link?.transfers === false) link.post({ kind: "confirmation", number } satisfies ConfirmationMessage);
   }
 
-  #flush({ id }: FlushMessage): void {
-    if (!isCount(id)) throw foreignMessage();
+  #flush(id: number): void {
+    this.#flushes.push(id);
+    if (this.#flushes.length === 1) this.#answerFlushes().catch((error) => this.#aborter.signal.aborted || this.#fail(error));
+  }
+
+  /** One wait for all flushes that are there, since each waits for what the first of them waits for. */
+  async #answerFlushes(): Promise<void> {
     const { signal } = this.#aborter;
-    const done = async () => {
+    while (this.#flushes.length > 0) {
+      const count = this.#flushes.length;
       await this.#writer.flush({ signal });
       if (this.#terms.confirm === "disk") await this.#options.sync();
       if (signal.aborted) return;
-      this.#calls--;
-      this.#checkAnswers();
-      this.#link?.post({ kind: "flushed", id } satisfies FlushedMessage);
-    };
-    done().catch((error) => signal.aborted || this.#fail(error));
+      for (const id of this.#flushes.splice(0, count)) {
+        this.#calls.delete(id);
+        this.#checkAnswers();
+        this.#link?.post({ kind: "flushed", id } satisfies FlushedMessage);
+      }
+    }
   }
 
   /** @throws ReplayError CORRUPT for an actor that sends on, and reads no answers */

@@ -1,7 +1,7 @@
 /** Sessions: a socket that breaks loses no step and doubles none, whoever comes again is known, and waiting has bounds. Time is a clock of turns. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
-import { f32, fifo, i32, prioritized, Replay } from "../../../src/index.ts";
+import { f32, fifo, i32, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -69,6 +69,28 @@ describe("an actor whose socket breaks", () => {
     expect(new Set(server.accepted).size).toBe(1);
     expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
     expect([server.accepted[0]?.steps, replay.writers.length]).toEqual([steps, 0]);
+  });
+
+  test("sends its calls of flush again, and none of them counts twice", async () => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 5 } } });
+    const server = new MemoryServer(replay, { items });
+    const writer = await remoteWriter(server.connect, { spec });
+    // The second item waits, and every flush with it.
+    await writer.appendColumns({ n: [0, 1], x: [0, 0, 0, 0] });
+    const flushes = Array.from({ length: 600 }, () => writer.flush());
+    for (let breaks = 0; breaks < 3; breaks++) {
+      const before = server.connections.length;
+      await turn();
+      server.break();
+      await until(() => server.connections.length > before && writer.connected);
+    }
+    await turn();
+    replay.table("t").sample(1);
+    await Promise.all(flushes);
+    replay.table("t").sample(1);
+    await writer.close();
+    expect(writer.inFlight).toBe(0);
+    expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
   });
 
   test("finds its episode open, and its items are those of a writer that never left", async () => {
