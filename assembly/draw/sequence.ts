@@ -217,30 +217,43 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
 
 /** Returns of n rewards each, of so many steps; those of the last steps have fewer: zeros follow, which add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
-  memory.fill(<usize>w.rewards + ((<usize>steps) << 3), 0, (<usize>(n - 1)) << 3);
+  // Of a few numbers each: V8 calls out for memory.fill.
+  fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
   if (w.wide != 0) {
     for (let j: u32 = 0; j < steps; j++) store<f64>(<usize>w.returns + ((<usize>j) << 3), returnOf(w, j, n));
     return;
   }
   const powers = <usize>w.powers;
   const bytes = (<usize>n) << 3;
+  const lastPower = powers + bytes;
   let to = <usize>w.returns;
   const end = to + ((<usize>steps) << 2);
   let rewards = <usize>w.rewards;
   // Eight steps at a time, then two: of each the additions have the same order.
   if (ASC_FEATURE_SIMD) {
     for (; to + 32 <= end; to += 32, rewards += 64) {
-      let a = v128.splat<f64>(0);
-      let b = a;
-      let c = a;
-      let d = a;
-      let from = rewards;
-      for (let k: usize = 0; k < bytes; k += 8, from += 8) {
-        const power = v128.load_splat<u64>(powers + k);
-        a = v128.add<f64>(a, v128.mul<f64>(power, v128.load(from)));
-        b = v128.add<f64>(b, v128.mul<f64>(power, v128.load(from, 16)));
-        c = v128.add<f64>(c, v128.mul<f64>(power, v128.load(from, 32)));
-        d = v128.add<f64>(d, v128.mul<f64>(power, v128.load(from, 48)));
+      const zero = v128.splat<f64>(0);
+      // The first power is 1, and 0 is added to make 0 of -0; then two rewards at a time.
+      let a = v128.add<f64>(zero, v128.load(rewards));
+      let b = v128.add<f64>(zero, v128.load(rewards, 16));
+      let c = v128.add<f64>(zero, v128.load(rewards, 32));
+      let d = v128.add<f64>(zero, v128.load(rewards, 48));
+      let from = rewards + 8;
+      let power = powers + 8;
+      for (; power + 16 <= lastPower; power += 16, from += 16) {
+        const p = v128.load_splat<u64>(power);
+        const q = v128.load_splat<u64>(power, 8);
+        a = v128.add<f64>(v128.add<f64>(a, v128.mul<f64>(p, v128.load(from))), v128.mul<f64>(q, v128.load(from, 8)));
+        b = v128.add<f64>(v128.add<f64>(b, v128.mul<f64>(p, v128.load(from, 16))), v128.mul<f64>(q, v128.load(from, 24)));
+        c = v128.add<f64>(v128.add<f64>(c, v128.mul<f64>(p, v128.load(from, 32))), v128.mul<f64>(q, v128.load(from, 40)));
+        d = v128.add<f64>(v128.add<f64>(d, v128.mul<f64>(p, v128.load(from, 48))), v128.mul<f64>(q, v128.load(from, 56)));
+      }
+      if (power < lastPower) {
+        const p = v128.load_splat<u64>(power);
+        a = v128.add<f64>(a, v128.mul<f64>(p, v128.load(from)));
+        b = v128.add<f64>(b, v128.mul<f64>(p, v128.load(from, 16)));
+        c = v128.add<f64>(c, v128.mul<f64>(p, v128.load(from, 32)));
+        d = v128.add<f64>(d, v128.mul<f64>(p, v128.load(from, 48)));
       }
       v128.store_lane<u64>(to, f32x4.demote_f64x2_zero(a), 0);
       v128.store_lane<u64>(to, f32x4.demote_f64x2_zero(b), 0, 8);

@@ -66,7 +66,13 @@ export function copyBytes(to: usize, from: usize, bytes: u32): void {
 /** n values that are the same. */
 export function fillWith<T>(at: usize, n: u32, value: T): void {
   const end = at + <usize>n * sizeof<T>();
-  if (ASC_FEATURE_SIMD) for (const wide = v128.splat<T>(value); at + 16 <= end; at += 16) v128.store(at, wide);
+  if (ASC_FEATURE_SIMD && at + 16 <= end) {
+    const wide = v128.splat<T>(value);
+    for (; at + 16 <= end; at += 16) v128.store(at, wide);
+    // The last ones over some that are there already.
+    v128.store(end - 16, wide);
+    return;
+  }
   for (; at < end; at += sizeof<T>()) store<T>(at, value);
 }
 
