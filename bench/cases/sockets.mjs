@@ -1,8 +1,8 @@
 /** Steps over a WebSocket on the loopback, both ends in this process: as blocks of columns, and as the JSON that programs make by hand. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { WebSocket, WebSocketServer } from "ws";
 import { entry, Replay } from "../package.mjs";
 import { SOURCE_STEPS, source, spec } from "../source.mjs";
 
@@ -11,7 +11,19 @@ const { remoteWriter } = await entry("remote");
 /** Steps of a message where steps go by the block. */
 const BLOCK = 256;
 
-async function socketPair() {
+/** `bufferutil` masks and unmasks in C where `ws` finds it; both ends of both sides use it, or none does. */
+const hasBufferutil = (() => {
+  try {
+    createRequire(import.meta.url).resolve("bufferutil");
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+async function socketPair(isNative) {
+  if (!isNative) process.env.WS_NO_BUFFER_UTIL = "1";
+  const { WebSocket, WebSocketServer } = await import("ws");
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: false });
   await once(server, "listening");
   const there = new WebSocket(`ws://127.0.0.1:${server.address().port}`, { perMessageDeflate: false });
@@ -22,8 +34,8 @@ async function socketPair() {
 const made = () => new Replay({ spec, tables: { t: { maxSize: 100_000 } } });
 const rules = { items: [{ table: "t", length: 1 }] };
 
-async function ours() {
-  const [here, there] = await socketPair();
+const ours = (isNative) => async () => {
+  const [here, there] = await socketPair(isNative);
   const [, writer] = await Promise.all([made().acceptWriter(here, { ...rules, maxInFlight: 16_384 }), remoteWriter(there, { spec })]);
   const { steps } = source();
   return async (count) => {
@@ -34,15 +46,15 @@ async function ours() {
     await writer.flush();
     return writer.length;
   };
-}
+};
 
 /** Numbers as JSON has them. */
 const plain = (value) => (ArrayBuffer.isView(value) ? [...value] : typeof value === "object" && value !== null ? mapped(value) : value);
 const mapped = (step) => Object.fromEntries(Object.entries(step).map(([name, value]) => [name, plain(value)]));
 
 /** One text per message, of so many steps; the answer to the last one says that all are there. Nothing limits what is on its way. */
-const asJson = (size) => async () => {
-  const [here, there] = await socketPair();
+const asJson = (size, isNative) => async () => {
+  const [here, there] = await socketPair(isNative);
   const writer = made().writer(rules);
   here.on("message", (text) => {
     const { steps, last } = JSON.parse(text);
@@ -77,9 +89,18 @@ function resident(which) {
 
 const fact = (name, limit, which) => ({ name, unit: "KiB", rivalName: "limit", limit: 1, fact: () => ({ ours: resident(which), rival: limit }) });
 
+/** Steps beside JSON texts of so many. */
+function against(size, isNative) {
+  const name = `steps over a WebSocket${size > 1 ? ", by the block" : ""}${isNative ? ", with bufferutil" : ""}`;
+  const rivalName = `a JSON text message per ${size > 1 ? `${size} steps` : "step"}`;
+  const skip = isNative && !hasBufferutil ? "It needs `npm install --no-save bufferutil`, the optional package of ws, in C" : undefined;
+  return { name, unit: "µs/step", rivalName, limit: size === 1 && isNative ? 20 : undefined, skip, ours: ours(isNative), rival: asJson(size, isNative) };
+}
+
 export const cases = [
-  { name: "steps over a WebSocket", unit: "µs/step", rivalName: "a JSON text message per step", ours, rival: asJson(1) },
-  { name: "steps over a WebSocket, by the block", unit: "µs/step", rivalName: `a JSON text message per ${BLOCK} steps`, ours, rival: asJson(BLOCK) },
+  against(1, false),
+  against(1, true),
+  against(BLOCK, false),
   fact("resident KiB of an idle socket, of 1,000", 96, "idle"),
   fact("resident KiB of a busy socket beyond that, of 100", 384, "busy"),
 ];
