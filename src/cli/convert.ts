@@ -14,7 +14,9 @@ import { bytes, countText, escapeText } from "./text.ts";
 const EXAMPLES = `
 Without --format the name TO selects one. A name that ends with .parquet or .jsonl is such a file.
 Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
---format lerobot makes TO the folder of a dataset of version 3.0; its films need a browser, so its images are in the rows. --format minari creates <id>/ in the folder TO.
+--format lerobot makes TO the folder of a dataset of version 3.0; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
+
+What TO cannot hold of FROM is listed; with --strict nothing is written then. A result without a step is an error.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4

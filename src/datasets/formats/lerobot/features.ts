@@ -84,6 +84,9 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
   const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
   const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
+    // Its name is a folder of the new dataset.
+    if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
+      throw new RldsError("UNSUPPORTED", `${JSON.stringify(camera.name)} must be the name of a folder, as a film of it is to be copied`);
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
     return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
   });

@@ -23,7 +23,9 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
       if (info.version === 2) return undefined;
       const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, camera, maxBytes));
       statistics.set(camera, find);
-      return (await find())[episode];
+      const found = (await find())[episode];
+      const sizes = new Set(Object.values(found?.values ?? {}).map((values) => values.length));
+      return found !== undefined && Number.isSafeInteger(found.count) && sizes.size === 1 ? found : undefined;
     },
   };
 }
@@ -35,7 +37,7 @@ async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: 
     const columns = new Map<string, { readonly values: ArrayLike<unknown>; readonly size: number }>();
     for (const statistic of ["count", ...STATISTICS]) {
       const column = findColumn(table, `stats/${camera}/${statistic}`);
-      if (column === undefined) continue;
+      if (column?.dtype === undefined || column.dtype === "string" || column.dtype === "bytes") continue;
       const { values } = await wholeLeaf(table, column);
       columns.set(statistic, { values, size: values.length / Math.max(table.rows, 1) });
     }
