@@ -1,35 +1,22 @@
 /** `reprise convert`: writes a dataset in another format. */
 import { statSync } from "node:fs";
-import { basename } from "node:path";
 import { type Command, Option } from "commander";
-import { attachSchema, deriveSchema } from "../datasets/model/derive.ts";
-import {
-  type ImportReport,
-  type RldsDataset,
-  type RldsEpisode,
-  type RldsReader,
-  type WriteOptions,
-  type WriteReport,
-  writeJsonl,
-  writeLeRobot,
-  writeMinari,
-  writeParquet,
-  writeTfds,
-} from "../datasets/rlds/index.ts";
+import { lossError, lossText } from "../datasets/formats/sinks/losses.ts";
+import type { ImportReport, WriteReport } from "../datasets/rlds/index.ts";
 import { withFinalStepRule } from "../datasets/rlds/transform/final-observations.ts";
 import { positive, repeatable, wholeNumber } from "./arguments.ts";
 import { addFinalStep, addMode, addOpen, type FinalStepOption, finalStepsText, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
-import { bytes, countText } from "./text.ts";
-
-const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
-type Format = (typeof FORMATS)[number];
+import { FORMATS, type Format, type FormatOptions, nonEmpty, unreadLosses, write } from "./targets.ts";
+import { bytes, countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
 Without --format the name TO selects one. A name that ends with .parquet or .jsonl is such a file.
 Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
---format lerobot makes TO the folder of a dataset of version 3.0; its films need a browser, so its images are in the rows. --format minari creates <id>/ in the folder TO.
+--format lerobot makes TO the folder of a dataset of version 3.0; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
+
+What TO cannot hold of FROM is listed; with --strict nothing is written then. A result without a step is an error.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
@@ -49,6 +36,7 @@ export function addConvert(command: Command): Command {
     .option("--from-split <split>", "the split of FROM to read");
   return addOpen(addFinalStep(addMode(command)))
     .option("--overwrite", "replace existing files")
+    .option("--strict", "refuse to write if the format cannot hold a part of FROM, instead of listing it")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
@@ -66,24 +54,12 @@ export function addConvert(command: Command): Command {
     .addHelpText("after", EXAMPLES);
 }
 
-interface FormatOptions {
-  readonly name?: string;
-  readonly version?: string;
-  readonly split?: string;
-  readonly shards?: number;
-  readonly image?: readonly string[];
-  readonly fps?: number;
-  readonly task?: string;
-  readonly taskLeaf?: string;
-  readonly robotType?: string;
-  readonly id?: string;
-}
-
 export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption {
   readonly format?: Format;
   readonly fromSplit?: string;
   readonly open?: readonly string[];
   readonly overwrite?: true;
+  readonly strict?: true;
 }
 
 const FILES = [".parquet", ".jsonl", ".ndjson"];
@@ -114,38 +90,34 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     const { finalStep } = options;
     const finalSteps = { dropped: 0 };
     const data = finalStep === undefined ? source : withFinalStepRule(source, finalStep, finalSteps);
+    const unread = unreadLosses(reader);
+    if (options.strict && unread.length > 0) throw lossError(unread);
+    const written = nonEmpty(data, () => emptyRemedy(source.report));
     const progress = host.progress("converting");
     const common = {
       signal: host.signal,
       overwrite: options.overwrite ?? false,
+      strict: options.strict ?? false,
       onProgress: ({ episodes }: { readonly episodes: number }) => progress.at(episodes, reader.episodes),
     };
     try {
-      const report = await write();
+      const report = await write(format, written, reader, to, options, common);
       progress.end();
-      return resultOf(to, format, { ...report, ...finalSteps }, source.report);
+      return resultOf(to, format, { ...report, ...finalSteps, losses: [...unread, ...report.losses] }, source.report);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;
     } finally {
       progress.end();
     }
-
-    function write(): Promise<WriteReport> {
-      switch (format) {
-        case "parquet":
-          return writeParquet(data, to, common);
-        case "jsonl":
-          return writeJsonl(data, to, common);
-        case "tfds":
-          return asTfds(data, reader, to, { ...common, ...options });
-        case "lerobot":
-          return asLeRobot(data, reader, to, { ...common, ...options });
-        case "minari":
-          return asMinari(data, reader, to, { ...common, ...options });
-      }
-    }
   });
+}
+
+/** Why nothing is left, as far as the import knows. */
+function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
+  if (episodes === 0 || kept.steps > 0) return "";
+  const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
+  return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and nothing of them could be kept`;
 }
 
 function formatOf(to: string, format: Format | undefined): Format {
@@ -163,81 +135,13 @@ function formatOf(to: string, format: Format | undefined): Format {
   return byName;
 }
 
-async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
-  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, signal, overwrite, onProgress } = options;
-  if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
-  return writeLeRobot(data, to, {
-    fps,
-    ...(task !== undefined && { task }),
-    ...(taskLeaf !== undefined && { taskLeaf }),
-    ...(typeof robotType === "string" && { robotType }),
-    ...(image !== undefined && { images: image }),
-    signal,
-    overwrite,
-    onProgress,
-  });
-}
-
-async function asMinari(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
-  const { description, dataset_id: datasetId } = reader.about;
-  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0`, signal, overwrite, onProgress } = options;
-  return writeMinari(data, to, {
-    id,
-    ...(typeof description === "string" && { description }),
-    signal,
-    overwrite,
-    onProgress,
-  });
-}
-
-async function asTfds(
-  data: RldsDataset,
-  reader: RldsReader,
-  to: string,
-  { name = nameOf(reader.name), version, split, shards, image, ...common }: FormatOptions & WriteOptions,
-): Promise<WriteReport> {
-  const { description } = reader.about;
-  const { signal, overwrite, onProgress } = common;
-  // The number of episodes decides which shard each one goes to.
-  const episodes = shards === undefined ? undefined : await countOf(data);
-  const dataset =
-    episodes === undefined ? data : Object.assign(attachSchema({ [Symbol.asyncIterator]: () => iterate(data) }, deriveSchema(data)), { episodes });
-  return writeTfds(dataset, to, {
-    name,
-    ...(version !== undefined && { version }),
-    ...(split !== undefined && { split }),
-    ...(shards !== undefined && { shards }),
-    ...(image !== undefined && { images: image }),
-    ...(typeof description === "string" && { description }),
-    signal,
-    overwrite,
-    onProgress,
-  });
-}
-
-async function countOf(data: RldsDataset): Promise<number> {
-  let count = 0;
-  for await (const _ of iterate(data)) count++;
-  return count;
-}
-
-async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, undefined> {
-  yield* data as AsyncIterable<RldsEpisode>;
-}
-
-/** A name that TFDS and Minari accept. */
-function nameOf(name: string): string {
-  let word = basename(name)
-    .replace(/\.[a-z0-9]+$/i, "")
-    .replace(/\W+/g, "_")
-    .replace(/^[\d_]+/, "");
-  while (word.endsWith("_")) word = word.slice(0, -1);
-  return word === "" ? "dataset" : word;
-}
-
 function resultOf(to: string, format: Format, written: WriteReport & { readonly dropped: number }, report: ImportReport): Result {
-  const { episodes, steps, bytes: size, files, repeated, dropped } = written;
+  const { episodes, steps, bytes: size, files, repeated, dropped, losses } = written;
   const finalSteps = { repeated, dropped };
   const head = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n`;
-  return { value: { to, format, episodes, steps, bytes: size, files, finalSteps, report }, text: `${head}${finalStepsText(finalSteps)}${reportText(report)}` };
+  const lossesText = losses.map((loss) => `  not kept: ${escapeText(lossText(loss))}\n`).join("");
+  return {
+    value: { to, format, episodes, steps, bytes: size, files, finalSteps, losses, report },
+    text: `${head}${finalStepsText(finalSteps)}${lossesText}${reportText(report)}`,
+  };
 }

@@ -28,7 +28,10 @@ export async function exported(session: Session, argument: ExportArgument, signa
     told = performance.now();
     tell(news);
   };
-  const options = { signal, onProgress };
+  // Of a Replay there are tables, which are no dataset's.
+  const { format, about } = session.reader;
+  const isDataset = format !== "journal" && format !== "snapshot" && Object.keys(about).length > 0;
+  const options = { signal, onProgress, ...(isDataset && { about }) };
   const write = async (to: Sink): Promise<WriteReport> => {
     if (argument.format === "tfds") return writeTfds(data, to, { ...options, name: tfdsName(argument.name) });
     if (argument.format === "parquet") return writeParquet(data, to, options);

@@ -2,6 +2,7 @@
 
 export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
+export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
@@ -16,10 +17,11 @@ export { openRlds, type RldsOptions } from "./open.ts";
 export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";
 export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.ts";
-export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
+export type { Format, ReadEpisode, ReadOptions, RldsReader, Unread } from "./reader.ts";
 export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
 export { openReplay } from "./replay/open-replay.ts";
 export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+export type { Loss } from "./sinks/losses.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";

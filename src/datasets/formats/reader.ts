@@ -2,6 +2,7 @@
 import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
 import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
+import type { Films } from "./film-references.ts";
 
 export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot" | "recording";
 
@@ -10,6 +11,13 @@ export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly steps: StepColumns<S>;
   /** The kind of the last step. "unknown": RLDS decides, so that a step which is_last is a final observation. */
   readonly [FINAL_STEP]: FinalStep | "unknown";
+}
+
+/** A part of the files that is not read. */
+export interface Unread {
+  readonly what: string;
+  /** What reads it: an option. */
+  readonly remedy: string;
 }
 
 /** Can be gone through again and again; each time reads the files anew. */
@@ -27,6 +35,10 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   readonly split?: string;
   /** What the files say of themselves: licence, description, environment. */
   readonly about: { readonly [key: string]: unknown };
+  /** What the files have and the options leave out, each with a remedy. */
+  readonly unread?: readonly Unread[];
+  /** The films that leaves `{path, timestamp}` of steps refer to; writeLeRobot copies them. Undefined if there are none. */
+  readonly films?: Films;
   /**
    * The episodes from number `episode` on (0, 1, …), without reading those before it; past the last one there are none. Absent where nothing in the files says where an
    * episode is: TFDS, JSON lines. What says it is read once, the first time that it is needed.

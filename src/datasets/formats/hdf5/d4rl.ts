@@ -10,7 +10,7 @@ import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { ReadEpisode, RldsReader, Unread } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
@@ -54,7 +54,9 @@ export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promis
     const table = await tableOf(hdf5, options);
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
-    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, { ...options, finalObservation, maxBytes: hdf5.maxBytes });
+    const hasInfos = options.infos !== true && (await hdf5.entry("/infos")) === "group";
+    const unread = hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
+    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, unread, { ...options, finalObservation, maxBytes: hdf5.maxBytes });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -67,13 +69,22 @@ class D4rlReader implements RldsReader {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly about: { readonly [key: string]: unknown };
+  readonly unread: readonly Unread[];
   readonly #hdf5: Hdf5File;
   readonly #table: FlatTable;
   readonly #metadata: { readonly [name: string]: unknown };
   readonly #options: FlatOptions;
   readonly #index: () => Promise<FlatIndex>;
 
-  constructor(hdf5: Hdf5File, table: FlatTable, metadata: ColumnTree, values: unknown, about: { readonly [key: string]: unknown }, options: FlatOptions) {
+  constructor(
+    hdf5: Hdf5File,
+    table: FlatTable,
+    metadata: ColumnTree,
+    values: unknown,
+    about: { readonly [key: string]: unknown },
+    unread: readonly Unread[],
+    options: FlatOptions,
+  ) {
     this.#hdf5 = hdf5;
     this.#table = table;
     this.#metadata = values as { readonly [name: string]: unknown };
@@ -83,6 +94,7 @@ class D4rlReader implements RldsReader {
     this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
     this.metadataSpec = { ...(valueSpec(metadata) as { readonly [name: string]: StepSpec }), [FINAL_STEP]: FINAL_STEP_LEAF };
     this.about = about;
+    this.unread = unread;
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {

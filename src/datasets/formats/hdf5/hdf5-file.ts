@@ -66,6 +66,11 @@ export class Hdf5File {
     return this.#call(`the group ${group}`, ({ library, id }) => library.get_names(id, group, false));
   }
 
+  async hasInfos(group: string): Promise<boolean> {
+    const path = `/${group}/infos`;
+    return (await this.entry(path)) === "group" && (await this.names(path)).length > 0;
+  }
+
   /** What is at a path; undefined where nothing is. @throws RldsError UNSUPPORTED for links and types */
   async entry(path: string): Promise<Entry | undefined> {
     return this.#call(path, ({ library, id }) => {

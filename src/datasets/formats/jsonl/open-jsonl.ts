@@ -54,6 +54,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
       const schema = readRepriseSchema(first, file.name);
       return {
         ...base,
+        about: schema.about,
         stepSpec: schema.stepSpec,
         metadataSpec: finalStepSpec(schema.metadataSpec),
         [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),

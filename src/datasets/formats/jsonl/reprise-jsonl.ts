@@ -7,6 +7,7 @@ import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { type About, nestedAbout } from "../about.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
@@ -16,6 +17,7 @@ import { specFromJson } from "./spec-json.ts";
 export interface RepriseSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly about: About;
 }
 
 export function isReprise(value: unknown): boolean {
@@ -24,9 +26,13 @@ export function isReprise(value: unknown): boolean {
 
 /** @throws RldsError CORRUPT */
 export function readRepriseSchema(line: Line, file: string): RepriseSchema {
-  const { rlds, stepSpec, metadataSpec = {} } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown };
+  const { rlds, stepSpec, metadataSpec = {}, about } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown; about?: unknown };
   if (rlds !== 1) throw corruptFile(inLine(file, line), `is of version ${JSON.stringify(rlds)}: 1 is read`);
-  return { stepSpec: specFromJson(stepSpec, file), metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec } };
+  return {
+    stepSpec: specFromJson(stepSpec, file),
+    metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec },
+    about: nestedAbout(about),
+  };
 }
 
 /** @throws RldsError CORRUPT for lines in another order, SPEC_MISMATCH for what the first line does not say */

@@ -4,6 +4,9 @@ import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { mustBeAbout } from "../about.ts";
+import { addFilmLosses } from "../film-references.ts";
+import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
@@ -14,16 +17,19 @@ const ENDINGS = [".jsonl", ".ndjson", ".json"];
 const CHUNK_STEPS = 1024;
 
 /**
- * Writes `{"rlds": 1, "stepSpec", "metadataSpec"}`, then a line an episode, `{"episode": {metadata}}`, and behind it a line a step, `{"step": {…}}`. NaN, infinities and -0 are the
+ * Writes `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is given, then a line an episode, `{"episode": {metadata}}`, and behind it a line a step, `{"step": {…}}`. NaN, infinities and -0 are the
  * strings "NaN", "Infinity", "-Infinity", "-0"; integers beyond 2^53 decimal strings; bytes base64. A path without the ending .jsonl is a folder, in which steps.jsonl is written. The
  * file has its name once it is whole. Memory: a thousand steps.
  * @throws RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY where no step tells the form · IO where it cannot be written, or is there already
  */
 export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
-  const { overwrite = false, signal, onProgress } = onlyKeys("options", options, "overwrite, signal, onProgress");
+  const { overwrite = false, strict = false, about, signal, onProgress } = onlyKeys("options", options, "overwrite, about, strict, signal, onProgress");
   flag("overwrite", overwrite);
+  flag("strict", strict);
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
-  return Staging.run(folder, "", name, (staging) => writeDataset(staging, rlds, { folder, name, overwrite, signal, onProgress }));
+  return Staging.run(folder, "", name, (staging) =>
+    writeDataset(staging, rlds, { folder, name, overwrite, strict, signal, onProgress, ...(about !== undefined && { about: mustBeAbout(about) }) }),
+  );
 }
 
 interface Lines extends WriteOptions {
@@ -31,15 +37,22 @@ interface Lines extends WriteOptions {
   readonly name: string;
 }
 
-async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, { folder, name, overwrite, signal, onProgress }: Lines): Promise<WriteReport> {
+async function writeDataset(
+  staging: Staging,
+  rlds: RldsDataset<unknown>,
+  { folder, name, overwrite, about, strict, signal, onProgress }: Lines,
+): Promise<WriteReport> {
   const existing = (await staging.list()).filter((path) => path === name);
   if (existing.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
+    const losses = new Losses();
+    addFilmLosses(losses, stepSpec);
+    losses.check(strict);
     const file = await staging.create();
     const encoder = new TextEncoder();
     const write = (line: object) => file.write(encoder.encode(`${JSON.stringify(line)}\n`));
-    await write({ rlds: 1, stepSpec, metadataSpec });
+    await write({ rlds: 1, stepSpec, metadataSpec, ...(about !== undefined && { about }) });
     let [count, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
       const collector = new Collector(metadataSpec as StepSpec, 1);
@@ -54,7 +67,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, { fold
     }
     signal?.throwIfAborted();
     const files = await staging.commit([name], existing);
-    return { episodes: count, steps, bytes: file.bytes, files, repeated: 0 };
+    return { episodes: count, steps, bytes: file.bytes, files, repeated: 0, losses: losses.all };
   } finally {
     await close();
   }

@@ -7,15 +7,19 @@ import { type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { type About, nestedAbout } from "../about.ts";
+import type { Films } from "../film-references.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, TableWriter } from "../parquet/table-writer.ts";
+import type { Losses } from "../sinks/losses.ts";
 import type { StagedFile, Staging } from "../sinks/staging.ts";
 import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
-import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
-import type { FrameSchema } from "./features.ts";
+import { COUNTED_FEATURES, DONE, type FeatureNames, featureJson, frameColumns } from "./feature-columns.ts";
+import type { FilmFeature, FrameSchema } from "./features.ts";
 import { CHUNK_FILES, fileName } from "./file-paths.ts";
+import { FilmCopies } from "./film-copies.ts";
 import { INFO } from "./info.ts";
 import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata-tables.ts";
 import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
@@ -27,10 +31,12 @@ export interface LeRobotSettings extends WriteOptions {
   readonly task: string | undefined;
   readonly taskLeaf: string | undefined;
   readonly robotType: string | undefined;
-  readonly names: { readonly [path: string]: readonly string[] };
+  readonly names: { readonly [path: string]: FeatureNames };
   readonly images: readonly string[] | undefined;
   readonly videos: readonly string[];
   readonly videoEncoder: MakeVideoEncoder | undefined;
+  readonly films: Films | undefined;
+  readonly about: About | undefined;
   /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
@@ -39,8 +45,11 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
+  /** The same with the number of an episode in its source, if that has one. */
+  readonly sourceMetadata: { readonly [name: string]: StepSpec };
   readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
+  readonly losses: Losses;
 }
 
 const CHUNK_STEPS = 256;
@@ -54,6 +63,9 @@ export class DatasetWriter {
   readonly #leaves: readonly LeafEntry[];
   readonly #frames: EpisodeFrames;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
+  readonly #films: readonly FilmCopies[];
+  /** Films whose statistics the source has. */
+  readonly #countedFilms: readonly FilmCopies[];
   readonly #columns: ReturnType<typeof frameColumns>;
   readonly #totals: ReadonlyMap<FeatureWithStatistics, TotalStatistics>;
   /** Tasks by their texts, and their numbers. */
@@ -69,10 +81,16 @@ export class DatasetWriter {
 
   /** @throws RangeError for names of no vector */
   static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
-    return new DatasetWriter(staging, settings, await hyparquetWriter());
+    const counted = new Set<string>();
+    for (const { camera } of settings.schema.films) {
+      const statistics = "episode_index" in settings.sourceMetadata ? await settings.films?.statistics(camera.name, 0) : undefined;
+      if (statistics !== undefined && STATISTICS.every((name) => statistics.values[name] !== undefined)) counted.add(camera.name);
+      else settings.losses.add(`statistics of ${camera.name}`, "the source does not have them of each episode");
+    }
+    return new DatasetWriter(staging, settings, await hyparquetWriter(), counted);
   }
 
-  private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage) {
+  private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage, counted: ReadonlySet<string>) {
     const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES } = settings;
     this.#staging = staging;
     this.#settings = settings;
@@ -88,10 +106,13 @@ export class DatasetWriter {
           return [name, new VideoWriter({ name, make: videoEncoder as MakeVideoEncoder, format, create, maxBytes: fileBytes })];
         }),
     );
+    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, settings.films as Films, create));
+    this.#countedFilms = this.#films.filter(({ camera }) => counted.has(camera.name));
     this.#frames = new EpisodeFrames(schema, this.#leaves, encodePng, this.#videos);
     this.#columns = frameColumns(schema.features, this.#generatedFeatures);
     const featuresWithStatistics: FeatureWithStatistics[] = [
       ...schema.features.filter(({ kind }) => kind !== "text").map(({ name, kind }) => ({ name, isPicture: kind !== "numbers" })),
+      ...this.#countedFilms.map(({ camera: { name } }) => ({ name, isPicture: true })),
       ...Object.keys(this.#generatedFeatures).map((name) => ({ name, isPicture: false })),
     ];
     this.#totals = new Map(featuresWithStatistics.map((feature) => [feature, new TotalStatistics()]));
@@ -102,8 +123,8 @@ export class DatasetWriter {
     return { ...(this.#settings.schema.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
   }
 
-  async add({ steps, episode_index: _, ...metadata }: RldsEpisode<unknown>): Promise<void> {
-    const { stepSpec, metadataSpec, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
+  async add({ steps, episode_index: sourceIndex, ...metadata }: RldsEpisode<unknown>): Promise<void> {
+    const { stepSpec, metadataSpec, schema, fps, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     // A piece waits for the next one: the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
@@ -114,6 +135,7 @@ export class DatasetWriter {
     const leavesOut = finalStepOf(metadata, true, finalStep) === "observation";
     const final = previousChunk === undefined || !leavesOut ? undefined : this.#finalOf(previousChunk);
     if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length - (final === undefined ? 0 : 1));
+    if (final !== undefined) this.#settings.losses.addEpisode("final observations", "LeRobot has none");
     const data = this.#frames.take(episode, final?.isTerminal ?? false);
     const { length, episodeColumns } = data;
     const collector = new Collector(metadataSpec as StepSpec, 1);
@@ -123,7 +145,17 @@ export class DatasetWriter {
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
     const tasks = this.#tasksOf(episodeColumns, metadataRow, length);
     const generatedColumns = this.#generateColumns(episodeColumns, tasks, final !== undefined);
-    const statistics = new Map([...data.statistics, ...[...generatedColumns].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const)]);
+    const filmStatistics = new Map<string, FeatureStatistics>();
+    for (const film of this.#countedFilms) {
+      const found = await film.statistics(Number(sourceIndex));
+      if (found === undefined) throw new RldsError("CORRUPT", `the source has no statistics of ${film.camera.name} for episode ${sourceIndex}`, { episode });
+      filmStatistics.set(film.camera.name, found);
+    }
+    const statistics = new Map([
+      ...data.statistics,
+      ...filmStatistics,
+      ...[...generatedColumns].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const),
+    ]);
     for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
     if (this.#data === undefined) {
       this.#data = new TableWriter(await this.#create(`data/${fileName(this.#dataFiles++)}.parquet`), this.#columns.schema, "SNAPPY", this.#packages);
@@ -131,6 +163,12 @@ export class DatasetWriter {
     await this.#data.write(this.#columns.columns(new Map([...data.rows, ...[...generatedColumns].map(([name, data]) => [name, listOf(data)] as const)])));
     const videos = new Map<string, VideoSpan>();
     for (const [name, video] of this.#videos) videos.set(name, await video.endEpisode());
+    for (const [k, film] of this.#films.entries()) {
+      const { path, timestamp } = schema.films[k] as FilmFeature;
+      const [paths, times] = [episodeColumns.get(path) as readonly string[], episodeColumns.get(timestamp) as Float64Array];
+      const frameTimes = generatedColumns.get("timestamp") as Float32Array;
+      videos.set(film.camera.name, await film.add({ episode, paths, times, frameTimes, fps }));
+    }
     this.#table ??= await this.#begunTable();
     const texts = [...new Set(tasks)];
     await this.#table.add({ index: episode, length, from: this.#steps, file: this.#dataFiles - 1, tasks: texts, videos, statistics, metadata: metadataRow });
@@ -142,7 +180,7 @@ export class DatasetWriter {
 
   /** Gives the files their names. @param existing the files to replace */
   async finish(existing: readonly string[]): Promise<WriteReport> {
-    const { signal } = this.#settings;
+    const { signal, strict, losses } = this.#settings;
     if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset has no episodes, and LeRobot cannot open such a dataset");
     await this.#endData();
     await this.#table.finish();
@@ -150,9 +188,10 @@ export class DatasetWriter {
     await writeTasks(await this.#create("meta/tasks.parquet"), [...this.#tasks.keys()], this.#packages);
     for (const [path, value] of [["meta/stats.json", this.#stats()] as const, [INFO, this.#info()] as const])
       await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
+    losses.check(strict);
     signal?.throwIfAborted();
     const bytes = this.#bytes;
-    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing), repeated: 0 };
+    return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing), repeated: 0, losses: losses.all };
   }
 
   /** Lets go of films that will not be finished. */
@@ -176,7 +215,7 @@ export class DatasetWriter {
     return new EpisodeTable(
       await this.#create(`meta/episodes/${fileName(0)}.parquet`),
       [...this.#totals.keys()],
-      [...this.#videos.keys()],
+      [...this.#videos.keys(), ...this.#films.map(({ camera }) => camera.name)],
       metadataSpec,
       this.#packages,
     );
@@ -238,12 +277,13 @@ export class DatasetWriter {
   }
 
   #info(): object {
-    const { schema, fps, robotType, names } = this.#settings;
+    const { schema, fps, robotType, names, about } = this.#settings;
     const features = schema.features.map((feature) => {
       const video = this.#videos.get(feature.name);
       const leafNames = names[this.#leaves[feature.column]?.path ?? ""] ?? null;
       return [feature.name, featureJson(feature, leafNames, video && { codec: video.codec, fps })];
     });
+    const films = this.#films.map(({ camera: { name, feature } }) => [name, feature]);
     const generated = Object.entries(this.#generatedFeatures).map(([name, leaf]) => [name, featureJson({ leaf, kind: "numbers" }, null)]);
     const file = "chunk-{chunk_index:03d}/file-{file_index:03d}";
     return {
@@ -256,12 +296,37 @@ export class DatasetWriter {
       data_files_size_in_mb: 100,
       video_files_size_in_mb: 200,
       fps,
-      splits: { train: `0:${this.#episodes}` },
+      splits: this.#splits(),
       data_path: `data/${file}.parquet`,
-      video_path: this.#videos.size > 0 ? `videos/{video_key}/${file}.mp4` : null,
-      features: Object.fromEntries([...features, ...generated]),
+      video_path: this.#videos.size + films.length > 0 ? `videos/{video_key}/${file}.mp4` : null,
+      features: Object.fromEntries([...features, ...films, ...generated]),
+      ...otherAbout(about),
     };
   }
+
+  /** Those of the source, if they are of as many episodes. */
+  #splits(): object {
+    const { about, losses } = this.#settings;
+    const all = { train: `0:${this.#episodes}` };
+    const splits = Object.entries(nestedAbout(about?.splits));
+    if (about?.codebase_version === undefined || splits.length < 2) return all;
+    const ends = splits.map(([, range]) => (typeof range === "string" ? Number(/^\d+:(\d+)$/.exec(range)?.[1]) : Number.NaN));
+    if (Math.max(...ends) === this.#episodes) return Object.fromEntries(splits);
+    losses.add("splits", `those of the source are not of ${this.#episodes} episodes`);
+    return all;
+  }
+}
+
+/** Keys of info.json that follow from the frames and the options. */
+const OWN_KEYS = [
+  ...["codebase_version", "robot_type", "total_episodes", "total_frames", "total_tasks", "total_videos", "total_chunks", "chunks_size"],
+  ...["data_files_size_in_mb", "video_files_size_in_mb", "fps", "splits", "data_path", "video_path", "features"],
+];
+
+/** What a dataset says of itself that LeRobot has no key for. */
+function otherAbout(about: About | undefined): object {
+  const others = Object.entries(about ?? {}).filter(([name]) => !OWN_KEYS.includes(name));
+  return others.length === 0 ? {} : { about: Object.fromEntries(others) };
 }
 
 /** As LeRobot shapes a statistic. */
@@ -278,6 +343,7 @@ function checkNames({ names }: WriterSettings, leaves: readonly LeafEntry[]): vo
   for (const [path, leafNames] of Object.entries(names)) {
     const length = leaves.find((entry) => entry.path === path && entry.leaf.shape.length === 1)?.leaf.shape[0];
     if (length === undefined) throw mustBe(RangeError, "names", "of leaves of a step that are vectors", path);
-    if (leafNames.length !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, leafNames.length);
+    const count = Object.values(leafNames).flat().length;
+    if (count !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, count);
   }
 }

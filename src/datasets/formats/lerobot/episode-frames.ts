@@ -43,7 +43,8 @@ export class EpisodeFrames {
     this.#pixels = new Map(pictures.map(({ name, leaf }) => [name, new PixelCounts(leaf.shape[2] as number)]));
     const featureColumns = schema.features.filter((feature) => !isPicture(feature)).map(({ column }) => column);
     const tasks = schema.tasks.filter(({ of }) => of === "step").map(({ column }) => column);
-    const episodeLeaves = [schema.isLast, schema.isTerminal, schema.timestamp, ...tasks];
+    const films = schema.films.flatMap(({ path, timestamp }) => [path, timestamp]);
+    const episodeLeaves = [schema.isLast, schema.isTerminal, schema.timestamp, ...tasks, ...films];
     this.#chunks = new Map([...featureColumns, ...episodeLeaves].filter((column) => column !== undefined).map((column) => [column, []]));
     for (const { name, kind } of pictures) if (kind === "image") this.#images.set(name, []);
   }

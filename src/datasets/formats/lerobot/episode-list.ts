@@ -61,7 +61,7 @@ async function fromLines(folder: SourceFolder, info: LeRobotInfo, videos: readon
 async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const entries: EpisodeEntry[] = [];
   let metadataSpec: StepSpec | undefined;
-  for await (const table of tables(folder, maxBytes)) {
+  for await (const table of episodeTables(folder, maxBytes)) {
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
       const column = findColumn(table, name);
       if (column === undefined || column.listDepth > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
@@ -97,7 +97,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
 }
 
 /** The tables of the episodes; where a folder cannot be listed, as many as there are in a row. */
-async function* tables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
+export async function* episodeTables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
   const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
   const sortedPaths = all && sortPaths(all);
   for (let chunk = 0, file = 0, k = 0; sortedPaths === undefined || k < sortedPaths.length; k++) {

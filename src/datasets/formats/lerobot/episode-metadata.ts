@@ -42,7 +42,8 @@ export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | un
   return new StepColumns<object>(spec as StepSpec, columns, table.rows);
 }
 
-async function wholeLeaf(table: ParquetFile, column: FileColumn): Promise<{ readonly leaf: StepLeaf; readonly values: ColumnData }> {
+/** All rows of a column, with the leaf that one of them is. */
+export async function wholeLeaf(table: ParquetFile, column: FileColumn): Promise<{ readonly leaf: StepLeaf; readonly values: ColumnData }> {
   const chunks: ColumnData[] = [];
   let leaf: StepLeaf | undefined;
   for (const [group, rows] of table.groups.entries()) {

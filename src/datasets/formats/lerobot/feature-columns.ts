@@ -56,17 +56,20 @@ function imageSchema(name: string): SchemaElement[] {
   ];
 }
 
+/** Names of a vector's elements, perhaps in groups: `{ motors: ["a", "b"] }`. */
+export type FeatureNames = readonly string[] | { readonly [group: string]: readonly string[] };
+
 export interface FeatureJson {
   readonly dtype: string;
   readonly shape: readonly number[];
-  readonly names: readonly string[] | null;
+  readonly names: FeatureNames | null;
   readonly info?: { readonly [key: string]: unknown };
 }
 
 /** @param names of a vector's elements */
 export function featureJson(
   { leaf, kind }: Pick<OutputFeature, "leaf" | "kind">,
-  names: readonly string[] | null,
+  names: FeatureNames | null,
   video?: { readonly codec: string; readonly fps: number },
 ): FeatureJson {
   const { dtype, shape } = leaf;

@@ -4,6 +4,7 @@ import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import type { Camera } from "../film-references.ts";
 
 /** A leaf as a feature. */
 export interface OutputFeature {
@@ -33,12 +34,22 @@ export interface FrameSchema {
   /** Whether the step has it, or the writer makes it. */
   readonly hasDone: boolean;
   readonly timestamp?: number;
+  /** Films that are copied, and where among the leaves of a step their paths and times are. */
+  readonly films: readonly FilmFeature[];
+}
+
+export interface FilmFeature {
+  readonly camera: Camera;
+  readonly path: number;
+  readonly timestamp: number;
 }
 
 export interface FrameSchemaOptions {
   /** Paths of leaves; where it is left out every u8 [height, width, 3] that is no video. */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
+  /** Cameras whose films are copied, by the paths of the leaves that refer to them. */
+  readonly cameras: ReadonlyMap<string, Camera>;
   /** The path of the text, in a step or the episode's metadata; where it is left out all of TASKS that are there. */
   readonly taskLeaf?: string;
 }
@@ -51,7 +62,7 @@ const MAX_DIMENSIONS = 5;
 
 /** @throws RangeError for a path that is no such leaf · RldsError UNSUPPORTED for what no feature can be */
 export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FrameSchemaOptions): FrameSchema {
-  const { images, videos } = options;
+  const { images, videos, cameras } = options;
   const leaves = leavesOf(stepSpec);
   const at = (path: string) => {
     const index = leaves.findIndex((leaf) => leaf.path === path);
@@ -72,9 +83,18 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
     }
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
   const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
+  const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
+    // Its name is a folder of the new dataset.
+    if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
+      throw new RldsError("UNSUPPORTED", `${JSON.stringify(camera.name)} must be the name of a folder, as a film of it is to be copied`);
+    const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
+    return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
+  });
+  const filmColumns = films.flatMap((film) => [film.path, film.timestamp]);
   const features: OutputFeature[] = [];
   leaves.forEach(({ path, keys, leaf, size }, column) => {
     if (keys.length === 1 && (INDEX_FEATURES.has(path) || (path === "task" && tasks.some((task) => task.of === "step" && task.column === column)))) return;
+    if (filmColumns.includes(column)) return;
     const kind = videos.includes(path) ? "video" : isImage(path, leaf) ? "image" : isText(leaf) ? "text" : "numbers";
     checkFeature(path, leaf, size);
     features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
@@ -83,7 +103,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const featureNames = new Set<string>(["next.done", "task", ...INDEX_FEATURES]);
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
-  for (const { name } of features) {
+  for (const { name } of [...features, ...films.map(({ camera }) => camera)]) {
     if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features: rename a leaf by mapSteps`);
     featureNames.add(name);
   }
@@ -94,7 +114,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const time = leaves[at("timestamp") ?? -1];
   const isTime = time !== undefined && time.leaf.shape.length === 0 && time.leaf.dtype.startsWith("f");
   return {
-    ...{ features, hasDone, tasks, isLast: flag("is_last"), isTerminal: flag("is_terminal") },
+    ...{ features, films, hasDone, tasks, isLast: flag("is_last"), isTerminal: flag("is_terminal") },
     timestamp: isTime && videos.length === 0 ? at("timestamp") : undefined,
   };
 }

@@ -1,5 +1,6 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { nestedAbout } from "../about.ts";
 import { parseJson } from "../json.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 
@@ -7,6 +8,8 @@ export interface Feature {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly names?: unknown;
+  /** All that the file says of it. */
+  readonly raw: { readonly [key: string]: unknown };
 }
 
 export interface LeRobotInfo {
@@ -27,7 +30,17 @@ export const INFO = "meta/info.json";
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is no object");
-  const { codebase_version, total_episodes, total_frames, chunks_size = 1000, data_path, video_path, features, ...rest } = json as { [key: string]: unknown };
+  const {
+    codebase_version,
+    total_episodes,
+    total_frames,
+    chunks_size = 1000,
+    data_path,
+    video_path,
+    features,
+    about,
+    ...rest
+  } = json as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
     throw unsupportedFile(
@@ -45,7 +58,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
     const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
     if (typeof dtype !== "string" || !isShape) throw corruptFile(where, `feature ${name} must have a dtype and a shape`);
-    checked.set(name, { dtype, shape, names });
+    checked.set(name, { dtype, shape, names, raw: feature as { readonly [key: string]: unknown } });
   }
   return {
     version: version === "2" ? 2 : 3,
@@ -55,7 +68,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     dataPath: data_path,
     videoPath: typeof video_path === "string" ? video_path : undefined,
     features: checked,
-    about: { codebase_version, ...rest },
+    about: { ...nestedAbout(about), codebase_version, ...rest, features },
   };
 }
 

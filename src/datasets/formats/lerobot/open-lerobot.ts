@@ -14,6 +14,7 @@ import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { type EpisodeEntry, listEpisodes, tasksOf } from "./episode-list.ts";
+import { filmsOf } from "./film-source.ts";
 import { frameMapping, frameSpec, imageLeaves } from "./frame-schema.ts";
 import { type FramesOptions, framesOf } from "./frames.ts";
 import { INFO, leRobotInfo, readText } from "./info.ts";
@@ -56,6 +57,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const tasks = info.features.has("task_index") ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
   const decode = imageMode === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
   const images = decode === undefined ? [] : imageLeaves(info);
+  const films = filmsOf(folder, info, maxBytes);
   const paths = [...new Set(entries.map(({ path }) => path))];
   const schema = await withParquetFile(folder, paths[0] as string, maxBytes, (first) => readGenericSchema(first, frameMapping(first, info)));
   const hasTerminal = terminal === undefined && schema.mapping.terminal !== undefined;
@@ -80,6 +82,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
       episodes: info.episodes,
       steps: info.frames,
       about: info.about,
+      ...(films && { films }),
     },
     [Symbol.asyncIterator]: () => startingAt(0),
     startingAt: (episode) => startingAt(integer("episode", episode, 0)),

@@ -3,16 +3,21 @@ import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
 import { type FinalStep, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { mustBeAbout } from "../about.ts";
+import { type Camera, type Films, filmReferences } from "../film-references.ts";
 import { parseJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
+import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
 import type { EncodePng } from "./episode-frames.ts";
+import type { FeatureNames } from "./feature-columns.ts";
 import { createFrameSchema } from "./features.ts";
 import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
+import { checkFilmRate } from "./film-copies.ts";
 import { INFO } from "./info.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
@@ -25,11 +30,13 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly taskLeaf?: string;
   readonly robotType?: string;
   /** Names of a vector's elements, by the leaf's path: `{ action: ["left", "right"] }`. */
-  readonly names?: { readonly [path: string]: readonly string[] };
+  readonly names?: { readonly [path: string]: FeatureNames };
   /** Paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are no `videos` */
   readonly images?: readonly string[];
   /** Paths of leaves that become films: u8 of shape [height, width, 3]. They lose what the encoder loses. */
   readonly videos?: readonly string[];
+  /** Films that leaves `{path, timestamp}` of the steps refer to, as `films` of a reader: they are copied as they are. */
+  readonly films?: Films;
   /** Makes the films; needed for `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
   /** "observation" leaves the last step of each episode out, "transition" makes it a frame. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
@@ -38,7 +45,8 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly fileBytes?: number;
 }
 
-const OPTIONS = "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, finalStep, fileBytes, signal, onProgress, overwrite";
+const OPTIONS =
+  "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, finalStep, fileBytes, signal, onProgress, overwrite, about, strict";
 
 /**
  * Writes a dataset of version 3.0, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame, but for final observations, which LeRobot does not have.
@@ -56,7 +64,7 @@ export async function writeLeRobot(rlds: RldsDataset<unknown>, to: Sink, options
 }
 
 async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder: SinkFolder, all: LeRobotSettings): Promise<WriteReport> {
-  const { overwrite, signal, images, videos, taskLeaf } = all;
+  const { overwrite, signal, images, videos, films, taskLeaf } = all;
   const existing = await listExistingFiles(staging, folder);
   if (existing.length > 0 && !overwrite)
     throw new RldsError("IO", "the folder has a dataset of LeRobot already: overwrite: true replaces it", { file: `${folder.name}/${existing[0]}` });
@@ -65,11 +73,21 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   try {
     // The number of an episode is told anyway.
     const { episode_index: _, ...about } = withoutFinalStep(metadataSpec);
-    const schema = createFrameSchema(stepSpec, about, { images, videos, taskLeaf });
+    const cameras = films?.cameras ?? new Map<string, Camera>();
+    const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
+    const film = existing.find((path) => path.startsWith("videos/"));
+    if (film !== undefined && references.some((path) => !cameras.has(path)))
+      throw new RldsError("IO", "steps refer to films, and the films in this folder would be deleted: pass films, or write into another folder", {
+        file: `${folder.name}/${film}`,
+      });
+    const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
+    const losses = new Losses();
+    for (const path of references) if (!cameras.has(path)) losses.add(path, "films are not copied, and steps refer to them by their paths in the source");
+    losses.check(all.strict);
     const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
       ? (await import("../images/encode-png.ts")).encodePng
       : throwUnexpectedImage;
-    writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, schema, encodePng });
+    writer = await DatasetWriter.of(staging, { ...all, stepSpec, metadataSpec: about, sourceMetadata: metadataSpec, schema, encodePng, losses });
     for await (const episode of episodes) await writer.add(episode);
     return await writer.finish(existing);
   } catch (error) {
@@ -117,22 +135,26 @@ async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
 /** The options, checked. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
-  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, finalStep, fileBytes, ...rest } = known;
-  const { overwrite = false, signal, onProgress } = rest;
+  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, films, finalStep, fileBytes, ...rest } = known;
+  const { overwrite = false, strict = false, about, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other");
   const isTexts = (value: unknown) => Array.isArray(value) && value.every((path) => typeof path === "string");
+  const isNames = (value: unknown) => isTexts(value) || (typeof value === "object" && value !== null && Object.values(value).every(isTexts));
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))
     if (!isTexts(paths)) throw mustBe(TypeError, subject, "an array of paths", paths);
   if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object of arrays of names", names);
-  for (const [path, leafNames] of Object.entries(names)) if (!isTexts(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
+  for (const [path, leafNames] of Object.entries(names)) if (!isNames(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
   if (videos.length > 0 && typeof videoEncoder !== "function")
     throw mustBe(TypeError, "videoEncoder", "a function that makes films, as videos are wanted", videoEncoder);
   if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);
   flag("overwrite", overwrite);
+  flag("strict", strict);
+  if (films !== undefined && typeof films?.open !== "function") throw mustBe(TypeError, "films", "the films of a reader of LeRobot", films);
+  if (films !== undefined) checkFilmRate(films, fps);
   return {
     fps,
     task: options.task,
@@ -143,8 +165,11 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     videos,
     videoEncoder,
     finalStep: finalStep === undefined ? undefined : mustBeFinalStep(finalStep),
+    films,
     fileBytes,
     overwrite,
+    strict,
+    about: about === undefined ? undefined : mustBeAbout(about),
     signal,
     onProgress,
   };

@@ -18,6 +18,8 @@ export interface EpisodeStore {
   entry(path: string): Promise<"group" | "dataset" | undefined>;
   tree(path: string): Promise<ColumnTree>;
   column(path: string): Promise<Column>;
+  /** Whether an episode has infos, read or not. */
+  hasInfos(group: string): Promise<boolean>;
   /** What is known of an episode as a whole. */
   attributes(group: string): Promise<ReadonlyMap<string, Attribute>>;
   close(): Promise<void>;

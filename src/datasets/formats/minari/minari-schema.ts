@@ -5,9 +5,12 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import type { About } from "../about.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { type ColumnRows, encodingOf, rowOf } from "../parquet/table-writer.ts";
+import type { Losses } from "../sinks/losses.ts";
 import { ColumnGroup, type EncodePng } from "./episode-columns.ts";
+import { spaceWithBounds } from "./known-about.ts";
 import { checkLeaves, isEncodable, isImage, spaceText, ValueSummary } from "./spaces.ts";
 
 /** An episode as columns. */
@@ -40,6 +43,7 @@ export class MinariSchema {
   readonly #action: Side;
   readonly #infos: Side | undefined;
   readonly #reward: { readonly leaf: StepLeaf; readonly column: number | undefined };
+  readonly #discount: number | undefined;
   readonly #isLast: number | undefined;
   readonly #isTerminal: number | undefined;
 
@@ -74,6 +78,7 @@ export class MinariSchema {
       return index < 0 ? undefined : index;
     };
     this.#reward = { leaf: reward as StepLeaf, column: at("reward") };
+    this.#discount = at("discount");
     this.#isLast = at("is_last");
     this.#isTerminal = at("is_terminal");
   }
@@ -106,13 +111,25 @@ export class MinariSchema {
     ];
   }
 
-  /** Of what was written, as Minari's metadata have it. */
-  get observationSpace(): string {
-    return spaceText(this.#observation.spec, this.#observation.summaries);
+  /** Of what was written, as Minari's metadata have it, with the bounds of the source where they fit. */
+  spaces(about: About | undefined, losses: Losses): { readonly observation_space: string; readonly action_space: string } {
+    const space = (name: string, { spec, summaries }: Side) => spaceWithBounds(name, about, spec, spaceText(spec, summaries), losses);
+    return { observation_space: space("observation_space", this.#observation), action_space: space("action_space", this.#action) };
   }
 
-  get actionSpace(): string {
-    return spaceText(this.#action.spec, this.#action.summaries);
+  /** What Minari cannot have of steps, whatever their values are. */
+  addLosses(losses: Losses): void {
+    for (const { path, leaf } of this.#infos === undefined ? [] : leavesOf(this.#infos.spec))
+      if (leaf.shape.length > 1) losses.add(path, `infos of Minari's Parquet are flat, so that its shape [${leaf.shape.join(", ")}] is not kept`);
+  }
+
+  /** Whether discounts are those that a reader makes of terminations: Minari has none. */
+  keepsDiscounts({ data, length, actions }: EpisodeData): boolean {
+    const discounts = data[this.#discount ?? -1] as ArrayLike<number> | undefined;
+    if (discounts === undefined) return true;
+    const terminates = this.#isTerminal !== undefined && (data[this.#isTerminal] as ColumnData)[length - 1] === 1;
+    for (let i = 0; i < actions; i++) if (Number(discounts[i]) !== (terminates && i === actions - 1 ? 0 : 1)) return false;
+    return true;
   }
 
   get #sides(): Side[] {

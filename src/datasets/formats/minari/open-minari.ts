@@ -11,12 +11,13 @@ import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
-import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { ReadEpisode, RldsReader, Unread } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import { AttributeTypes } from "./attribute-types.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import { type Space, spaceOf, withPixels } from "./images.ts";
+import { unnestedAbout } from "./known-about.ts";
 import { metadataOf } from "./metadata.ts";
 import { ParquetStore } from "./parquet-store.ts";
 
@@ -125,6 +126,7 @@ class MinariReader implements RldsReader {
   readonly episodes: number;
   readonly steps?: number;
   readonly about: { readonly [key: string]: unknown };
+  readonly unread: readonly Unread[];
   /** By the head of each episode's rewards, which only HDF5 has apart from the rewards. */
   readonly lengths?: () => Promise<number[]>;
   readonly #store: EpisodeStore;
@@ -140,6 +142,7 @@ class MinariReader implements RldsReader {
     first: EpisodeSource,
     attributes: AttributeTypes,
     about: { readonly [key: string]: unknown },
+    hasUnreadInfos: boolean,
     options: EpisodeReadOptions,
   ) {
     this.#store = store;
@@ -153,7 +156,8 @@ class MinariReader implements RldsReader {
     this.episodes = groups.length;
     if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
     this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
-    this.about = about;
+    this.about = unnestedAbout(about);
+    this.unread = hasUnreadInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
     if (!(store instanceof ParquetStore)) this.lengths = () => this.#lengths();
   }
 
@@ -162,7 +166,8 @@ class MinariReader implements RldsReader {
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
     const first = await findColumns(store, group, 0, options);
-    return new MinariReader(store, groups, first, await attributeTypes(store, groups, options.signal), about, options);
+    const hasUnreadInfos = options.infos !== true && (await store.hasInfos(group));
+    return new MinariReader(store, groups, first, await attributeTypes(store, groups, options.signal), about, hasUnreadInfos, options);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {

@@ -23,6 +23,8 @@ interface MemoryColumn {
 }
 
 interface Table {
+  /** Whether the file has infos, read or not. */
+  readonly hasInfos: boolean;
   readonly rows: number;
   readonly columns: readonly MemoryColumn[];
 }
@@ -103,6 +105,10 @@ export class ParquetStore implements EpisodeStore {
     return columnOfRows(column, undefined, rows - 1);
   }
 
+  async hasInfos(group: string): Promise<boolean> {
+    return (await this.#field(`/${group}/infos`)).hasInfos;
+  }
+
   async attributes(path: string): Promise<ReadonlyMap<string, Attribute>> {
     return attributesOf(await episodeMetadataOf(this.#folder, `${this.#at(path.slice(1)).folder}metadata.json`));
   }
@@ -146,7 +152,7 @@ export class ParquetStore implements EpisodeStore {
         if (bytes > maxBytes) throw corruptFile({ file: path }, `the episode has more than the ${maxBytes} bytes that maxBytes allows`);
         columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, chunks) });
       }
-      return { rows, columns };
+      return { rows, columns, hasInfos: file.columns.some(({ keys }) => keys[0] === "infos") };
     } finally {
       await tableFile.close();
     }

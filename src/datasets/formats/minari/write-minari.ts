@@ -8,13 +8,17 @@ import { type FinalStep, finalStepOf, mustBeFinalStep, withoutFinalStep } from "
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { mustBeAbout } from "../about.ts";
+import { addFilmLosses } from "../film-references.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
+import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
+import { minariAbout } from "./known-about.ts";
 import { MinariSchema } from "./minari-schema.ts";
 
 export interface MinariWriteOptions extends WriteOptions {
@@ -29,7 +33,7 @@ export interface MinariWriteOptions extends WriteOptions {
   readonly codePermalink?: string;
 }
 
-const OPTIONS = "id, finalStep, description, author, authorEmail, algorithmName, codePermalink, signal, onProgress, overwrite";
+const OPTIONS = "id, finalStep, description, author, authorEmail, algorithmName, codePermalink, signal, onProgress, overwrite, about, strict";
 /** Pyarrow gives a batch of so many rows, and Minari takes a batch for an episode. */
 const MAX_ROWS = 131_072;
 /** The youngest that writes this form; Minari asks for the version. */
@@ -43,7 +47,7 @@ const VERSIONED = /.-v\d+$/;
  * Writes `<to>/<id>/data`: metadata.json with the spaces, and a folder an episode with part-0.parquet and its metadata; `minari.load_dataset(id)` opens it, where the environment variable MINARI_DATASETS_PATH
  * is the path of `to`. A single integer of an action is a Discrete of the values that there are, a text a Text, all else a Box with the bounds of its dtype; objects and arrays are Dict and Tuple. Images (u8 of
  * at least 32 × 32) are stored as PNG, without loss, where all have a form that a PNG has. Terminations are is_terminal, truncations the other ends. Fields beside RLDS's become infos, those with dimensions
- * flat; discounts are not kept. Files have their names once all are written. The same data gives the same bytes. Memory: one episode, and its columns.
+ * flat; discounts are not kept. Of `about` the keys that Minari has (env_spec, author, requirements …) are kept as its own, and spaces with their bounds where the values are of these spaces. Files have their names once all are written. The same data gives the same bytes. Memory: one episode, and its columns.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that Minari cannot have (bytes, lists of texts, no
  * elements), no observation or action, a reward that is no single number, an episode of more than 131,071 actions, without hyparquet-writer · INVALID_DATA for an episode without steps · EMPTY for no episodes
  * · IO where it cannot be written, or is there already
@@ -63,13 +67,19 @@ interface ParsedOptions extends MinariWriteOptions {
 }
 
 async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: ParsedOptions): Promise<WriteReport> {
-  const { signal, onProgress, overwrite, folder, path } = all;
+  const { signal, onProgress, overwrite, strict, folder, path } = all;
   const existing = await listExistingFiles(staging, folder, path);
   if (existing.length > 0 && !overwrite)
     throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
     const schema = new MinariSchema(stepSpec, (await import("../images/encode-png.ts")).encodePng);
+    const losses = new Losses();
+    schema.addLosses(losses);
+    addFilmLosses(losses, stepSpec);
+    for (const { path, leaf } of leavesOf(metadataSpec as StepSpec))
+      if (leaf.dtype === "bytes") losses.add(path, "metadata of Minari's episodes are JSON, which has no bytes");
+    losses.check(strict);
     const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     const episodeSchema = { stepSpec, metadataSpec: withoutFinalStep(metadataSpec) as StepSpec, isLastColumn, finalStep: all.finalStep, signal };
     const names: string[] = [];
@@ -88,15 +98,17 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
       steps += actions;
       rows += episodeData.length;
       if (actions === episodeData.length) repeated++;
+      if (!schema.keepsDiscounts(episodeData)) losses.addEpisode("discount", "Minari has no discounts: readers make them of terminations");
       bytes += table.file.bytes + about.bytes;
       onProgress?.({ episodes: count, steps: rows, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and Minari cannot open such a dataset");
     const text = await staging.create();
-    await text.write(new TextEncoder().encode(pythonJson(createMetadata(all, schema, { count, steps, bytes }))));
+    await text.write(new TextEncoder().encode(pythonJson(createMetadata(all, schema, { count, steps, bytes, losses }))));
+    losses.check(strict);
     signal?.throwIfAborted();
     bytes += text.bytes;
-    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], existing), repeated };
+    return { episodes: count, steps: rows, bytes, files: await staging.commit([...names, METADATA], existing), repeated, losses: losses.all };
   } finally {
     await close();
   }
@@ -120,15 +132,19 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder, path: str
 function createMetadata(
   all: ParsedOptions,
   schema: MinariSchema,
-  { count, steps, bytes }: { readonly count: number; readonly steps: number; readonly bytes: number },
+  { count, steps, bytes, losses }: { readonly count: number; readonly steps: number; readonly bytes: number; readonly losses: Losses },
 ): object {
-  const { id, description, author, authorEmail, algorithmName, codePermalink } = all;
-  return {
-    ...{ total_episodes: count, total_steps: steps, data_format: "parquet", jpeg_encoding: schema.encodes },
-    ...{ observation_space: schema.observationSpace, action_space: schema.actionSpace },
-    ...{ dataset_id: id, minari_version: VERSION, dataset_size: Math.round(bytes / 1e5) / 10 },
+  const { id, description, author, authorEmail, algorithmName, codePermalink, about } = all;
+  const given = {
     ...{ description, algorithm_name: algorithmName, code_permalink: codePermalink },
     ...{ author: author === undefined ? undefined : [author], author_email: authorEmail === undefined ? undefined : [authorEmail] },
+  };
+  return {
+    ...{ total_episodes: count, total_steps: steps, data_format: "parquet", jpeg_encoding: schema.encodes },
+    ...schema.spaces(about, losses),
+    ...{ dataset_id: id, minari_version: VERSION, dataset_size: Math.round(bytes / 1e5) / 10 },
+    ...minariAbout(about),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
 }
 
@@ -168,12 +184,22 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
 
 /** The options, checked. */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
-  const { id, finalStep, overwrite = false, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
+  const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);
   const parts = id.split("/");
   if (!parts.every((part) => NAME_PART.test(part)) || !VERSIONED.test(parts.at(-1) as string))
     throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);
-  return { id, ...(finalStep !== undefined && { finalStep: mustBeFinalStep(finalStep) }), overwrite, signal, onProgress, ...texts };
+  flag("strict", strict);
+  return {
+    id,
+    ...(finalStep !== undefined && { finalStep: mustBeFinalStep(finalStep) }),
+    overwrite,
+    strict,
+    ...(about !== undefined && { about: mustBeAbout(about) }),
+    signal,
+    onProgress,
+    ...texts,
+  };
 }

@@ -5,6 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { nestedAbout } from "../about.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -83,7 +84,7 @@ async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: 
           metadataSpec: finalStepSpec(repriseSchema.metadataSpec),
           episodes: end?.episodes,
           steps: end?.steps,
-          about,
+          about: { ...nestedAbout(repriseSchema.about), ...about },
           close,
         },
         [Symbol.asyncIterator]: () => readRepriseEpisodes<S>(files(), repriseSchema, { maxBytes, signal }),
@@ -103,6 +104,7 @@ async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: 
       ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
       steps: paths.length === 1 ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
+      unread: schema.mapping.unread.map((what) => ({ what, remedy: "name it in columns, if its type is one that is read" })),
       [Symbol.asyncIterator]: () => readGenericEpisodes<S>(files(), schema, { maxBytes, signal }),
       startingAt(episode) {
         integer("episode", episode, 0);

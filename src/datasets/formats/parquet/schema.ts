@@ -4,6 +4,7 @@ import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import type { About } from "../about.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
 /** The metadata key of Reprise files: JSON of a FileSchema. */
@@ -25,6 +26,8 @@ export interface FileSchema {
   readonly steps: number;
   /** Episodes of this part that have no steps, by their numbers, with their metadata as JSON values. */
   readonly empty: readonly (readonly [number, unknown])[];
+  /** What the dataset says of itself. */
+  readonly about?: About;
 }
 
 /** Of hyparquet's SchemaElement what is used. */

@@ -4,7 +4,10 @@ import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { mustBeAbout } from "../about.ts";
+import { addFilmLosses } from "../film-references.ts";
 import { jsonRow } from "../jsonl/json-values.ts";
+import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
@@ -22,7 +25,7 @@ export interface ParquetWriteOptions extends WriteOptions {
   readonly compression?: "snappy" | "none";
 }
 
-const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite";
+const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite, about, strict";
 /** Steps that are columns at a time. */
 const CHUNK_STEPS = 1024;
 const PART_NAME = /^part-\d+\.parquet$/;
@@ -35,14 +38,28 @@ const PART_NAME = /^part-\d+\.parquet$/;
  * where no step tells the form · IO where it cannot be written, or something is there already
  */
 export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
-  const { fileBytes = 2 ** 28, groupRows = 10_000, compression = "snappy", overwrite = false, signal, onProgress } = onlyKeys("options", options, OPTIONS);
+  const all = onlyKeys("options", options, OPTIONS);
+  const { fileBytes = 2 ** 28, groupRows = 10_000, compression = "snappy", overwrite = false, strict = false, about, signal, onProgress } = all;
   integer("fileBytes", fileBytes, 1);
   integer("groupRows", groupRows, 1);
   flag("overwrite", overwrite);
+  flag("strict", strict);
   if (compression !== "snappy" && compression !== "none") throw mustBe(RangeError, "compression", '"snappy" or "none"', compression);
   const packages = await hyparquetWriter();
   const { folder, file: single } = await sinkOf(to, [".parquet"]);
-  const parsedOptions = { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single };
+  const parsedOptions = {
+    fileBytes,
+    groupRows,
+    compression,
+    overwrite,
+    strict,
+    signal,
+    onProgress,
+    packages,
+    folder,
+    single,
+    ...(about !== undefined && { about: mustBeAbout(about) }),
+  };
   return Staging.run(folder, "", single, (staging) => writeDataset(staging, rlds, parsedOptions));
 }
 
@@ -53,7 +70,7 @@ interface ParsedOptions extends Required<Pick<ParquetWriteOptions, "fileBytes" |
 }
 
 async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsedOptions: ParsedOptions): Promise<WriteReport> {
-  const { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single } = parsedOptions;
+  const { fileBytes, groupRows, compression, overwrite, about, strict, signal, onProgress, packages, folder, single } = parsedOptions;
   const existing = (await staging.list()).filter((path) => single === undefined || path === single);
   const foreign = single === undefined ? existing.find((path) => path.endsWith(".parquet") && !PART_NAME.test(path)) : undefined;
   if (foreign !== undefined)
@@ -67,6 +84,9 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
   }
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
+    const losses = new Losses();
+    addFilmLosses(losses, stepSpec);
+    losses.check(strict);
     const columns = listOutputColumns(stepSpec, metadataSpec);
     const schema = schemaOf(columns);
     const parts: PartWriter[] = [];
@@ -80,7 +100,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
     };
     // A part knows whether it is the last one only when the next begins, or nothing does.
     const finish = async (last: boolean) => {
-      const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty };
+      const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty, ...(about && { about }) };
       const part = parts.at(-1) as PartWriter;
       await part.finish(schema);
       finished += part.file.bytes;
@@ -110,7 +130,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
     const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
     const replaced = existing.filter((path) => path === single || PART_NAME.test(path));
     const files = await staging.commit(names, replaced);
-    return { episodes: count, steps, bytes: finished, files, repeated: 0 };
+    return { episodes: count, steps, bytes: finished, files, repeated: 0, losses: losses.all };
   } finally {
     await close();
   }

@@ -7,6 +7,8 @@ import { checkIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
+import type { About } from "../about.ts";
+import type { Loss } from "./losses.ts";
 
 /** So much is written so far. */
 export interface WriteProgress {
@@ -21,6 +23,10 @@ export interface WriteOptions {
   readonly onProgress?: (progress: WriteProgress) => void;
   /** Whether a dataset that is there is replaced; else it is an error. Default: false */
   readonly overwrite?: boolean;
+  /** What the dataset says of itself, as `about` of a reader: an object of JSON, which readers return again. */
+  readonly about?: About;
+  /** Whether it is an error if the format cannot hold a part of the data. Nothing is written then. Default: false, and the report lists what is lost */
+  readonly strict?: boolean;
 }
 
 export interface WriteReport extends WriteProgress {
@@ -28,6 +34,8 @@ export interface WriteReport extends WriteProgress {
   readonly files: readonly string[];
   /** Episodes that end with a transition, in a format that needs a final observation: their last observation is there twice. */
   readonly repeated: number;
+  /** What the format cannot hold of the data. */
+  readonly losses: readonly Loss[];
 }
 
 /** A dataset whose form is known. */

@@ -3,6 +3,8 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
+/** What else a dataset says of itself: any JSON, as `tfds.core.MetadataDict` has it. */
+export const METADATA = "metadata.json";
 
 export interface Split {
   readonly name: string;

@@ -9,7 +9,7 @@ import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
-import { datasetInfo, INFO } from "./dataset-info.ts";
+import { datasetInfo, INFO, METADATA } from "./dataset-info.ts";
 import { EpisodeSchema } from "./episodes.ts";
 import { FEATURES, type Feature, featuresOf } from "./features.ts";
 import { readJson } from "./json.ts";
@@ -46,6 +46,8 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
+  // A server would have to be asked for a file that hardly any dataset has.
+  const metadata = (await folder.list())?.includes(METADATA) ? await readJson(folder, METADATA, maxBytes) : {};
   const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
@@ -68,7 +70,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
     splits: info.splits.map(({ name }) => name),
     split: split ?? parts[0]?.split.name,
-    about: info.about,
+    about: { ...metadata, ...info.about },
     async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       let episode = 0;
       for await (const { bytes, offset, file: name } of records(parts)) {

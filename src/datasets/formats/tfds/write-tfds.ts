@@ -8,11 +8,14 @@ import { finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { mustBeAbout } from "../about.ts";
+import { addFilmLosses } from "../film-references.ts";
+import { Losses } from "../sinks/losses.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { type StagedFile, Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
-import { INFO } from "./dataset-info.ts";
+import { INFO, METADATA } from "./dataset-info.ts";
 import { type EncodePng, exampleOf } from "./example-writer.ts";
 import { readExistingDataset, sameJson, withSplit } from "./existing-splits.ts";
 import { featuresJson, listOutputLeaves, type OutputLeaf } from "./feature-config.ts";
@@ -36,7 +39,7 @@ export interface TfdsWriteOptions extends WriteOptions {
   readonly images?: readonly string[];
 }
 
-const OPTIONS = "name, version, split, shards, shardBytes, description, images, signal, onProgress, overwrite";
+const OPTIONS = "name, version, split, shards, shardBytes, description, images, signal, onProgress, overwrite, about, strict";
 const MAX_SHARDS = 99999;
 
 /**
@@ -59,7 +62,7 @@ interface Destination {
 }
 
 async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: ReturnType<typeof parseOptions> & Destination): Promise<WriteReport> {
-  const { name, version, split, description, images, signal, onProgress, overwrite, shardOf, folder, path } = all;
+  const { name, version, split, description, images, about, strict, signal, onProgress, overwrite, shardOf, folder, path } = all;
   const existing = await staging.list();
   const dataset = await readExistingDataset(folder, path, name, existing);
   const otherSplits = dataset?.splits.filter((splitName) => splitName !== split) ?? [];
@@ -75,6 +78,9 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
   // RLDS has one kind of last step alone.
   const metadataSpec = withoutFinalStep(wholeMetadataSpec);
   try {
+    const losses = new Losses();
+    addFilmLosses(losses, stepSpec);
+    losses.check(strict);
     const stepLeaves = listOutputLeaves(stepSpec, "steps/", images);
     const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     for (const image of images)
@@ -129,7 +135,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     const entry = splitOf(split, bytes - count * OVERHEAD, counts);
     const isAddition = otherSplits.length > 0 && dataset !== undefined;
     const info = isAddition ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
-    const texts = [...(isAddition ? [] : [features]), JSON.stringify(info, null, 2)];
+    const texts = [...(isAddition ? [] : [features]), ...(about === undefined ? [] : [JSON.stringify(about, null, 2)]), JSON.stringify(info, null, 2)];
     for (const text of texts) {
       const encoded = new TextEncoder().encode(text);
       bytes += encoded.length;
@@ -138,9 +144,11 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     const of = String(shards.length).padStart(5, "0");
     const names = shards.map((_, i) => `${name}-${split}.tfrecord-${String(i).padStart(5, "0")}-of-${of}`);
     signal?.throwIfAborted();
-    const replaced = isAddition ? existing.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : existing.filter(isDatasetFile);
-    const files = await staging.commit([...names, ...(isAddition ? [] : [FEATURES]), INFO], replaced);
-    return { episodes: count, steps, bytes, files, repeated };
+    const replaced = isAddition
+      ? existing.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`) || (about !== undefined && file === `${path}/${METADATA}`))
+      : existing.filter(isDatasetFile);
+    const files = await staging.commit([...names, ...(isAddition ? [] : [FEATURES]), ...(about === undefined ? [] : [METADATA]), INFO], replaced);
+    return { episodes: count, steps, bytes, files, repeated, losses: losses.all };
   } finally {
     await close();
   }
@@ -153,7 +161,7 @@ function throwUnexpectedImage(): never {
 /** What a dataset of tensorflow_datasets has in its folder; other files stay where they are. */
 function isDatasetFile(path: string): boolean {
   const file = path.slice(path.lastIndexOf("/") + 1);
-  return file === "features.json" || file === "dataset_info.json" || file === "metadata.json" || /\.tfrecord-\d+-of-\d+$/.test(file);
+  return file === "features.json" || file === "dataset_info.json" || file === METADATA || /\.tfrecord-\d+-of-\d+$/.test(file);
 }
 
 function splitOf(name: string, numBytes: number, shardLengths: readonly number[]): Json {
@@ -167,7 +175,7 @@ function infoOf(name: string, version: string, description: string | undefined, 
 /** The options, checked; and which shard an episode is in. */
 function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   const known = onlyKeys("options", options, OPTIONS);
-  const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, ...rest } = known;
+  const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, about, strict = false, ...rest } = known;
   const checkText = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
@@ -178,6 +186,7 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
+  flag("strict", strict);
   if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
   const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
@@ -188,5 +197,16 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
     if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes: set shardBytes instead");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
   }
-  return { ...rest, name, version, split, description, images: new Set(images as readonly string[]), overwrite, shardOf };
+  return {
+    ...rest,
+    name,
+    version,
+    split,
+    description,
+    images: new Set(images as readonly string[]),
+    overwrite,
+    about: about && mustBeAbout(about),
+    strict,
+    shardOf,
+  };
 }

@@ -1,0 +1,167 @@
+/** `reprise convert`: what each format is written with, so that as much of the source is kept as it can hold. */
+import { basename } from "node:path";
+import { attachSchema, deriveSchema } from "../datasets/model/derive.ts";
+import {
+  type LeRobotWriteOptions,
+  type Loss,
+  type RldsDataset,
+  type RldsEpisode,
+  RldsError,
+  type RldsReader,
+  type WriteOptions,
+  type WriteReport,
+  writeJsonl,
+  writeLeRobot,
+  writeMinari,
+  writeParquet,
+  writeTfds,
+} from "../datasets/rlds/index.ts";
+import { UsageError } from "./exit.ts";
+
+export const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
+export type Format = (typeof FORMATS)[number];
+
+export interface FormatOptions {
+  readonly name?: string;
+  readonly version?: string;
+  readonly split?: string;
+  readonly shards?: number;
+  readonly image?: readonly string[];
+  readonly fps?: number;
+  readonly task?: string;
+  readonly taskLeaf?: string;
+  readonly robotType?: string;
+  readonly id?: string;
+}
+
+/** Options that all writers take. */
+export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
+
+/** @param data the reader's episodes, as they are to be written */
+export async function write(
+  format: Format,
+  data: RldsDataset,
+  reader: RldsReader,
+  to: string,
+  options: FormatOptions,
+  common: CommonOptions,
+): Promise<WriteReport> {
+  const about = aboutOf(reader, format);
+  const all: WriteOptions = { ...common, ...(Object.keys(about).length > 0 && { about }) };
+  switch (format) {
+    case "parquet":
+      return writeParquet(data, to, all);
+    case "jsonl":
+      return writeJsonl(data, to, all);
+    case "tfds":
+      return asTfds(data, reader, to, options, all);
+    case "lerobot":
+      return asLeRobot(data, reader, to, options, all);
+    case "minari":
+      return asMinari(data, reader, to, options, all);
+  }
+}
+
+/** What follows from a TFDS folder itself. */
+const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuffling", "description"];
+
+/** What the source says of itself, for the target. Of a Replay there are tables, which are no dataset's. */
+function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
+  if (format === "journal" || format === "snapshot") return {};
+  return target === "tfds" ? Object.fromEntries(Object.entries(about).filter(([name]) => !TFDS_KEYS.includes(name))) : about;
+}
+
+/** What the source has and these options do not read. */
+export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
+  return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedy}` }));
+}
+
+async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
+  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image } = options;
+  if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
+  const names = namesOf(reader);
+  return writeLeRobot(data, to, {
+    ...common,
+    fps,
+    ...(task !== undefined && { task }),
+    ...(taskLeaf !== undefined && { taskLeaf }),
+    ...(typeof robotType === "string" && { robotType }),
+    ...(image !== undefined && { images: image }),
+    ...(Object.keys(names).length > 0 && { names }),
+    ...(reader.films && { films: reader.films }),
+  });
+}
+
+/** Names of joints and the like, as features of LeRobot have them. */
+function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptions["names"]> {
+  const features = (about.features ?? {}) as { readonly [name: string]: { readonly names?: unknown } | null };
+  const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
+  return Object.fromEntries(
+    Object.entries(features).flatMap(([name, feature]) => {
+      const keys = name.split(".");
+      const leaf = keys.reduce<unknown>((at, key) => (at as { readonly [key: string]: unknown } | undefined)?.[key], stepSpec);
+      const { shape } = (leaf ?? {}) as { readonly shape?: readonly number[] };
+      const names = feature?.names;
+      const lists = isTexts(names) ? [names] : typeof names === "object" && names !== null && !Array.isArray(names) ? Object.values(names) : [];
+      const fits = shape?.length === 1 && lists.every(isTexts) && lists.flat().length === shape[0];
+      return fits ? [[keys.join("/"), names as readonly string[]]] : [];
+    }),
+  );
+}
+
+async function asMinari(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
+  const { description, dataset_id: datasetId } = reader.about;
+  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0` } = options;
+  return writeMinari(data, to, { ...common, id, ...(typeof description === "string" && { description }) });
+}
+
+async function asTfds(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
+  const { name = nameOf(reader.name), version, split, shards, image } = options;
+  const { description } = reader.about;
+  // The number of episodes decides which shard each one goes to.
+  const episodes = shards === undefined ? undefined : await countOf(data);
+  const dataset =
+    episodes === undefined ? data : Object.assign(attachSchema({ [Symbol.asyncIterator]: () => iterate(data) }, deriveSchema(data)), { episodes });
+  return writeTfds(dataset, to, {
+    ...common,
+    name,
+    ...(version !== undefined && { version }),
+    ...(split !== undefined && { split }),
+    ...(shards !== undefined && { shards }),
+    ...(image !== undefined && { images: image }),
+    ...(typeof description === "string" && { description }),
+  });
+}
+
+async function countOf(data: RldsDataset): Promise<number> {
+  let count = 0;
+  for await (const _ of iterate(data)) count++;
+  return count;
+}
+
+async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, undefined> {
+  yield* data as AsyncIterable<RldsEpisode>;
+}
+
+/** The same episodes. A result without a step is an error, before anything is replaced. */
+export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
+  const episodes = async function* (): AsyncGenerator<RldsEpisode, void, undefined> {
+    let hasSteps = false;
+    for await (const episode of iterate(data)) {
+      hasSteps ||= (episode.steps as { readonly length?: number }).length !== 0;
+      yield episode;
+    }
+    if (!hasSteps) throw new RldsError("EMPTY", `no step is left to write${remedy()}`);
+  };
+  return attachSchema({ [Symbol.asyncIterator]: episodes }, deriveSchema(data)) as RldsDataset;
+}
+
+/** A name that TFDS and Minari accept. */
+function nameOf(name: string): string {
+  let word = basename(name)
+    .replace(/\.[a-z0-9]+$/i, "")
+    .replace(/\W+/g, "_")
+    .replace(/^[\d_]+/, "");
+  while (word.endsWith("_")) word = word.slice(0, -1);
+  return word === "" ? "dataset" : word;
+}

@@ -1,0 +1,26 @@
+/** What a dataset says of itself, as JSON that every format of ours keeps. */
+import { mustBe } from "../../base/error.ts";
+
+export type About = { readonly [key: string]: unknown };
+
+/** @throws TypeError for what is no object */
+export function mustBeAbout(about: unknown): About {
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "an object of JSON", about);
+  return jsonOf(about) as About;
+}
+
+/** A value as JSON has it: typed arrays are lists, integers beyond 2^53 decimal strings; what JSON has no form for is left out. */
+function jsonOf(value: unknown): unknown {
+  if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return Array.from(value as unknown as ArrayLike<unknown>, jsonOf);
+  if (Array.isArray(value)) return value.map((part) => jsonOf(part) ?? null);
+  if (typeof value !== "object" || value === null) return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+  const entries = Object.entries(value).map(([name, part]) => [name, jsonOf(part)] as const);
+  return Object.fromEntries(entries.filter(([, part]) => part !== undefined));
+}
+
+/** What is nested under `about` in a file of ours, beside what the format has itself. */
+export function nestedAbout(value: unknown): About {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as About) : {};
+}

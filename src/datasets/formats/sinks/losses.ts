@@ -1,0 +1,46 @@
+/** What a format cannot hold of the data that is written. */
+import { RldsError } from "../../model/rlds-error.ts";
+
+/** A part of the data that is not in the files. */
+export interface Loss {
+  /** The part: a path of a leaf (`discount`), or a noun. */
+  readonly what: string;
+  /** Why it is lost. */
+  readonly reason: string;
+  /** Episodes that lose it; left out if all may. */
+  readonly episodes?: number;
+}
+
+/** Losses of one dataset, while it is written. */
+export class Losses {
+  readonly #losses = new Map<string, Loss>();
+
+  /** Of all episodes. */
+  add(what: string, reason: string): void {
+    this.#losses.set(what, { what, reason });
+  }
+
+  /** Of one more episode. */
+  addEpisode(what: string, reason: string): void {
+    this.#losses.set(what, { what, reason, episodes: (this.#losses.get(what)?.episodes ?? 0) + 1 });
+  }
+
+  get all(): Loss[] {
+    return [...this.#losses.values()];
+  }
+
+  /** @throws RldsError UNSUPPORTED if something is lost that may not be: nothing has its name then */
+  check(strict: boolean | undefined): void {
+    if (strict && this.#losses.size > 0) throw lossError(this.all);
+  }
+}
+
+/** @throws nothing: the error of `strict` */
+export function lossError(losses: readonly Loss[]): RldsError {
+  return new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${losses.map(lossText).join("; ")}`);
+}
+
+/** `discount: Minari has none (3 episodes)` */
+export function lossText({ what, reason, episodes }: Loss): string {
+  return `${what}: ${reason}${episodes === undefined ? "" : ` (${episodes} ${episodes === 1 ? "episode" : "episodes"})`}`;
+}

@@ -1,0 +1,106 @@
+/** Every format as every other one, as the table in docs/datasets.md has it: the table is what these conversions report. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openRlds } from "../../../src/datasets/rlds/index.ts";
+import { f32, Replay } from "../../../src/index.ts";
+import { open } from "../../../src/recorder/index.ts";
+import { root } from "../../support/core.ts";
+import { type EpisodeFacts, factsOf } from "../../support/episode-facts.ts";
+import { DATA, document, temporary } from "./support.ts";
+
+const temp = temporary();
+
+/** Of each format that is read a dataset; those of ours have episodes of both kinds. */
+const SOURCES: readonly (readonly [title: string, path: () => string | Promise<string>, ...options: string[]])[] = [
+  ["TFDS", () => join(DATA, "tfds/cartpole"), "--from-split", "train[:2]"],
+  ["Minari", () => join(DATA, "minari/cartpole/scripted-v0")],
+  ["D4RL", () => join(DATA, "wild/d4rl_goal_timeout.hdf5")],
+  ["LeRobot with films", () => join(DATA, "wild/lerobot_video")],
+  ["Parquet", () => join(DATA, "wild/sparse.parquet")],
+  ["JSON lines", () => join(DATA, "wild/sparse.jsonl")],
+  ["NPZ", () => join(DATA, "extra/npz/recorded.npz")],
+  ["recording", recorded],
+  ["journal", journal],
+];
+const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
+  ["TFDS"],
+  ["LeRobot", "--format", "lerobot", "--fps", "10"],
+  ["Minari", "--format", "minari", "--id", "all-v0"],
+  ["Parquet", "--format", "parquet"],
+  ["JSON lines", "--format", "jsonl"],
+];
+
+async function recorded(): Promise<string> {
+  const dir = temp("recording");
+  const recorder = await open({ dir, fps: 10, about: { robot: "arm" }, spec: { observation: f32(2), action: f32(1), reward: f32() } });
+  for (const end of [{}, { final: { observation: [9, 9] } }]) {
+    for (let i = 0; i < 3; i++) recorder.step({ observation: [i, i], action: [i], reward: i });
+    await recorder.endEpisode(end);
+  }
+  await recorder.close();
+  return dir;
+}
+
+async function journal(): Promise<string> {
+  const dir = temp("journal");
+  const replay = await Replay.open({ dir, spec: { observation: f32(2), action: f32(1), reward: f32() }, tables: { t: { maxSize: 100 } } });
+  for (const [rule, end] of [
+    [{ length: 1 }, {}],
+    [{ nStep: 1 }, { final: { observation: [9, 9] }, terminated: true }],
+  ] as const) {
+    const writer = replay.writer({ items: [{ table: "t", ...rule }] });
+    for (let i = 0; i < 3; i++) writer.append({ observation: [i, i], action: [i], reward: i });
+    writer.endEpisode(end as never);
+    writer.close();
+  }
+  await replay.flush();
+  replay.dispose();
+  return dir;
+}
+
+async function factsIn(path: string, split?: string): Promise<readonly EpisodeFacts[]> {
+  const reader = await openRlds(path, split === undefined ? {} : { split });
+  const facts = await factsOf(reader);
+  await reader.close();
+  return facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
+}
+
+/** Keys that follow from the files, or from what a Replay is. */
+const OWN = [
+  ...["name", "version", "fileFormat", "disableShuffling", "tables", "transition", "openWriters"],
+  ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
+  ...["codebase_version", "chunks_size", "data_files_size_in_mb", "video_files_size_in_mb", "total_tasks", "splits", "features"],
+];
+
+async function aboutKeysMissing(from: string, to: string): Promise<string[]> {
+  const [source, result] = [await openRlds(from), await openRlds(to)];
+  await Promise.all([source.close(), result.close()]);
+  return Object.keys(source.about).filter((key) => !(key in result.about) && !OWN.includes(key));
+}
+
+/** A part that is lost, as the table calls it. */
+function nounOf({ what, reason }: { readonly what: string; readonly reason: string }): string {
+  return reason.startsWith("films") ? "films" : what.endsWith("_space") ? "bounds" : what;
+}
+
+test("the table of docs/datasets.md is what conversions report", async () => {
+  const rows: string[] = [];
+  for (const [k, [title, path, ...options]] of SOURCES.entries()) {
+    const from = await path();
+    const before = await factsIn(from, options[1]);
+    const cells: string[] = [];
+    for (const [target, ...more] of TARGETS) {
+      const to = temp(`${k}-${target.replace(" ", "-")}`);
+      const { losses, finalSteps } = await document("convert", from, to, ...options, ...more);
+      // What no format may lose: steps, rewards, ends, and what the source says of itself.
+      expect([title, target, await factsIn(target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, before]);
+      expect([title, target, await aboutKeysMissing(from, target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, []]);
+      const lost = [...new Set((losses as Parameters<typeof nounOf>[0][]).map(nounOf))];
+      cells.push(`${lost.length === 0 ? "all" : `all but ${lost.join(", ")}`}${finalSteps.repeated > 0 ? "; repeats" : ""}`);
+    }
+    rows.push(`| ${title} | ${cells.join(" | ")} |`);
+  }
+  const table = [`| from \\ to | ${TARGETS.map(([target]) => target).join(" | ")} |`, `|${"---|".repeat(TARGETS.length + 1)}`, ...rows].join("\n");
+  expect(readFileSync(join(root, "docs/datasets.md"), "utf8")).toContain(`${table}\n`);
+});

@@ -1,0 +1,144 @@
+/** What writers keep of `about` and of films, and what they list or refuse. */
+import { describe, expect, test } from "vitest";
+import {
+  type Films,
+  memorySink,
+  openRlds,
+  type RldsDataset,
+  type Sink,
+  type Source,
+  type StepSpec,
+  type WriteOptions,
+  type WriteReport,
+  writeJsonl,
+  writeLeRobot,
+  writeMinari,
+  writeParquet,
+  writeTfds,
+} from "../../../../src/datasets/rlds/index.ts";
+import { errorFrom } from "../../../support/later.ts";
+import { FLAGS, leaf, made } from "../../../support/random-steps.ts";
+import { expectError } from "../../../support/refused.ts";
+import { all } from "../../../support/rlds-data.ts";
+
+type Write = (data: RldsDataset<unknown>, to: Sink, options: WriteOptions) => Promise<WriteReport>;
+
+const WRITERS: readonly (readonly [string, Write])[] = [
+  ["tfds", (data, to, options) => writeTfds(data, to, { ...options, name: "a" })],
+  ["lerobot", (data, to, options) => writeLeRobot(data, to, { ...options, fps: 10, finalStep: "transition" })],
+  ["minari", (data, to, options) => writeMinari(data, to, { ...options, id: "a-v0" })],
+  ["parquet", (data, to, options) => writeParquet(data, to, options)],
+  ["jsonl", (data, to, options) => writeJsonl(data, to, options)],
+];
+
+const SPEC = { observation: leaf("f32", [2]), action: leaf("f32", [2]), reward: leaf("f32"), ...FLAGS } as unknown as StepSpec;
+const data = () => made(SPEC, [3, 2]) as unknown as RldsDataset<unknown>;
+
+describe.each(WRITERS)("%s", (_, write) => {
+  test("keeps what a dataset says of itself", async () => {
+    const about = {
+      robot: "arm",
+      env_spec: '{"id": "A-v0"}',
+      units: { force: "N" },
+      list: [1, "two", null],
+      large: 2n ** 60n,
+      sizes: Float32Array.of(1, 2),
+      at: Number.NaN,
+    };
+    const files = memorySink();
+    expect((await write(data(), files, { about: { ...about, call: () => 1 } })).losses).toEqual([]);
+    const reader = await openRlds(files as Source);
+    expect(reader.about).toMatchObject({ ...about, large: String(2n ** 60n), sizes: [1, 2], at: "NaN" });
+    expect(await all(reader)).toHaveLength(2);
+    // And again of what was read.
+    const again = memorySink();
+    await write(reader as RldsDataset<unknown>, again, { about: reader.about });
+    const { features: _, ...own } = reader.about;
+    expect((await openRlds(again as Source)).about).toMatchObject(own);
+  });
+
+  test("refuses options of another type", async () => {
+    expectError(await errorFrom(write(data(), memorySink(), { about: 1 as never })), TypeError, /^about must be an object of JSON/);
+    expectError(await errorFrom(write(data(), memorySink(), { strict: "yes" as never })), TypeError, /^strict must be/);
+    expectError(await errorFrom(write(data(), memorySink(), { strict: true, about: [] as never })), TypeError, /^about must be/);
+  });
+
+  test("writes with strict what it can hold whole", async () => {
+    expect((await write(data(), memorySink(), { strict: true })).losses).toEqual([]);
+  });
+
+  test("lists films that it does not copy, and refuses them with strict", async () => {
+    const filmed = {
+      ...(SPEC as object),
+      observation: { state: leaf("f32", [2]), top: { path: leaf("string"), timestamp: leaf("f64") } },
+    } as unknown as StepSpec;
+    const episodes = () => made(filmed, [2]) as unknown as RldsDataset<unknown>;
+    expect((await write(episodes(), memorySink(), {})).losses.map(({ what }) => what)).toEqual(["observation/top"]);
+    const files = memorySink();
+    expectError(
+      await errorFrom(write(episodes(), files, { strict: true })),
+      "UNSUPPORTED",
+      /^strict refuses what would be lost: observation\/top: films are not copied/,
+    );
+    expect(files.size).toBe(0);
+  });
+});
+
+describe("films", () => {
+  const spec = { ...(SPEC as object), observation: { top: { path: leaf("string"), timestamp: leaf("f64") } } } as unknown as StepSpec;
+  const step = (path: string, timestamp: number, i: number, length: number) => ({
+    ...{ observation: { top: { path, timestamp } }, action: [0, 0], reward: 0 },
+    ...{ is_first: i === 0, is_last: i === length - 1, is_terminal: false },
+  });
+  const filmed = (...frames: readonly (readonly [path: string, timestamp: number])[]) =>
+    Object.assign([{ final_step: "transition", steps: frames.map(([path, time], i) => step(path, time, i, frames.length)) }], {
+      stepSpec: spec,
+      metadataSpec: { final_step: leaf("string") },
+    }) as unknown as RldsDataset<unknown>;
+  const films = (more: Partial<Films> = {}, name = "observation.top"): Films => ({
+    fps: 10,
+    cameras: new Map([["observation/top", { name, feature: { dtype: "video", shape: [2, 2, 3], names: null } }]]),
+    open: async (path) => ({
+      name: path,
+      size: 5,
+      read: async (at, length) => new TextEncoder().encode("a.mp4").subarray(at, at + length),
+      close: async () => {},
+    }),
+    statistics: async () => undefined,
+    ...more,
+  });
+
+  test("are copied once, from any time on", async () => {
+    const files = memorySink();
+    const { losses } = await writeLeRobot(filmed(["b.mp4", 3.1], ["b.mp4", 3.2]), files, { fps: 10, films: films() });
+    expect(losses).toEqual([{ what: "statistics of observation.top", reason: "the source does not have them of each episode" }]);
+    expect(new TextDecoder().decode(files.get("videos/observation.top/chunk-000/file-000.mp4"))).toBe("a.mp4");
+    const [episode] = await all(await openRlds(files as Source));
+    const times = ((episode as { steps: unknown[] }).steps as { observation: { top: { timestamp: number } } }[]).map(
+      ({ observation }) => observation.top.timestamp,
+    );
+    expect(times).toEqual([expect.closeTo(3.1, 6), expect.closeTo(3.2, 6)]);
+  });
+
+  test.each([
+    ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /one behind the other.*episode 0, step 1/],
+    ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /one behind the other.*episode 0, step 1/],
+    ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /30 frames a second, got fps 10/],
+    ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be the name of a folder/],
+    ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be the name of a folder/],
+    ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
+  ] as const)("are refused: %s", async (_, steps, given, code, message) => {
+    const files = memorySink();
+    expectError(await errorFrom(writeLeRobot(steps, files, { fps: 10, films: given })), code as never, message);
+    expect(files.size).toBe(0);
+  });
+
+  test("leave nothing where one cannot be read", async () => {
+    const files = memorySink();
+    const open = async (): Promise<never> => {
+      throw new Error("it is gone");
+    };
+    await expect(writeLeRobot(filmed(["a.mp4", 0]), files, { fps: 10, films: films({ open }) })).rejects.toThrow("it is gone");
+    expect(files.size).toBe(0);
+  });
+});
