@@ -17,7 +17,7 @@ interface Values {
 type Layout = "step" | "steps" | "columns";
 
 const FLAGS: readonly (Field | undefined)[] = ["terminated", "truncated", "done", "is_first", "is_last", "is_terminal"];
-const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", ...FLAGS];
+const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", "episode_starts", ...FLAGS];
 /** What RLlib calls a line of its own. */
 const RLLIB = "SampleBatch";
 
