@@ -72,11 +72,12 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["PK\x03\x04", "npz"],
   ["PK\x05\x06", "npz"],
   ["{", "jsonl"],
+  ["[", "jsonl"],
 ];
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON lines or a folder with one, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {

@@ -93,7 +93,9 @@ export class Records {
 }
 
 function valuesIn(value: unknown): Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
+  // An episode that is a list of steps alone.
+  if (Array.isArray(value)) return { steps: value };
+  return typeof value === "object" && value !== null ? (value as Values) : {};
 }
 
 function isRowField(name: string): boolean {

@@ -127,7 +127,10 @@ it.each(["starts", "imitation", "obj_info", "scalar_meta"])("%s: every cut and e
     flipped[at] = (flipped[at] as number) ^ 0x55;
     const result = await read(flipped).catch((error) => error);
     if (result instanceof Error) expect(result).toMatchObject({ name: "RldsError" });
-    else expect(result.reduce((sum: number, length: number) => sum + length, 0)).toBeLessThanOrEqual(expected.reduce((sum: number, length: number) => sum + length, 0) + 30);
+    else
+      expect(result.reduce((sum: number, length: number) => sum + length, 0)).toBeLessThanOrEqual(
+        expected.reduce((sum: number, length: number) => sum + length, 0) + 30,
+      );
   }
 });
 
