@@ -3,6 +3,7 @@ import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
+import type { RobotOptions } from "./hdf5/open-robots.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import { findOwner, logOwner } from "./log-owner.ts";
@@ -20,6 +21,7 @@ import type { TfdsOptions } from "./tfds/open-tfds.ts";
 export type RldsOptions = TfdsOptions &
   MinariOptions &
   D4rlOptions &
+  RobotOptions &
   LeRobotOptions &
   ParquetOptions &
   JsonlOptions &
@@ -128,6 +130,7 @@ async function ofFile(file: SourceFile): Promise<Format> {
     const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
     const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
     const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
+    if (format === undefined && (await hasUserBlock(file))) return "hdf5";
     return (
       format ??
       unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
@@ -135,6 +138,19 @@ async function ofFile(file: SourceFile): Promise<Format> {
   } finally {
     await file.close();
   }
+}
+
+const HDF5_MAGIC = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
+/** HDF5 may stand behind a block of the user's, whose size is a power of two: MATLAB's has 512 bytes. */
+const MIN_USER_BLOCK = 512;
+const MAX_USER_BLOCK = 2 ** 20;
+
+async function hasUserBlock(file: SourceFile): Promise<boolean> {
+  for (let at = MIN_USER_BLOCK; at + HDF5_MAGIC.length <= file.size && at <= MAX_USER_BLOCK; at *= 2) {
+    const bytes = await file.read(at, HDF5_MAGIC.length);
+    if (HDF5_MAGIC.every((byte, i) => bytes[i] === byte)) return true;
+  }
+  return false;
 }
 
 function unknown({ name }: { readonly name: string }, candidates: string): never {

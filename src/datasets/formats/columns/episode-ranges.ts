@@ -43,8 +43,10 @@ export async function rangeSteps(
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;
-    const isObservation = keys[0] === "observation";
-    data.push(await (isObservation ? column.read(observedFrom, observedFrom + length + Number(finalStep)) : column.read(from, to)));
+    // What is seen beside the final observation may be there, too.
+    const isLonger = finalStep && column.rows === to + 1;
+    if (keys[0] === "observation") data.push(await column.read(observedFrom, observedFrom + length + Number(finalStep)));
+    else data.push(await column.read(from, isLonger ? to + 1 : to));
   }
   return episodeSteps(transition, { data, length, finalStep, ending });
 }
