@@ -93,7 +93,13 @@ async function arraysOf(
   budget: MemoryBudget,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
 ): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly unread: Map<string, RldsError> }> {
-  const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+  const all = await zipEntries(file, maxBytes);
+  const entries = all.filter(({ name }) => name.endsWith(".npy"));
+  if (entries.length === 0 && all.length > 0)
+    throw unsupportedFile(
+      { file: file.name },
+      `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
+    );
   checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
