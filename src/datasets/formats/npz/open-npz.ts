@@ -5,7 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
@@ -18,6 +18,7 @@ import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { episodeMetadata, metadataParts } from "./metadata.ts";
 import { type NpyFile, npyArray } from "./npy.ts";
+import { ElementTypeError } from "./npy-types.ts";
 import { type Fields, planOf } from "./plan.ts";
 import { storedColumn } from "./stored-column.ts";
 import { isStored, zipEntries, zipPieces } from "./zip.ts";
@@ -117,7 +118,7 @@ async function arraysOf(
       columns.set(path, stored ?? (await loadedColumn(zipPieces(file, entry, signal), array, { path, maxBytes })));
     } catch (error) {
       // An array of objects does not take the others with it.
-      if (!(error instanceof RldsError && error.code === "UNSUPPORTED")) throw error;
+      if (!(error instanceof ElementTypeError)) throw error;
       unread.set(path, error);
     }
   }
