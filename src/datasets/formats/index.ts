@@ -4,6 +4,7 @@ export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
 export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
+export { openRobots, type RobotOptions } from "./hdf5/open-robots.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
 export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } from "./lerobot/mediabunny-encoder.ts";

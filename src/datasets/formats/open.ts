@@ -3,6 +3,7 @@ import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
+import type { RobotOptions } from "./hdf5/open-robots.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import { findOwner, logOwner } from "./log-owner.ts";
@@ -20,6 +21,7 @@ import type { TfdsOptions } from "./tfds/open-tfds.ts";
 export type RldsOptions = TfdsOptions &
   MinariOptions &
   D4rlOptions &
+  RobotOptions &
   LeRobotOptions &
   ParquetOptions &
   JsonlOptions &
@@ -72,11 +74,12 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["PK\x03\x04", "npz"],
   ["PK\x05\x06", "npz"],
   ["{", "jsonl"],
+  ["[", "jsonl"],
 ];
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON lines or a folder with one, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
@@ -90,6 +93,7 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
 async function ofFolder(folder: SourceFolder): Promise<Format> {
   const paths = await folder.list();
   if (paths === undefined) return probeFormat(folder);
+  checkParent(folder.name, paths);
   const signs = [
     ...NAMES.map(([name, format]) => ({ format, fits: (path: string) => path === name || path.endsWith(`/${name}`) })),
     ...ENDINGS.map(([suffix, format]) => ({ format, fits: (path: string) => path.endsWith(suffix) })),
@@ -101,6 +105,38 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
     return format === "log" ? findOwner(folder, logs) : format;
   }
   return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
+}
+
+/** The folders above and below a dataset's own. @throws RldsError UNSUPPORTED */
+function checkParent(file: string, paths: readonly string[]): void {
+  const zarr = paths.find((path) => /(^|\/)(\.zgroup|\.zarray|zarr\.json)$/.test(path));
+  if (zarr !== undefined)
+    throw unsupportedFile(
+      { file },
+      "the folder is a Zarr store, which is not read here: write its arrays with numpy.savez, with the differences of episode_ends as lengths",
+    );
+  const roots = new Map<string, Set<FormatGuess>>();
+  for (const path of paths)
+    for (const [name, format] of NAMES) {
+      if (path !== name && !path.endsWith(`/${name}`)) continue;
+      const root = path
+        .slice(0, -name.length)
+        .replace(/(^|\/)data\/$/, "")
+        .replace(/\/$/, "");
+      roots.set(root, new Set([...(roots.get(root) ?? []), format]));
+    }
+  if (roots.has("")) return;
+  if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)\b/.test(path)))
+    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset: open the folder above it");
+  const formats = new Set([...roots.values()].flatMap((found) => [...found]));
+  // Readers of a single format say it themselves, or take the one that is there.
+  if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
+  const names = [...roots.keys()].sort();
+  const what =
+    names.length === 1
+      ? `the dataset is in ${names[0]}: open that folder`
+      : `the folder has ${names.length} datasets (${names.slice(0, 4).join(", ")}${names.length > 4 ? ", …" : ""}): open one of them`;
+  throw unsupportedFile({ file }, what);
 }
 
 /** Nobody can list the folder. */
@@ -127,6 +163,9 @@ async function ofFile(file: SourceFile): Promise<Format> {
     const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
     const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
     const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
+    if (format === undefined && (await hasUserBlock(file))) return "hdf5";
+    if (format === undefined) await checkArchive(file, text);
+    if (format === "jsonl") await checkDescription(file);
     return (
       format ??
       unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
@@ -134,6 +173,55 @@ async function ofFile(file: SourceFile): Promise<Format> {
   } finally {
     await file.close();
   }
+}
+
+const HDF5_MAGIC = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
+/** HDF5 may stand behind a block of the user's, whose size is a power of two: MATLAB's has 512 bytes. */
+const MIN_USER_BLOCK = 512;
+const MAX_USER_BLOCK = 2 ** 20;
+
+async function hasUserBlock(file: SourceFile): Promise<boolean> {
+  for (let at = MIN_USER_BLOCK; at + HDF5_MAGIC.length <= file.size && at <= MAX_USER_BLOCK; at *= 2) {
+    const bytes = await file.read(at, HDF5_MAGIC.length);
+    if (HDF5_MAGIC.every((byte, i) => bytes[i] === byte)) return true;
+  }
+  return false;
+}
+
+/** How archives and compressed files begin. */
+const ARCHIVES: readonly (readonly [bytes: string, name: string])[] = [
+  ["\x1f\x8b", "gzip"],
+  ["\x28\xb5\x2f\xfd", "Zstandard"],
+  ["BZh", "bzip2"],
+  ["\xfd7zXZ\0", "xz"],
+  ["7z\xbc\xaf\x27\x1c", "7z"],
+  ["Rar!", "RAR"],
+];
+const TAR_AT = 257;
+
+/** @throws RldsError UNSUPPORTED */
+async function checkArchive(file: SourceFile, text: string): Promise<void> {
+  const hasTar = file.size >= TAR_AT + 5 && String.fromCharCode(...(await file.read(TAR_AT, 5))) === "ustar";
+  const name = ARCHIVES.find(([begin]) => text.startsWith(begin))?.[1] ?? (hasTar ? "tar" : undefined);
+  if (name === undefined) return;
+  const what = name === "tar" || name === "7z" || name === "RAR" ? `a ${name} archive` : `compressed with ${name}`;
+  throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that comes of it`);
+}
+
+/** Files that say what a dataset is, and are none. */
+const DESCRIPTIONS: readonly (readonly [sign: RegExp, dataset: string, folder: string])[] = [
+  [/"codebase_version"\s*:/, "LeRobot", "the folder that contains meta/info.json"],
+  [/"pythonClassName"\s*:|"fileFormat"\s*:/, "tensorflow_datasets", "the folder that contains features.json"],
+  [/"minari_version"\s*:|"data_format"\s*:\s*"(hdf5|parquet|arrow)"/, "Minari", "the folder of the dataset, above data/metadata.json"],
+];
+const DESCRIPTION_BYTES = 65_536;
+
+/** @throws RldsError UNSUPPORTED */
+async function checkDescription(file: SourceFile): Promise<void> {
+  const text = new TextDecoder().decode(await file.read(0, Math.min(file.size, DESCRIPTION_BYTES)));
+  if (/^\s*\[|"(rlds|steps|obs|observations?|actions?)"\s*:\s*[[{\d]/.test(text) && !text.includes('"codebase_version"')) return;
+  const [, dataset, folder] = DESCRIPTIONS.find(([sign]) => sign.test(text)) ?? [];
+  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
 }
 
 function unknown({ name }: { readonly name: string }, candidates: string): never {

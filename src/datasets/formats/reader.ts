@@ -4,7 +4,20 @@ import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import type { Films } from "./film-references.ts";
 
-export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot" | "recording";
+export type Format =
+  | "tfds"
+  | "minari"
+  | "d4rl"
+  | "robomimic"
+  | "maniskill"
+  | "aloha"
+  | "lerobot"
+  | "parquet"
+  | "jsonl"
+  | "npz"
+  | "journal"
+  | "snapshot"
+  | "recording";
 
 /** An episode as the readers give it: its steps are there, as columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {

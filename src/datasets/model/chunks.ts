@@ -1,6 +1,7 @@
 /** An episode's steps as columns, one chunk at a time. */
 import { Collector } from "./collector.ts";
 import type { MaybeAsyncIterable, StepSpec } from "./dataset.ts";
+import { isLazy } from "./lazy-column.ts";
 import { leavesOf, sameSpec } from "./leaves.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
@@ -35,17 +36,16 @@ export async function* readChunks(
 ): AsyncGenerator<Chunk, void> {
   if (steps instanceof StepColumns && sameSpec(steps.spec, spec)) {
     const sizes = leavesOf(spec).map(({ size }) => size);
-    for (let from = 0; from < steps.length; from += max) {
+    const lazyBytes = steps.parts.reduce((sum, column, i) => sum + (isLazy(column) ? (sizes[i] as number) : 0), 0);
+    const height = lazyBytes === 0 || max === Infinity ? max : Math.max(1, Math.min(max, Math.floor(PIECE_BYTES / lazyBytes)));
+    for (let from = 0; from < steps.length; from += height) {
       signal?.throwIfAborted();
-      const length = Math.min(max, steps.length - from);
-      yield {
-        data:
-          length === steps.length
-            ? steps.data
-            : steps.data.map((column, i) => slicedColumn(column, from * (sizes[i] as number), (from + length) * (sizes[i] as number))),
-        length,
-        from,
+      const length = Math.min(height, steps.length - from);
+      const range = (column: ColumnData, i: number) => {
+        const part = slicedColumn(column, from * (sizes[i] as number), (from + length) * (sizes[i] as number));
+        return isLazy(part) ? part.read() : part;
       };
+      yield { data: length === steps.length && (lazyBytes === 0 || max === Infinity) ? steps.data : steps.parts.map(range), length, from };
     }
     return;
   }

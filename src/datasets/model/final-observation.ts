@@ -4,6 +4,7 @@ import { blank } from "../../schema/leaf.ts";
 import { createStepCopier } from "./copy-steps.ts";
 import type { MaybeAsyncIterable, RldsStep, StepSpec } from "./dataset.ts";
 import { fillElements, flagOf } from "./elements.ts";
+import { isLazy, wholeColumn } from "./lazy-column.ts";
 import { leavesOf } from "./leaves.ts";
 import { applyStage, type Stage } from "./maybe-async.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
@@ -17,8 +18,9 @@ const ENDS: readonly unknown[] = ["is_last", "is_terminal"];
 export function columnsWithFinal(spec: StepSpec, data: readonly ColumnData[], length: number): ColumnData[] {
   return leavesOf(spec).map(({ keys, leaf, size }, k) => {
     const column = data[k] as ColumnData;
+    if (isLazy(column) && !OUTCOMES.includes(keys[0])) return column.withLastAgain() as unknown as ColumnData;
     const longer = blank(leaf, size * (length + 1));
-    copyElements(longer, column, 0);
+    copyElements(longer, wholeColumn(column), 0);
     const [field] = keys;
     if (OUTCOMES.includes(field) || (field === "is_first" && keys.length === 1)) return longer;
     copyElements(longer, slicedColumn(column, size * (length - 1), size * length), size * length);
@@ -35,7 +37,7 @@ function copyElements(to: ColumnData, from: ColumnData, at: number): void {
 /** The steps of an episode that ends with a transition, and its last observation once more as the final one. Steps that come one by one are copied. */
 export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   if (steps instanceof StepColumns)
-    return steps.length === 0 ? steps : new StepColumns<S>(steps.spec, columnsWithFinal(steps.spec, steps.data, steps.length), steps.length + 1);
+    return steps.length === 0 ? steps : new StepColumns<S>(steps.spec, columnsWithFinal(steps.spec, steps.parts, steps.length), steps.length + 1);
   return withLast(steps, (last) => [
     changed(last, (name, value) => (ENDS.includes(name) ? fillElements(value, false) : value)),
     changed(last, (name, value) => (OUTCOMES.includes(name) || name === "is_first" ? fillElements(value, false) : value)),
@@ -46,12 +48,12 @@ export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncItera
 export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   const isCleared = (name: unknown) => OUTCOMES.includes(name) || name === "is_terminal";
   if (steps instanceof StepColumns) {
-    const { spec, data, length } = steps;
+    const { spec, parts: data, length } = steps;
     if (length === 0) return steps;
     const cleared = leavesOf(spec).map(({ keys, leaf, size }, k) => {
       if (!isCleared(keys[0])) return data[k] as ColumnData;
       const column = blank(leaf, size * length);
-      copyElements(column, slicedColumn(data[k] as ColumnData, 0, size * (length - 1)), 0);
+      copyElements(column, slicedColumn(wholeColumn(data[k] as ColumnData), 0, size * (length - 1)), 0);
       return column;
     });
     return new StepColumns<S>(spec, cleared, length);

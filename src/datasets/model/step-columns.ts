@@ -3,6 +3,7 @@ import type { AnyArray } from "../../schema/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
 import { pack, setPart } from "../../schema/nest.ts";
 import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
+import { isLazy, wholeColumn } from "./lazy-column.ts";
 import { type LeafEntry, leavesOf } from "./leaves.ts";
 
 /** Of a leaf: all its elements in order of time; of text a list. */
@@ -45,12 +46,20 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
   /** The columns, nested as the spec. */
   get columns(): AnyValue {
-    const columns = this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] }));
+    const columns = this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.data[i] as ColumnData, shape: [this.length, ...leaf.shape] }));
     return pack(this.spec, columns);
   }
 
-  /** A column a leaf, in the order of the spec's leaves. */
+  /** A column a leaf, in the order of the spec's leaves. One that is stored elsewhere is read when it is asked for, all of it. @throws RldsError UNSUPPORTED where that takes too much memory */
   get data(): readonly ColumnData[] {
+    if (!this.#data.some(isLazy)) return this.#data;
+    const columns: ColumnData[] = [];
+    for (const [i, column] of this.#data.entries()) Object.defineProperty(columns, i, { enumerable: true, get: () => wholeColumn(column) });
+    return columns;
+  }
+
+  /** The same, as they are stored: a column may be lazy, of which pieces are asked for alone. */
+  get parts(): readonly ColumnData[] {
     return this.#data;
   }
 

@@ -119,3 +119,62 @@ def orders(path):
 
 
 orders("orders.hdf5")
+
+
+def robots():
+    """The layouts that the files of hdf5_robots do not have: Isaac Lab, robosuite's own, ALOHA with JPEGs, ManiSkill with nested observations."""
+    import io
+
+    from PIL import Image
+
+    with h5py.File(os.path.join(HERE, "hdf5_robots/isaaclab.hdf5"), "w") as file:
+        data = file.create_group("data")
+        data.attrs["env_args"] = json.dumps({"env_name": "Isaac-Lift", "type": 2})
+        for number, steps in [(10, 3), (2, 2)]:
+            demo = data.create_group(f"demo_{number}")
+            demo.attrs["num_samples"] = steps
+            demo.attrs["success"] = number == 2
+            demo["actions"] = np.full((steps, 2), number, np.float32)
+            demo["obs/joint_pos"] = np.arange(steps * 2, dtype=np.float32).reshape(steps, 2)
+            demo["states/articulation/robot/root_pose"] = np.zeros((steps, 7), np.float32)
+            demo["initial_state/articulation/robot/root_pose"] = np.zeros((1, 7), np.float32)
+    with h5py.File(os.path.join(HERE, "hdf5_robots/robosuite.hdf5"), "w") as file:
+        data = file.create_group("data")
+        data.attrs["env"] = "Lift"
+        for number in [1, 2]:
+            demo = data.create_group(f"demo_{number}")
+            demo.attrs["model_file"] = f"<mujoco model='{number}'/>"
+            demo["states"] = np.full((4, 5), number, np.float64)
+            demo["actions"] = np.full((4, 2), number, np.float64)
+    os.makedirs(os.path.join(HERE, "hdf5_robots/aloha"), exist_ok=True)
+    for number in range(11):
+        with h5py.File(os.path.join(HERE, f"hdf5_robots/aloha/episode_{number}.hdf5"), "w") as file:
+            file.attrs["sim"] = False
+            file.attrs["compress"] = True
+            steps = 2 + number % 2
+            frames = []
+            for t in range(steps):
+                stream = io.BytesIO()
+                Image.fromarray(np.full((8, 16, 3), 10 * number + t, np.uint8)).save(stream, "JPEG", quality=95)
+                frames.append(np.frombuffer(stream.getvalue(), np.uint8))
+            width = max(len(frame) for frame in frames)
+            file["observations/images/top"] = np.stack([np.pad(frame, (0, width - len(frame))) for frame in frames])
+            file["compress_len"] = np.array([[len(frame) for frame in frames]], np.float32)
+            file["observations/qpos"] = np.full((steps, 3), number, np.float32)
+            file["observations/qvel"] = np.zeros((steps, 3), np.float32)
+            file["observations/effort"] = np.zeros((steps, 3), np.float32)
+            file["action"] = np.full((steps, 3), number, np.float32)
+            file["base_action"] = np.full((steps, 2), number, np.float32)
+    with h5py.File(os.path.join(HERE, "hdf5_robots/maniskill_nested.h5"), "w") as file:
+        for number, steps in [(0, 3), (1, 2)]:
+            group = file.create_group(f"traj_{number}")
+            group["actions"] = np.full((steps, 2), number, np.float32)
+            group["obs/agent/qpos"] = np.arange((steps + 1) * 2, dtype=np.float32).reshape(steps + 1, 2)
+            group["obs/sensor_data/camera/rgb"] = np.zeros((steps + 1, 4, 4, 3), np.uint8)
+            group["env_states/actors/cube"] = np.arange((steps + 1) * 3, dtype=np.float32).reshape(steps + 1, 3)
+            group["success"] = np.array([False] * (steps - 1) + [True])
+            group["terminated"] = np.array([False] * (steps - 1) + [number == 0])
+            group["truncated"] = np.array([False] * (steps - 1) + [number == 1])
+
+
+robots()

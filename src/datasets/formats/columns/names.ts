@@ -14,6 +14,7 @@ export type Field =
   | "truncated"
   | "done"
   | "episode"
+  | "episode_starts"
   | "lengths";
 
 /** In singular and lower case, without underscores. */
@@ -41,6 +42,7 @@ const FIELDS: { readonly [name: string]: Field } = {
   episode: "episode",
   episodeid: "episode",
   epsid: "episode",
+  episodestart: "episode_starts",
   length: "lengths",
   episodelength: "lengths",
 };

@@ -1,20 +1,30 @@
 /** An HDF5 file, whoever wrote it. */
-
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { type MinariOptions, minariOf } from "../minari/open-minari.ts";
 import type { RldsReader } from "../reader.ts";
-import type { Source } from "../sources/open-source.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";
-import { openHdf5 } from "./open-file.ts";
+import { openTarget } from "./open-file.ts";
+import { alohaFiles, alohaPaths, oneFile, type RobotOptions, robotsOf } from "./open-robots.ts";
+import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 
-/** Minari's where a group is an episode, else D4RL's. @throws RldsError */
-export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions): Promise<RldsReader> {
-  const source = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5", ".hdf5", ".h5"], options);
+/** Minari's where a group is an episode, a robot's by its layout, else D4RL's. @throws RldsError */
+export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions & RobotOptions): Promise<RldsReader> {
+  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
+  const target = await sourceOf(from, { signal, fetch, maxBytes });
+  const { folder } = target;
+  const paths = folder === undefined ? [] : await alohaPaths(folder);
+  if (folder !== undefined && paths.length > 1) return robotsOf(alohaFiles(folder, paths, options), "aloha", options);
+  const source = await openTarget(target, ["data/main_data.hdf5", "main_data.hdf5", ".hdf5", ".h5"], options);
   let isMinari: boolean;
+  let robot: RobotFormat | undefined;
   try {
     isMinari = (await source.hdf5.names("/")).some((name) => /^episode_\d+$/.test(name));
+    robot = isMinari ? undefined : await robotFormatOf(source.hdf5);
   } catch (error) {
     await source.hdf5.close();
     throw error;
   }
-  return isMinari ? minariOf(source, options) : d4rlOf(source, options);
+  if (isMinari) return minariOf(source, options);
+  return robot === undefined ? d4rlOf(source, options) : robotsOf(oneFile(source.hdf5), robot, options);
 }

@@ -5,7 +5,7 @@ import type { Fetch } from "../../../base/host.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
-import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import type { SourceFile, SourceFolder, SourceTarget } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
 
@@ -27,13 +27,18 @@ export interface Hdf5Source {
  * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openHdf5(
-  from: Source,
-  names: readonly string[],
-  { signal, maxBytes = MAX_SOURCE_BYTES, fetch, h5wasm }: Hdf5Options,
-): Promise<Hdf5Source> {
+export async function openHdf5(from: Source, names: readonly string[], options: Hdf5Options): Promise<Hdf5Source> {
+  const { signal, maxBytes = MAX_SOURCE_BYTES, fetch } = options;
   integer("maxBytes", maxBytes, 1);
-  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
+  return openTarget(await sourceOf(from, { signal, maxBytes, fetch }), names, options);
+}
+
+/** The same of a source that was looked at already: the file is closed with the HDF5 file. */
+export async function openTarget(
+  { file, folder }: SourceTarget,
+  names: readonly string[],
+  { signal, maxBytes = MAX_SOURCE_BYTES, h5wasm }: Hdf5Options,
+): Promise<Hdf5Source> {
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };
   const { file: hdf5File, path } = await fileIn(folder, names);
   return { hdf5: await Hdf5File.open(hdf5File, { signal, maxBytes, h5wasm }), folder, path };

@@ -10,6 +10,8 @@ export interface Line {
   /** Where it begins, in bytes, and how many it has. */
   readonly at: number;
   readonly bytes: number;
+  /** What it is of the file; a line where it is left out. */
+  readonly unit?: "element";
 }
 
 const CHUNK_BYTES = 2 ** 18;
@@ -42,8 +44,8 @@ export async function* linesOf(file: SourceFile, maxBytes: number, signal?: Abor
 }
 
 /** A line as the place of a fault. @param file its name */
-export function inLine(file: string, { number, at }: Pick<Line, "number" | "at">): Fault {
-  return { file, offset: at, subject: `line ${number}` };
+export function inLine(file: string, { number, at, unit = "line" }: Pick<Line, "number" | "at"> & { readonly unit?: "line" | "element" }): Fault {
+  return { file, offset: at, subject: `${unit} ${number}` };
 }
 
 function* parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Generator<Line, void, undefined> {

@@ -12,6 +12,7 @@ import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { elementsOf } from "./elements.ts";
 import { valuesOfJson } from "./json-values.ts";
 import { inLine, type Line, linesOf } from "./lines.ts";
 import { Records, type StepGroup } from "./records.ts";
@@ -31,7 +32,7 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
 
 /**
- * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length
+ * A file of JSON lines, or the only one in a folder; also a file that is one array of the same things, or of arrays of steps, or whose objects are written over several lines. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length
  * (`{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where one observation more is the final one). Names: `observation` (also `obs`, plurals,
  * camelCase), `action`, `reward`, `discount`; what has no such name is metadata. With `is_first`, `is_last`, `is_terminal` they are RLDS's steps; else transitions, which end by `terminated` (or `terminal`;
  * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, all
@@ -48,7 +49,9 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   const source = await sourceOf(from, { signal, maxBytes, fetch });
   const file = source.file ?? (await onlyFile(source.folder));
   try {
-    const first = await firstLine(file, maxBytes, signal);
+    const form = await formOf(file, maxBytes, signal);
+    const lines = () => (form === "lines" ? linesOf(file, maxBytes, signal) : elementsOf(file, form === "array", maxBytes, signal));
+    const first = await firstOf(lines(), file.name);
     const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
@@ -60,7 +63,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
         [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
       } as RldsReader<unknown> as RldsReader<S>;
     }
-    const generic = await GenericJsonl.open(file, first, stepSpec, { maxBytes, signal, finalObservation });
+    const generic = await GenericJsonl.open(file, first, stepSpec, { lines, maxBytes, signal, finalObservation });
     const { stepSpec: inferredSpec, metadataSpec } = generic;
     return {
       ...base,
@@ -82,12 +85,40 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   throw unsupportedFile({ file: folder.name }, `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`);
 }
 
-async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
-  for await (const line of linesOf(file, maxBytes, signal)) return line;
-  throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
+async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> {
+  for await (const line of lines) return line;
+  throw new RldsError("EMPTY", "the file has no lines", { file });
+}
+
+/** How values stand in a file: a line each, as elements of one array, or over lines. */
+type Form = "lines" | "array" | "values";
+
+const HEAD_BYTES = 4096;
+
+async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Form> {
+  const head = new TextDecoder("latin1").decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
+  const text = head.replace(/^ï»¿/, "").trimStart();
+  if (text.startsWith("[")) return "array";
+  // An object that does not end with its line.
+  if (!text.startsWith("{")) return "lines";
+  try {
+    await firstOf(linesOf(file, maxBytes, signal), file.name);
+    return "lines";
+  } catch (error) {
+    if (!(error instanceof RldsError)) throw error;
+  }
+  try {
+    await firstOf(elementsOf(file, false, maxBytes, signal), file.name);
+    return "values";
+  } catch (error) {
+    if (!(error instanceof RldsError)) throw error;
+    return "lines";
+  }
 }
 
 interface GenericOptions {
+  /** A new pass. */
+  readonly lines: () => AsyncIterable<Line>;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   readonly finalObservation: FinalObservation;
@@ -113,7 +144,7 @@ class GenericJsonl {
     };
     const pass = async (visit: (value: unknown) => void) => {
       try {
-        for await (const line of linesOf(file, options.maxBytes, options.signal)) visit(line.value);
+        for await (const line of options.lines()) visit(line.value);
       } catch (error) {
         // Whoever reads so far is told, and where it is.
         if (!(error instanceof RldsError)) throw error;
@@ -148,7 +179,7 @@ class GenericJsonl {
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes, signal } = this.#options;
+    const { maxBytes } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
     const byNumber = this.#schema.has.includes("episode");
@@ -163,7 +194,7 @@ class GenericJsonl {
       // What the file says of an episode by itself is believed.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
-    for await (const line of linesOf(this.#file, maxBytes, signal)) {
+    for await (const line of this.#options.lines()) {
       const fresh = { file: this.#file.name, offset: line.at };
       const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });

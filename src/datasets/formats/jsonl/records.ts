@@ -17,7 +17,7 @@ interface Values {
 type Layout = "step" | "steps" | "columns";
 
 const FLAGS: readonly (Field | undefined)[] = ["terminated", "truncated", "done", "is_first", "is_last", "is_terminal"];
-const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", ...FLAGS];
+const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", "episode_starts", ...FLAGS];
 /** What RLlib calls a line of its own. */
 const RLLIB = "SampleBatch";
 
@@ -93,7 +93,9 @@ export class Records {
 }
 
 function valuesIn(value: unknown): Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
+  // An episode that is a list of steps alone.
+  if (Array.isArray(value)) return { steps: value };
+  return typeof value === "object" && value !== null ? (value as Values) : {};
 }
 
 function isRowField(name: string): boolean {

@@ -151,7 +151,7 @@ export class Rows {
   /** Whether a row belongs to another episode than those that were collected. */
   begins(value: unknown, place: Place): boolean {
     const { fields } = rowOf(value, place);
-    return this.#length > 0 && (fields.is_first === true || fields.is_first === 1 || episodeKey(fields.episode) !== this.#episode);
+    return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
   }
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
@@ -216,6 +216,10 @@ function appendValues(data: ColumnData, last: ColumnData): ColumnData {
   all.set(data as Float32Array);
   all.set(last as Float32Array, data.length);
   return all;
+}
+
+function isSet(flag: unknown): boolean {
+  return flag === true || flag === 1;
 }
 
 /** Numbers of episodes may be larger than JSON writes. */

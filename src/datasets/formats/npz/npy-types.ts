@@ -3,7 +3,7 @@ import { dataView } from "../../../base/bytes.ts";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { utf8, withoutTail } from "../utf8.ts";
 
@@ -17,6 +17,13 @@ export interface ElementType {
   readonly memoryBytes: number;
   /** Of bytes that are aligned, little-endian, and nobody else's. */
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
+}
+
+/** An array whose elements are no leaf of a step: what else is in the archive can be read. */
+export class ElementTypeError extends RldsError {
+  constructor(file: string, message: string) {
+    super("UNSUPPORTED", message, { file });
+  }
 }
 
 /** What a string takes beside its characters. */
@@ -37,7 +44,7 @@ export function typeOf(descr: string, file: string, name: string): ElementType {
   if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
   const content = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
-  throw unsupportedFile({ file }, `${name} holds ${content}`);
+  throw new ElementTypeError(file, `${name} holds ${content}`);
 }
 
 function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {

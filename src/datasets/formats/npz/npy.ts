@@ -6,7 +6,7 @@ import { corruptFile, type Fault, unsupportedFile } from "../../model/rlds-error
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 import { Elements } from "./elements.ts";
-import { type ElementType, typeOf } from "./npy-types.ts";
+import { type ElementType, ElementTypeError, typeOf } from "./npy-types.ts";
 
 export interface NpyArray {
   readonly dtype: StepLeaf["dtype"];
@@ -83,7 +83,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   const shape = shapeOf(SHAPE.exec(text)?.[1]);
   if (descrMatch === null || fortran === undefined || shape === undefined)
     throw corruptFile(inArray(array), `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
-  if (descrMatch[3] !== undefined) throw unsupportedFile({ file }, `${name} has elements with several fields, which cannot be a leaf of a step`);
+  if (descrMatch[3] !== undefined) throw new ElementTypeError(file, `${name} has elements with several fields, which cannot be a leaf of a step`);
   if (shape.length > MAX_DIMENSIONS) throw corruptFile(inArray(array), `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }

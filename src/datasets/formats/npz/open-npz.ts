@@ -3,24 +3,23 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
-import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { lastFlagOf } from "../../model/final-observation.ts";
-import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import type { RldsStep, StepLeaf } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
-import { type Field, fieldOf } from "../columns/names.ts";
-import { specDifference } from "../columns/spec-difference.ts";
-import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
-import { type EndedSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
+import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
+import type { FinalObservation } from "../columns/flat.ts";
+import { fieldOf } from "../columns/names.ts";
+import { lazy } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { npyArray } from "./npy.ts";
+import { episodeMetadata, metadataParts } from "./metadata.ts";
+import { type NpyFile, npyArray } from "./npy.ts";
+import { ElementTypeError } from "./npy-types.ts";
+import { type Fields, planOf } from "./plan.ts";
 import { storedColumn } from "./stored-column.ts";
 import { isStored, zipEntries, zipPieces } from "./zip.ts";
 
@@ -31,22 +30,11 @@ export interface NpzOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-type Fields = { -readonly [F in Field]?: ColumnTree };
-
-/** Goes through the episodes; how depends on what is there. */
-interface Plan {
-  readonly stepSpec: StepSpec;
-  readonly episodes?: number;
-  readonly steps?: number;
-  lengths(): Promise<readonly number[]>;
-  /** From an episode on. */
-  run(episode: number): AsyncIterable<EndedSteps>;
-}
-
 /**
  * Columns over the steps of all episodes, one behind the other: `observation`, `action`, `reward` (also in plural, and as `obs`), nested by slashes, with `discount` and metadata. Where episodes
  * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
- * then they are transitions, as in openD4rl. Objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
+ * then they are transitions, as in openD4rl. Or by `episode_starts` (Stable-Baselines), or by `indices` and `terminal` with one observation more of each episode (imitation). An array of another length is metadata: a
+ * single value of all episodes, one with a value an episode of each; `about` has these values, others, and in `unread` the names of arrays that are no leaves, such as objects, which are never loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
@@ -60,17 +48,31 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     const budget = new MemoryBudget(file.name, maxBytes);
     const arrays = await arraysOf(file, budget, { maxBytes, signal });
     const { fields, metadata } = fieldsOf(arrays.columns, file.name);
-    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, budget });
+    for (const [name, error] of arrays.unread) if (fieldOf(name.split("/")[0] as string) !== undefined) throw error;
+    const rows = fields.action === undefined ? undefined : columnsOf(fields.action)[0]?.rows;
+    const parts = metadataParts(metadata, rows);
+    const plan = await planOf(fields, parts.steps, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
+    const { spec: metadataSpec, valuesAt, about } = await episodeMetadata(parts.others, episodes ?? (await plan.lengths()).length);
+    const unread = [...arrays.unread.keys()];
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+      let number = episode;
       for await (const { steps, ...ended } of plan.run(episode)) {
         signal?.throwIfAborted();
-        yield { ...ended, steps: steps as StepColumns<unknown> as StepColumns<S> };
+        yield { ...valuesAt(number++), ...ended, steps: steps as StepColumns<unknown> as StepColumns<S> };
       }
     };
     isFileKept = arrays.areNamed;
     return {
-      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: finalStepSpec(), episodes, steps, about: {} },
+      ...{
+        format: "npz",
+        name: file.name.replace(/\.npz$/, ""),
+        stepSpec,
+        metadataSpec: finalStepSpec(metadataSpec),
+        episodes,
+        steps,
+        about: { ...about, ...(unread.length > 0 && { unread }) },
+      },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
       lengths: lazy(() => plan.lengths()),
@@ -91,33 +93,50 @@ async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
-): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean }> {
-  const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly unread: Map<string, RldsError> }> {
+  const all = await zipEntries(file, maxBytes);
+  const entries = all.filter(({ name }) => name.endsWith(".npy"));
+  if (entries.length === 0 && all.length > 0)
+    throw unsupportedFile(
+      { file: file.name },
+      `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
+    );
   checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
   const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
   if (bytes > maxBytes) throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
   const columns = new Map<string, Column>();
+  const unread = new Map<string, RldsError>();
   for (const entry of entries) {
     signal?.throwIfAborted();
     const path = entry.name.slice(0, -".npy".length);
-    if (columns.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
+    if (columns.has(path) || unread.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
     const array = { file: file.name, name: entry.name, size: entry.size, budget };
-    const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
-    if (stored !== undefined) {
-      columns.set(path, stored);
-      continue;
+    try {
+      const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
+      columns.set(path, stored ?? (await loadedColumn(zipPieces(file, entry, signal), array, { path, maxBytes })));
+    } catch (error) {
+      // An array of objects does not take the others with it.
+      if (!(error instanceof ElementTypeError)) throw error;
+      unread.set(path, error);
     }
-    const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
-    const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
-    const size = sizeOf(leaf.shape);
-    const rows = shape[0];
-    if (!(size <= maxBytes)) throw corruptFile({ file: file.name }, `a row of ${entry.name} has ${size} elements, more than maxBytes allows`);
-    const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
-    columns.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
   }
-  return { columns, areNamed };
+  return { columns, areNamed, unread };
+}
+
+async function loadedColumn(
+  pieces: AsyncIterable<Uint8Array>,
+  array: NpyFile,
+  { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
+): Promise<Column> {
+  const { dtype, shape, data } = await npyArray(pieces, array);
+  const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
+  const size = sizeOf(leaf.shape);
+  if (!(size <= maxBytes)) throw corruptFile({ file: array.file }, `a row of ${array.name} has ${size} elements, more than maxBytes allows`);
+  const read = async (from: number, to: number) =>
+    (shape.length === 0 ? data : (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size)) as ColumnData;
+  return new Column({ path, leaf, rows: shape[0], rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read });
 }
 
 /** Names with slashes nest; the first part says what it is. */
@@ -149,109 +168,4 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
     else fields[field] = tree;
   }
   return { fields, metadata: Object.fromEntries(metadata) };
-}
-
-async function planOf(
-  fields: Fields,
-  metadata: { readonly [name: string]: ColumnTree },
-  file: string,
-  { budget, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; budget: MemoryBudget },
-): Promise<Plan> {
-  const { observation, action, reward } = fields;
-  const flags = (column: Column) => {
-    budget.reserve(column.rows ?? 0, column.path);
-    return flagsOf(column, file, options.signal);
-  };
-  if (observation === undefined || action === undefined || reward === undefined)
-    throw unsupportedFile({ file }, "the archive must have arrays called observation, action and reward (or observations, actions, rewards)");
-  const single = (field: Field) => {
-    const column = fields[field];
-    if (column !== undefined && !(column instanceof Column)) throw corruptFile({ file }, `${field} must be one array`);
-    return column;
-  };
-  const [first, last, terminal, terminated, truncated, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(
-    single,
-  );
-  const terminations = terminated ?? single("done");
-  const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
-  if (lengths === undefined && first === undefined && last === undefined && terminations !== undefined) {
-    const transition = main;
-    const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
-    if (different !== undefined) throw corruptFile({ file }, `the next observations do not have the form of observations: ${different}`);
-    if (options.finalObservation === "next" && fields.next_observation === undefined)
-      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation needs");
-    const rows = rowsOf([...columnsOf(transition), terminations], file);
-    const memory = (bytes: Uint8Array, path: string) =>
-      new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
-    const terminals = memory(await flags(terminations), terminations.path);
-    const timeouts = truncated && memory(await flags(truncated), truncated.path);
-    const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
-    rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
-    if (terminals.rows !== rows) throw corruptFile({ file }, `${terminals.path} does not have one flag per row`);
-    const index = lazy(() => flatIndex(table, options));
-    return {
-      stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
-      lengths: async () => (await index()).lengths,
-      run(episode) {
-        if (episode === 0) return flatEpisodes(table, options);
-        return lazyIterable(async () => {
-          const row = (await index()).rows[episode];
-          return row === undefined ? emptyIterable() : flatEpisodes(table, options, row);
-        });
-      },
-    };
-  }
-  const isTerminal = terminal ?? terminations;
-  if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
-    throw unsupportedFile(
-      { file },
-      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
-    );
-  const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
-  const rows = rowsOf([...columnsOf(main), ...flagColumns], file);
-  const table: StepTable = { tree: main, isFirst: first && (await flags(first)), isLast: last && (await flags(last)), isTerminal: await flags(isTerminal) };
-  const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, budget);
-  const stepSpec = stepTableSpec(table);
-  const hasRldsFlags = (first ?? last ?? terminal) !== undefined;
-  const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);
-  return {
-    stepSpec,
-    episodes: ranges.length,
-    steps: rows,
-    lengths: async () => Array.from(ranges, ({ from, to }) => to - from),
-    async *run(episode) {
-      let remaining = episode;
-      for (const range of ranges) {
-        if (remaining-- > 0) continue;
-        const bytes = (range.to - range.from) * rowBytes;
-        if (bytes > options.maxBytes) throw corruptFile({ file }, `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`);
-        const steps = await stepsOfRange(table, stepSpec, range);
-        yield { steps, [FINAL_STEP]: finalStepOf({}, hasRldsFlags && lastFlagOf(steps) === true) };
-      }
-    },
-  };
-}
-
-/** Where the episodes are, one behind the other. */
-async function rangesByLengths(
-  { leaf, rows = 0, read, path }: Column,
-  steps: number,
-  file: string,
-  budget: MemoryBudget,
-): Promise<Iterable<Range> & { readonly length: number }> {
-  const isNumber = leaf.shape.length === 0 && !isText(leaf);
-  if (isNumber) budget.reserve(16 * rows, path);
-  const lengths = Float64Array.from(isNumber ? ((await read(0, rows)) as Float64Array) : [Number.NaN], Number);
-  const sum = lengths.reduce((all, length) => all + (Number.isInteger(length) && length >= 0 ? length : Number.NaN), 0);
-  if (sum !== steps) throw corruptFile({ file }, `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`);
-  return {
-    length: lengths.length,
-    *[Symbol.iterator]() {
-      let to = 0;
-      for (const length of lengths) {
-        to += length;
-        yield { from: to - length, to };
-      }
-    },
-  };
 }

@@ -4,7 +4,10 @@ import { type AnyArray, DTYPES, type NumberArray, zeros } from "../../../schema/
 import { isHalf, widenHalves } from "../../../schema/half.ts";
 import type { RowLayout } from "../../model/recording/row-layout.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import type { FramePlace, LazyFrames } from "./lazy-frames.ts";
 
+/** What is kept of a frame that is lazy. */
+const PLACE_BYTES = 32;
 /** Of a text: its bytes. */
 const HEAD = 4;
 
@@ -16,10 +19,11 @@ export class EpisodeColumns {
   readonly #views: readonly AnyArray[];
   readonly #numbers: readonly AnyArray[];
   readonly #frames: readonly Uint8Array[];
+  readonly #lazyFrames: readonly LazyFrames[] | undefined;
   readonly #texts: string[][];
 
-  /** @param capacity steps that there are at most */
-  constructor(layout: RowLayout, capacity: number) {
+  /** @param capacity steps that there are at most @param lazyFrames of each camera, where frames stay where they are */
+  constructor(layout: RowLayout, capacity: number, lazyFrames?: readonly LazyFrames[]) {
     this.#layout = layout;
     this.#row = new Uint8Array(layout.numberBytes);
     this.#views = layout.numbers.map(({ leaf: { dtype }, offset, size }) => {
@@ -27,18 +31,24 @@ export class EpisodeColumns {
       return new kind(this.#row.buffer, offset, size);
     });
     this.#numbers = layout.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * capacity));
-    this.#frames = layout.frames.map(({ size }) => new Uint8Array(size * capacity));
+    this.#lazyFrames = lazyFrames;
+    this.#frames = lazyFrames === undefined ? layout.frames.map(({ size }) => new Uint8Array(size * capacity)) : [];
     this.#texts = layout.texts.map(() => []);
   }
 
-  /** Bytes of one step in memory, but for texts. */
-  static stepBytes({ numbers, numberBytes, frames }: RowLayout): number {
-    const halves = numbers.reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? bytes : 0), 0);
-    return frames.reduce((sum, { size }) => sum + size, Math.max(numberBytes + halves, 1));
+  /** Whether frames stay where they are. */
+  get isLazy(): boolean {
+    return this.#lazyFrames !== undefined;
   }
 
-  /** @param frames pixels of each camera @throws Error for a row that is none */
-  add(row: Uint8Array, frames: readonly Uint8Array[]): void {
+  /** Bytes of one step in memory, but for texts, and for frames that are lazy. */
+  static stepBytes({ numbers, numberBytes, frames }: RowLayout, isLazy = false): number {
+    const halves = numbers.reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? bytes : 0), 0);
+    return frames.reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes + halves, 1));
+  }
+
+  /** @param frames pixels of each camera, or where they are @throws Error for a row that is none */
+  add(row: Uint8Array, frames: readonly Uint8Array[] | readonly FramePlace[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
     this.#row.set(row.subarray(0, numberBytes));
@@ -61,8 +71,9 @@ export class EpisodeColumns {
     stepTexts.forEach((leafTexts, i) => {
       this.#texts[i]?.push(...leafTexts);
     });
-    frames.forEach((pixels, camera) => {
-      this.#frames[camera]?.set(pixels, this.length * pixels.length);
+    frames.forEach((frame, camera) => {
+      if (frame instanceof Uint8Array) this.#frames[camera]?.set(frame, this.length * frame.length);
+      else this.#lazyFrames?.[camera]?.add(frame);
     });
     this.length++;
   }
@@ -72,7 +83,10 @@ export class EpisodeColumns {
     const { numbers, texts, frames } = this.#layout;
     return new Map<string, ColumnData>([
       ...numbers.map(({ keys, size }, i) => [keys.join("."), (this.#numbers[i] as NumberArray).subarray(0, size * this.length)] as const),
-      ...frames.map(({ keys, size }, i) => [keys.join("."), (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
+      ...frames.map(({ keys, size }, i): [string, ColumnData] => [
+        keys.join("."),
+        this.#lazyFrames?.[i]?.finish() ?? (this.#frames[i] as Uint8Array).subarray(0, size * this.length),
+      ]),
       ...texts.map(({ keys }, i) => [keys.join("."), this.#texts[i] as string[]] as const),
     ]);
   }

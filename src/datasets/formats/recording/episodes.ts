@@ -10,14 +10,18 @@ import { fileOf } from "../../../storage/log/segment-head.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
 import { ENDED, SUCCESS, TERMINATED } from "../../model/recording/contents.ts";
-import type { RowLayout } from "../../model/recording/row-layout.ts";
+import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
+import { LazyFrames, type ReadNow } from "./lazy-frames.ts";
 import { damaged, type EpisodeEntry, type Listing } from "./listing.ts";
 import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { readSteps } from "./step-schema.ts";
+
+/** The frames of larger episodes stay where they are, if they can be read without waiting. */
+const EAGER_BYTES = 2 ** 26;
 
 export interface EpisodesOptions {
   readonly listing: Listing;
@@ -89,7 +93,7 @@ class OpenEpisode {
   section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
     const { frames } = this.#options;
     const place = { file: fileOf(segment), offset: from };
-    if (kind === RECORDED_FRAME) return this.#attempt(place, () => frames.addSection(id, payload));
+    if (kind === RECORDED_FRAME) return this.#attempt(place, () => frames.addSection(id, payload, { file: place.file, at: from + SECTION_BYTES }));
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
     // One that was cut ends where the next one begins.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
@@ -106,6 +110,7 @@ class OpenEpisode {
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#nextEntry;
     if (columns.length === steps) throw corruptFile(at, `the episode has more than the ${steps} steps that it is said to have`);
+    if (columns.isLazy) return this.#attempt(at, () => columns.add(payload, frames.places(id, columns.length)));
     if (!frames.areSeparate) return this.#attempt(at, () => columns.add(payload, frames.pixels()));
     const row = payload.slice();
     return this.#addRow(at, columns, row, id);
@@ -129,21 +134,34 @@ class OpenEpisode {
 
   #startColumns({ steps, segment }: EpisodeEntry, place: object): EpisodeColumns {
     if (this.#columns !== undefined) return this.#columns;
-    const { layout, maxBytes, listing } = this.#options;
+    const { layout, maxBytes, listing, frames } = this.#options;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
       throw corruptFile(
         { ...place, episode: this.#next, step: 0 },
         `the episode is said to have ${steps} steps, and the files have ${availableBytes} bytes for it`,
       );
-    const bytes = steps * EpisodeColumns.stepBytes(layout);
-    const tooLarge = (reason: string, cause?: unknown) =>
-      unsupportedFile({ episode: this.#next }, `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, cause);
-    if (bytes > maxBytes) throw tooLarge(`more than the ${maxBytes} that maxBytes allows: give a larger one`);
+    const episode = this.#next;
+    const wholeBytes = steps * EpisodeColumns.stepBytes(layout);
+    const { readNow } = this.#folder;
+    const isLazy = readNow !== undefined && layout.frames.length > 0 && wholeBytes > Math.min(EAGER_BYTES, maxBytes);
+    const tooLarge = (bytes: number, reason: string, cause?: unknown) =>
+      unsupportedFile({ episode }, `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, cause);
+    const check = (bytes: number) => {
+      if (bytes > maxBytes) throw tooLarge(bytes, `more than the ${maxBytes} that maxBytes allows: give a larger one`);
+    };
+    const bytes = isLazy ? steps * EpisodeColumns.stepBytes(layout, true) : wholeBytes;
+    check(bytes);
     try {
-      this.#columns = new EpisodeColumns(layout, steps);
+      const decoding = {
+        readNow: readNow as ReadNow,
+        decode: (frame: Uint8Array, leaf: FrameLeaf) => frames.decode(frame, leaf),
+        check: () => check(wholeBytes),
+      };
+      const lazyFrames = isLazy ? layout.frames.map((leaf) => new LazyFrames({ ...decoding, leaf }, steps)) : undefined;
+      this.#columns = new EpisodeColumns(layout, steps, lazyFrames);
     } catch (error) {
-      throw tooLarge("which this machine does not give: record shorter episodes", error);
+      throw tooLarge(bytes, "which this machine does not give: record shorter episodes", error);
     }
     return this.#columns;
   }

@@ -7,7 +7,14 @@ import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
+import type { FramePlace } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
+
+/** Where a section's payload begins. */
+export interface SectionPlace {
+  readonly file: string;
+  readonly at: number;
+}
 
 /** Frames that came, until their step does. */
 export class PendingFrames {
@@ -15,8 +22,9 @@ export class PendingFrames {
   readonly #decode: ImageDecoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
-  /** What stood in the section of each camera. */
+  /** What stood in the section of each camera, and where. */
   #sections: (Uint8Array | undefined)[];
+  #places: (SectionPlace | undefined)[];
 
   /** @param decode of PNG; none for raw pixels */
   constructor({ frames }: RowLayout, { images, imagesIn }: RecordingAbout, decode: ImageDecoder | undefined, maxBytes: number) {
@@ -25,6 +33,7 @@ export class PendingFrames {
     this.#maxBytes = maxBytes;
     if (imagesIn === "files") this.#names = new FrameNames(frames, images);
     this.#sections = frames.map(() => undefined);
+    this.#places = frames.map(() => undefined);
   }
 
   /** Whether the frames must be waited for. */
@@ -33,13 +42,30 @@ export class PendingFrames {
   }
 
   /** Takes a section's payload: a copy. @throws Error for a camera that there is not */
-  addSection(camera: number, payload: Uint8Array): void {
+  addSection(camera: number, payload: Uint8Array, place: SectionPlace): void {
     if (camera >= this.#leaves.length) throw new Error(`a frame is of camera ${camera}, and there are ${this.#leaves.length}`);
     this.#sections[camera] = payload.slice();
+    this.#places[camera] = place;
   }
 
   forget(): void {
     this.#sections.fill(undefined);
+    this.#places.fill(undefined);
+  }
+
+  /** Where the frame of each camera is; what came is forgotten. @throws Error for one that is missing */
+  places(episode: number, step: number): FramePlace[] {
+    const places = [...this.#places];
+    return this.#takeSections().map((bytes, camera): FramePlace => {
+      if (this.#names === undefined) return { ...(places[camera] as SectionPlace), bytes: bytes.length, sum: crc32c(bytes) };
+      const { size, sum, name } = this.#fileOf(bytes, episode, step, camera);
+      return { file: name, at: 0, bytes: size, sum };
+    });
+  }
+
+  /** The pixels of a frame's bytes. @throws Error for what is damaged */
+  decode(bytes: Uint8Array, leaf: FrameLeaf): Uint8Array {
+    return this.#decodeFrame(bytes, leaf);
   }
 
   /** The pixels of each camera; what came is forgotten. @throws Error for one that is damaged, or missing */
@@ -52,18 +78,23 @@ export class PendingFrames {
     const pixels: Uint8Array[] = [];
     for (const [camera, sectionBytes] of this.#takeSections().entries()) {
       const leaf = this.#leaves[camera] as FrameLeaf;
-      const name = (this.#names as FrameNames).of(episode, step, camera);
-      if (sectionBytes.length !== 8) throw new Error(`of the file ${name} ${sectionBytes.length} bytes are told instead of 8`);
-      const view = dataView(sectionBytes);
-      const size = view.getUint32(0, true);
+      const { name, size, sum } = this.#fileOf(sectionBytes, episode, step, camera);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
         throw corruptFile({ file: name }, "a frame's file is missing", cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== view.getUint32(4, true)) throw corruptFile({ file: name }, "a frame's file is cut or altered");
+      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, "a frame's file is cut or altered");
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;
+  }
+
+  /** What a section tells of a frame's file. */
+  #fileOf(section: Uint8Array, episode: number, step: number, camera: number): { readonly name: string; readonly size: number; readonly sum: number } {
+    const name = (this.#names as FrameNames).of(episode, step, camera);
+    if (section.length !== 8) throw new Error(`of the file ${name} ${section.length} bytes are told instead of 8`);
+    const view = dataView(section);
+    return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }
 
   #takeSections(): Uint8Array[] {

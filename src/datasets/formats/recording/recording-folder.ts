@@ -5,6 +5,7 @@ import { withIoErrors } from "../../../files/io-errors.ts";
 import { flushLogs } from "../../../storage/log/open-logs.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import type { ReadNow } from "./lazy-frames.ts";
 
 export interface RecordingFolder {
   readonly directory: Directory;
@@ -14,6 +15,8 @@ export interface RecordingFolder {
   ready(segment: number): Promise<void>;
   /** Another file. @throws RldsError NOT_FOUND, CORRUPT for one of more than `maxBytes` */
   bytes(name: string, maxBytes: number): Promise<Uint8Array>;
+  /** A piece of any file without waiting, where that can be. @throws RldsError */
+  readonly readNow: ReadNow | undefined;
   /** Lets go of what is open. */
   release(): Promise<void>;
   /** Another reader's: what one has ready, and lets go, is its own. */
@@ -56,6 +59,21 @@ export class DirectoryFolder implements RecordingFolder {
       file.close();
     }
   }
+
+  readonly readNow: ReadNow = (name, at, length) => {
+    const file = this.#open(name);
+    try {
+      const bytes = new Uint8Array(length);
+      for (let done = 0; done < length; ) {
+        const read = withIoErrors("reading", this.#below, name, () => file.read(bytes.subarray(done), at + done));
+        if (!(read > 0)) throw corruptFile({ file: name, offset: at + done }, `the file ends ${length - done} bytes too early`);
+        done += read;
+      }
+      return bytes;
+    } finally {
+      file.close();
+    }
+  };
 
   async release(): Promise<void> {}
 

@@ -5,6 +5,7 @@ import { readSizes, type SegmentSizes } from "../../../storage/log/file-sizes.ts
 import { fileOf } from "../../../storage/log/segment-head.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import type { ReadNow } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { SourceFiles } from "./source-files.ts";
 
@@ -55,6 +56,11 @@ export class SourceDirectory implements Directory, RecordingFolder {
 
   get directory(): Directory {
     return this;
+  }
+
+  get readNow(): ReadNow | undefined {
+    const folder = this.#folder;
+    return folder.readNow && ((name, at, length) => (folder.readNow as ReadNow)(this.#prefix + name, at, length));
   }
 
   fork(): SourceDirectory {

@@ -28,6 +28,11 @@ export function blobFile(name: string, blob: Blob): SourceFile {
   };
 }
 
+function areAllBytes(files: ReadonlyMap<string, Uint8Array | Blob>): files is ReadonlyMap<string, Uint8Array> {
+  for (const file of files.values()) if (!(file instanceof Uint8Array)) return false;
+  return true;
+}
+
 /** A folder of bytes and blobs, by their paths. */
 export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | Blob>): SourceFolder {
   return {
@@ -37,6 +42,13 @@ export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | 
       if (blob === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
       return blob instanceof Uint8Array ? bytesFile(path, blob) : blobFile(path, blob);
     },
+    ...(areAllBytes(files) && {
+      readNow: (path: string, at: number, length: number) => {
+        const bytes = files.get(checkInside(path, name)) as Uint8Array | undefined;
+        if (bytes === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
+        return (bytesFile(path, bytes).readNow as NonNullable<SourceFile["readNow"]>)(at, length);
+      },
+    }),
     async list() {
       return [...files.keys()].sort();
     },

@@ -23,6 +23,15 @@ export function directoryFolder(directory: Directory): SourceFolder {
       const name = checkInside(path, directory.name);
       return directoryFile(directory, name, openFile(directory, name));
     },
+    readNow(path, at, length) {
+      const name = checkInside(path, directory.name);
+      const file = openFile(directory, name);
+      try {
+        return bytesOf(directory, name, file)(at, length);
+      } finally {
+        file.close();
+      }
+    },
     async list() {
       return withIoErrors("listing", directory, "", () => directory.list()).sort();
     },
@@ -39,9 +48,9 @@ function openFile(directory: Directory, name: string): StorageFile {
   }
 }
 
-function directoryFile(directory: Directory, name: string, file: StorageFile): SourceFile {
+function bytesOf(directory: Directory, name: string, file: StorageFile): (at: number, length: number) => Uint8Array {
   const { size } = file;
-  const readNow = (at: number, length: number) => {
+  return (at, length) => {
     if (at + length > size) throw corruptFile({ file: name, offset: size }, `the file ends ${at + length - size} bytes too early`);
     const bytes = new Uint8Array(length);
     for (let done = 0; done < length; ) {
@@ -51,9 +60,13 @@ function directoryFile(directory: Directory, name: string, file: StorageFile): S
     }
     return bytes;
   };
+}
+
+function directoryFile(directory: Directory, name: string, file: StorageFile): SourceFile {
+  const readNow = bytesOf(directory, name, file);
   return {
     name,
-    size,
+    size: file.size,
     read: async (at, length) => readNow(at, length),
     readNow,
     async close() {

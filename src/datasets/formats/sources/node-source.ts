@@ -27,7 +27,12 @@ interface Modules {
     readdir(path: string, options: { readonly recursive: true; readonly withFileTypes: true }): Promise<Entry[]>;
     open(path: string, flags: "r"): Promise<FileHandle>;
   };
-  readonly fsSync: { readSync(fd: number, into: Uint8Array, offset: number, length: number, at: number): number };
+  readonly fsSync: {
+    readSync(fd: number, into: Uint8Array, offset: number, length: number, at: number): number;
+    openSync(path: string, flags: "r"): number;
+    closeSync(fd: number): void;
+    realpathSync(path: string): string;
+  };
   readonly path: { readonly sep: string; join(...parts: string[]): string; relative(from: string, to: string): string; basename(path: string): string };
 }
 
@@ -62,21 +67,31 @@ export function openError(action: string, file: string, cause: unknown): RldsErr
 }
 
 function folderOf(root: string, loaded: Modules): SourceFolder {
-  const { fs, path } = loaded;
+  const { fs, fsSync, path } = loaded;
   return {
     name: root,
     async open(name) {
       const full = path.join(root, checkInside(name, root));
-      // A link may lead anywhere: what it leads to must be inside as well.
       const [real, top] = await Promise.all([fs.realpath(full), fs.realpath(root)]).catch((cause) => {
         throw openError("there is no such file", full, cause);
       });
-      if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
-        throw corruptFile(
-          { file: full },
-          "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does",
-        );
+      checkLink(real, top, full, path.sep);
       return fileOf(full, name, loaded);
+    },
+    readNow(name, at, length) {
+      const full = path.join(root, checkInside(name, root));
+      let fd: number;
+      try {
+        checkLink(fsSync.realpathSync(full), fsSync.realpathSync(root), full, path.sep);
+        fd = fsSync.openSync(full, "r");
+      } catch (cause) {
+        throw cause instanceof RldsError ? cause : openError("there is no such file", full, cause);
+      }
+      try {
+        return readAll(fsSync, fd, at, length, () => corruptFile({ file: name, offset: at }, "the file became shorter while it was read"));
+      } finally {
+        fsSync.closeSync(fd);
+      }
     },
     async list() {
       const entries = await fs.readdir(root, { recursive: true, withFileTypes: true }).catch((cause) => {
@@ -92,6 +107,22 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
       return files.sort();
     },
   };
+}
+
+/** A link may lead anywhere: what it leads to must be inside as well. */
+function checkLink(real: string, top: string, file: string, separator: string): void {
+  if (real.startsWith(top.endsWith(separator) ? top : top + separator)) return;
+  throw corruptFile({ file }, "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does");
+}
+
+function readAll(fsSync: Modules["fsSync"], fd: number, at: number, length: number, shorter: () => RldsError): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const read = fsSync.readSync(fd, bytes, done, length - done, at + done);
+    if (read === 0) throw shorter();
+    done += read;
+  }
+  return bytes;
 }
 
 async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Promise<SourceFile> {
@@ -129,13 +160,7 @@ async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Prom
     },
     readNow(at, length) {
       if (at + length > size) throw early(at + length - size);
-      const bytes = new Uint8Array(length);
-      for (let done = 0; done < length; ) {
-        const read = fsSync.readSync(handle.fd, bytes, done, length - done, at + done);
-        if (read === 0) throw shorter(at + done);
-        done += read;
-      }
-      return bytes;
+      return readAll(fsSync, handle.fd, at, length, () => shorter(at));
     },
     close: () => handle.close(),
   };

@@ -4,6 +4,7 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
 import { type DirectorySource, directoryFolder, isDirectory } from "./directory-source.ts";
+import { withoutPointers } from "./git-lfs.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
 import { nodeSource } from "./node-source.ts";
 import type { SourceFile, SourceFolder, SourceTarget } from "./source.ts";
@@ -37,8 +38,12 @@ export interface SourceOptions {
 const RULE =
   "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, a directory of reprise/storage, or a SourceFile or SourceFolder";
 
-/** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
-export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions = {}): Promise<SourceTarget> {
+/** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED (also for a pointer of Git LFS), IO */
+export async function sourceOf(from: Source, options: SourceOptions = {}): Promise<SourceTarget> {
+  return withoutPointers(await targetOf(from, options));
+}
+
+async function targetOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYTES }: SourceOptions): Promise<SourceTarget> {
   signal?.throwIfAborted();
   const path = pathOf(from);
   if (path !== undefined) return nodeSource(path);

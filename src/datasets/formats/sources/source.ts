@@ -23,6 +23,8 @@ export interface SourceFolder {
   readonly name: string;
   /** @param path with slashes, checked by `checkInside` @throws RldsError NOT_FOUND */
   open(path: string, options?: OpenOptions): Promise<SourceFile>;
+  /** A piece of a file without waiting, where that can be. @throws RldsError */
+  readonly readNow?: (path: string, at: number, length: number) => Uint8Array;
   /** The paths of all files in it, sorted; undefined where nobody can tell (a URL). */
   list(): Promise<readonly string[] | undefined>;
 }

@@ -8,7 +8,7 @@ import type { Segment } from "./repair.ts";
 
 /** Steps from … to - 1: views of the same columns. O(leaves). */
 function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
-  const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.data[k] as ColumnData, from * size, to * size));
+  const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.parts[k] as ColumnData, from * size, to * size));
   return new StepColumns<S>(steps.spec, data, to - from);
 }
 
@@ -22,12 +22,12 @@ export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: S
   }
   const segmentColumns = slicedColumns(steps, segment.from, segment.to);
   if (changes.length === 0) return segmentColumns;
-  const data = [...segmentColumns.data];
+  const data = [...segmentColumns.parts];
   const leaves = leavesOf(steps.spec);
   for (const { at, keys, isOne } of changes) {
     const k = leaves.findIndex(({ path }) => path === keys.join("/"));
     const size = leaves[k]?.size as number;
-    const column = (data[k] === segmentColumns.data[k] ? (data[k] as AnyArray).slice() : data[k]) as Float32Array;
+    const column = (data[k] === segmentColumns.parts[k] ? (data[k] as AnyArray).slice() : data[k]) as Float32Array;
     column.fill((typeof column[0] === "bigint" ? BigInt(isOne) : Number(isOne)) as number, at * size, (at + 1) * size);
     data[k] = column;
   }

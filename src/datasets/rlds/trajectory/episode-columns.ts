@@ -7,6 +7,7 @@ import { Collector } from "../../model/collector.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { flagOf as flagIn } from "../../model/elements.ts";
 import { finalStepOf } from "../../model/final-step.ts";
+import { isLazy } from "../../model/lazy-column.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { forEach } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -93,7 +94,7 @@ export class EpisodeReader {
   async read({ steps, ...metadata }: RldsEpisode, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {
-      const columns = this.#columnsOf(steps.spec).map((i) => steps.data[i] as ColumnData);
+      const columns = this.#columnsOf(steps.spec).map((i) => steps.parts[i] as ColumnData);
       const flagAt = (row: number, k: number) => flagIn(columns[k]?.[row]) ?? flagOf(steps.at(row), FLAGS[k] as (typeof FLAGS)[number], { episode, step: row });
       return this.#checkRows(columns.slice(FLAGS.length), steps.length, { episode, metadata, flagAt });
     }
@@ -111,7 +112,7 @@ export class EpisodeReader {
 
   /** Rows from … to - 1 as columns, nested like the spec. */
   rows({ data }: EpisodeColumns, from: number, to: number): unknown {
-    return this.#pack(this.#leaves.map(({ size }, i) => slicedColumn(data[i] as ColumnData, from * size, to * size)));
+    return this.#pack(this.#leaves.map(({ size }, i) => readNow(slicedColumn(data[i] as ColumnData, from * size, to * size))));
   }
 
   /** The last row, as columns of one. Of what came of an action it has nothing. */
@@ -145,6 +146,11 @@ export class EpisodeReader {
     const endsWithFinal = rows > 0 && finalStepOf(metadata, flagAt(rows - 1, 1)) === "observation";
     return { data, rows, transitions: rows - Number(endsWithFinal), terminated: rows > 0 && flagAt(rows - 1, 2) };
   }
+}
+
+/** A piece that is copied at once. */
+function readNow(part: ColumnData): ColumnData {
+  return isLazy(part) ? part.read() : part;
 }
 
 /** Where a step has each leaf: under its own path, or where `fields` say that it or a subtree that holds it is. */

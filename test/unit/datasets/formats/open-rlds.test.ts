@@ -95,3 +95,69 @@ describe("what is no dataset", () => {
     await expect(openRlds(3 as unknown as string)).rejects.toThrow(/must be/);
   });
 });
+
+describe("what is no dataset by itself is named, with what to open", () => {
+  const text = (content: string) => new Blob([content]);
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
+  const bytesOf = (content: string) => new TextEncoder().encode(content);
+  const info = JSON.stringify({ codebase_version: "v3.0", total_episodes: 2, data_path: "data" });
+
+  it.each([
+    ["a pointer of Git LFS", text(pointer), /Git LFS pointer.*git lfs pull/],
+    [
+      "a pointer within a folder",
+      new Map([
+        ["features.json", bytesOf(pointer)],
+        ["dataset_info.json", bytesOf(pointer)],
+      ]),
+      /Git LFS pointer/,
+    ],
+    ["LeRobot's info.json", text(info), /LeRobot.*the folder that contains meta\/info\.json/],
+    [
+      "TFDS's features.json",
+      text('{"pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict"}'),
+      /the folder that contains features\.json/,
+    ],
+    ["Minari's metadata.json", text('{"total_episodes": 2, "data_format": "hdf5"}'), /Minari/],
+    [
+      "LeRobot's meta folder",
+      new Map([
+        ["info.json", bytesOf(info)],
+        ["tasks.parquet", bytesOf("PAR1")],
+      ]),
+      /meta folder of a LeRobot dataset: open the folder above/,
+    ],
+    ["a parent folder", new Map([["a/meta/info.json", bytesOf(info)]]), /the dataset is in a: open that folder/],
+    [
+      "a folder of datasets",
+      new Map([
+        ["a/meta/info.json", bytesOf(info)],
+        ["b/c/features.json", bytesOf("{}")],
+      ]),
+      /2 datasets \(a, b\/c\): open one of them/,
+    ],
+    ["Zarr", dataFolder("wild/hdf5_robots/diffusion_policy.zarr"), /Zarr store, which is not read here: write its arrays with numpy\.savez/],
+    ["gzip", new Blob([Uint8Array.of(0x1f, 0x8b, 8, 0)]), /compressed with gzip: unpack it/],
+    ["Zstandard", new Blob([Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0)]), /compressed with Zstandard/],
+    ["tar", new Blob([new Uint8Array(257), "ustar", new Uint8Array(250)]), /a tar archive: unpack it/],
+    ["7z", new Blob([Uint8Array.of(0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c)]), /a 7z archive/],
+  ] as [string, Parameters<typeof openRlds>[0], RegExp][])("%s", async (_, from, message) => {
+    await expect(openRlds(from)).rejects.toMatchObject({ name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(message) });
+  });
+
+  it("a zip archive of other files", async () => {
+    const { zipSync } = await import("fflate");
+    const archive = zipSync({ "data/a.parquet": new Uint8Array(8) }) as Uint8Array<ArrayBuffer>;
+    await expect(openRlds(new Blob([archive]))).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/zip archive without arrays .*data\/a\.parquet.*unpack it/),
+    });
+  });
+
+  it("lines of steps that have such names are read", async () => {
+    const step = { observation: 1, action: 0, reward: 0, done: true, data_format: "hdf5" };
+    const reader = await openRlds(text(JSON.stringify(step)));
+    expect(reader.format).toBe("jsonl");
+    await reader.close();
+  });
+});

@@ -1,0 +1,52 @@
+/** Episodes as ranges of rows: columns over the transitions of all episodes, and where each of these begins and ends. */
+import type { StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
+import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
+
+export interface EpisodeRange {
+  /** Rows of what an action has: from … to - 1. */
+  readonly from: number;
+  readonly to: number;
+  /** The row of its first observation. */
+  readonly observedFrom: number;
+  /** Whether one more observation, the final one, stands behind those of the actions. */
+  readonly finalStep: boolean;
+  readonly ending: Ending;
+}
+
+/** Observation, action and reward, and what stands beside them. */
+export interface TransitionTree {
+  readonly observation: ColumnTree;
+  readonly action: ColumnTree;
+  readonly reward: ColumnTree;
+  readonly [metadata: string]: ColumnTree;
+}
+
+export function transitionSpecOf(tree: TransitionTree): TransitionSpec {
+  return rowSpec(tree as { readonly [name: string]: ColumnTree }) as unknown as TransitionSpec;
+}
+
+/** The steps of one episode, copied. @throws RldsError CORRUPT where it takes more than maxBytes */
+export async function rangeSteps(
+  tree: TransitionTree,
+  { from, to, observedFrom, finalStep, ending }: EpisodeRange,
+  { file, episode, maxBytes }: { readonly file: string; readonly episode: number; readonly maxBytes: number },
+): Promise<EndedSteps> {
+  const transition = transitionSpecOf(tree);
+  const columns = columnsOf(tree as { readonly [name: string]: ColumnTree });
+  const length = to - from;
+  const bytes = columns.reduce((sum, { rowBytes }) => sum + rowBytes * (length + 1), 0);
+  if (bytes > maxBytes) throw corruptFile({ file, episode }, `an episode takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
+  const data: ColumnData[] = [];
+  for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
+    const column = columns[i] as Column;
+    // What is seen beside the final observation may be there, too.
+    const isLonger = finalStep && column.rows === to + 1;
+    if (keys[0] === "observation") data.push(await column.read(observedFrom, observedFrom + length + Number(finalStep)));
+    else data.push(await column.read(from, isLonger ? to + 1 : to));
+  }
+  return episodeSteps(transition, { data, length, finalStep, ending });
+}

@@ -1,0 +1,265 @@
+/** HDF5 files of robots' demonstrations as datasets: an episode a group, or a file. */
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { setPart } from "../../../schema/nest.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import { stepSpecOf } from "../columns/transitions.ts";
+import { AttributeTypes } from "../minari/attribute-types.ts";
+import type { Attribute } from "../minari/episode-store.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { type Source, sourceOf } from "../sources/open-source.ts";
+import { type SourceFolder, sortPaths } from "../sources/source.ts";
+import { Hdf5File } from "./hdf5-file.ts";
+import { type Hdf5Options, openTarget } from "./open-file.ts";
+import { episodeGroups, type RobotFormat, robotEpisode, robotFormatOf } from "./robot-layouts.ts";
+
+export interface RobotOptions extends Hdf5Options {
+  /** The filter of robomimic's `mask` that is read, such as "train"; all episodes where it is left out. */
+  readonly split?: string;
+}
+
+/** ALOHA's recorder calls its files so. */
+const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
+
+/**
+ * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
+ * ALOHA (a file an episode; a folder of `episode_0.hdf5` … is a dataset). `next_obs`, or one observation more than actions, gives the final observation; else the last step is a transition. An episode is terminated if `dones` or `terminated`
+ * is set in its last row, else truncated. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
+ * Memory: one episode.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for files of other layouts), EMPTY, SPEC_MISMATCH for an episode of another form
+ */
+export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
+  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);
+  const target = await sourceOf(from, { signal, fetch, maxBytes });
+  const { folder } = target;
+  if (folder !== undefined) {
+    const paths = await alohaPaths(folder);
+    if (paths.length > 0) return (await robotsOf(alohaFiles(folder, paths, options), "aloha", options)) as RldsReader<unknown> as RldsReader<S>;
+  }
+  const { hdf5 } = await openTarget(target, [".hdf5", ".h5"], options);
+  let format: RobotFormat | undefined;
+  try {
+    format = await robotFormatOf(hdf5);
+    if (format === undefined)
+      throw unsupportedFile({ file: hdf5.name }, "the file has none of data/demo_0 (robomimic), traj_0 (ManiSkill), action with observations/qpos (ALOHA)");
+  } catch (error) {
+    await hdf5.close();
+    throw error;
+  }
+  return (await robotsOf(oneFile(hdf5), format, options)) as RldsReader<unknown> as RldsReader<S>;
+}
+
+function parseOptions(options: RobotOptions): RobotOptions {
+  const known = onlyKeys("options", options, "split, h5wasm, fetch, signal, maxBytes");
+  if (known.split !== undefined && typeof known.split !== "string") throw mustBe(TypeError, "split", "the name of a filter", known.split);
+  if (known.maxBytes !== undefined) integer("maxBytes", known.maxBytes, 1);
+  return known;
+}
+
+/** The files of a folder that is a dataset of ALOHA's, in the order of their numbers; none where it has other HDF5 files. */
+export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
+  const paths = ((await folder.list()) ?? []).filter((path) => /\.(hdf5|h5)$/.test(path));
+  return paths.every((path) => ALOHA_FILE.test(path)) ? sortPaths(paths) : [];
+}
+
+/** The files that episodes are in: one at a time is open. */
+interface EpisodeFiles {
+  readonly name: string;
+  readonly count: number;
+  /** File number i. */
+  open(i: number): Promise<Hdf5File>;
+  close(): Promise<void>;
+}
+
+export function oneFile(hdf5: Hdf5File): EpisodeFiles {
+  return { name: hdf5.name.replace(/\.(hdf5|h5)$/, ""), count: 1, open: async () => hdf5, close: () => hdf5.close() };
+}
+
+export function alohaFiles(folder: SourceFolder, paths: readonly string[], { signal, maxBytes = MAX_SOURCE_BYTES, h5wasm }: RobotOptions): EpisodeFiles {
+  let current: { readonly i: number; readonly hdf5: Hdf5File } | undefined;
+  const close = async () => {
+    const open = current;
+    current = undefined;
+    await open?.hdf5.close();
+  };
+  return {
+    name: folder.name,
+    count: paths.length,
+    async open(i) {
+      if (current?.i === i) return current.hdf5;
+      await close();
+      const hdf5 = await Hdf5File.open(await folder.open(paths[i] as string), { ...(signal && { signal }), maxBytes, ...(h5wasm && { h5wasm }) });
+      current = { i, hdf5 };
+      return hdf5;
+    },
+    close,
+  };
+}
+
+interface EpisodePlace {
+  readonly file: number;
+  readonly group: string;
+}
+
+/** Closes the files where they are no dataset, or an option is none. */
+export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
+  try {
+    parseOptions(options);
+    return await RobotReader.of(files, format, options);
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
+}
+
+class RobotReader implements RldsReader {
+  readonly format: RobotFormat;
+  readonly name: string;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly episodes: number;
+  readonly about: { readonly [key: string]: unknown };
+  readonly splits?: readonly string[];
+  readonly split?: string;
+  readonly #files: EpisodeFiles;
+  readonly #places: readonly EpisodePlace[];
+  readonly #attributes: AttributeTypes;
+  readonly #options: RobotOptions;
+
+  static async of(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RobotReader> {
+    const { split, signal } = options;
+    const first = await files.open(0);
+    const splits = format === "robomimic" ? await filters(first) : new Map<string, () => Promise<ReadonlySet<string>>>();
+    if (split !== undefined && !splits.has(split)) {
+      const names = splits.size === 0 ? "no filters in mask" : `the filters ${[...splits.keys()].join(", ")}`;
+      throw unsupportedFile({ file: first.name }, `there is no split ${JSON.stringify(split)}: the file has ${names}`);
+    }
+    const chosen = split === undefined ? undefined : await splits.get(split)?.();
+    const places: EpisodePlace[] = [];
+    const attributes = new AttributeTypes();
+    for (let file = 0; file < files.count; file++) {
+      const hdf5 = format === "aloha" && file > 0 ? undefined : await files.open(file);
+      const groups = hdf5 === undefined ? [""] : await episodeGroups(hdf5, format);
+      for (const group of groups.filter((path) => chosen === undefined || chosen.has(path.slice(path.lastIndexOf("/") + 1)))) {
+        signal?.throwIfAborted();
+        places.push({ file, group });
+        if (format !== "aloha") attributes.add(await leafAttributes(hdf5 as Hdf5File, group));
+      }
+    }
+    const [place] = places;
+    if (place === undefined) throw new RldsError("EMPTY", "the dataset has no episodes", { file: first.name });
+    const hdf5 = await files.open(place.file);
+    const { tree, unread } = await robotEpisode(hdf5, format, place.group);
+    const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
+    const about = Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)]));
+    return new RobotReader({ files, format, places, attributes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
+      ...about,
+      ...(unread.length > 0 && { unread }),
+    });
+  }
+
+  private constructor(
+    parts: {
+      readonly files: EpisodeFiles;
+      readonly format: RobotFormat;
+      readonly places: readonly EpisodePlace[];
+      readonly attributes: AttributeTypes;
+      readonly options: RobotOptions;
+      readonly splits: readonly string[];
+    },
+    stepSpec: StepSpec,
+    about: { readonly [key: string]: unknown },
+  ) {
+    const { files, format, places, attributes, options, splits } = parts;
+    this.format = format;
+    this.name = files.name;
+    this.stepSpec = stepSpec;
+    this.metadataSpec = finalStepSpec(Object.fromEntries([...attributes.leaves].map(([name, { leaf }]) => [name, leaf])));
+    this.episodes = places.length;
+    this.about = about;
+    if (splits.length > 0) this.splits = splits;
+    if (options.split !== undefined) this.split = options.split;
+    this.#files = files;
+    this.#places = places;
+    this.#attributes = attributes;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+    return this.#from(0);
+  }
+
+  startingAt(episode: number): AsyncIterable<ReadEpisode> {
+    return this.#from(integer("episode", episode, 0));
+  }
+
+  async lengths(): Promise<readonly number[]> {
+    const lengths: number[] = [];
+    for (const [episode, place] of this.#places.entries()) {
+      const { range } = await this.#episode(place, episode);
+      lengths.push(range.to + Number(range.finalStep));
+    }
+    return lengths;
+  }
+
+  async *#from(first: number): AsyncGenerator<ReadEpisode, void, undefined> {
+    const { maxBytes = MAX_SOURCE_BYTES } = this.#options;
+    for (let episode = first; episode < this.#places.length; episode++) {
+      const place = this.#places[episode] as EpisodePlace;
+      const { tree, range, hdf5 } = await this.#episode(place, episode);
+      const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
+      const attributes = this.format === "aloha" ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
+      yield { ...values(this.#attributes.conform(attributes)), ...ended };
+    }
+  }
+
+  async #episode({ file, group }: EpisodePlace, episode: number) {
+    this.#options.signal?.throwIfAborted();
+    const hdf5 = await this.#files.open(file);
+    const found = await robotEpisode(hdf5, this.format, group);
+    const difference = specDifference(this.stepSpec, stepSpecOf(transitionSpecOf(found.tree)));
+    if (difference !== undefined)
+      throw new RldsError("SPEC_MISMATCH", `${group || hdf5.name} differs from the first episode: ${difference}`, { file: hdf5.name, episode });
+    return { ...found, hdf5 };
+  }
+
+  close(): Promise<void> {
+    return this.#files.close();
+  }
+}
+
+/** The attributes of a group, but for names that an episode has for other things. */
+async function leafAttributes(hdf5: Hdf5File, path: string): Promise<Map<string, Attribute>> {
+  const attributes = await hdf5.attributes(path === "" ? "/" : path);
+  attributes.delete("steps");
+  return attributes;
+}
+
+function values(attributes: ReadonlyMap<string, Attribute>): { readonly [name: string]: unknown } {
+  const all = {};
+  for (const [name, { leaf, data }] of attributes) setPart(all, name, leaf.shape.length > 0 ? data : leaf.dtype === "bool" ? data[0] === 1 : data[0]);
+  return all;
+}
+
+/** As JSON has it, where a number holds it. */
+function plain(value: unknown): unknown {
+  return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** The filters of `mask`: each a list of names of episodes. */
+async function filters(hdf5: Hdf5File): Promise<Map<string, () => Promise<ReadonlySet<string>>>> {
+  const splits = new Map<string, () => Promise<ReadonlySet<string>>>();
+  if ((await hdf5.entry("/mask")) !== "group") return splits;
+  for (const name of await hdf5.names("/mask")) {
+    splits.set(name, async () => {
+      const { rows = 0, read, leaf } = await hdf5.column(`/mask/${name}`);
+      if (leaf.dtype !== "string") throw unsupportedFile({ file: hdf5.name }, `mask/${name} is no list of names`);
+      return new Set((await read(0, rows)) as readonly string[]);
+    });
+  }
+  return splits;
+}

@@ -1,0 +1,181 @@
+/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
+import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import { alohaImages } from "./aloha-images.ts";
+import type { Hdf5File } from "./hdf5-file.ts";
+
+export type RobotFormat = "robomimic" | "maniskill" | "aloha";
+
+/** One episode before it is read. */
+export interface RobotEpisode {
+  readonly tree: TransitionTree;
+  readonly range: EpisodeRange;
+  /** Names of the group that are over no steps, or no leaves. */
+  readonly unread: readonly string[];
+}
+
+/** The layout of a file, by its groups; undefined for any other. */
+export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undefined> {
+  const names = await hdf5.names("/");
+  if (names.some((name) => MANISKILL.test(name))) return "maniskill";
+  if (names.includes("data") && (await hdf5.entry("/data")) === "group" && (await hdf5.names("/data")).some((name) => ROBOMIMIC.test(name))) return "robomimic";
+  if (names.includes("action") && (await hdf5.entry("/observations")) === "group" && (await hdf5.names("/observations")).includes("qpos")) return "aloha";
+  return undefined;
+}
+
+const MANISKILL = /^traj_\d+$/;
+const ROBOMIMIC = /^demo_\d+$/;
+
+/** The groups of the episodes, in the order of their numbers; a file of ALOHA's is one. */
+export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
+  if (format === "aloha") return [""];
+  const [parent, rule] = format === "maniskill" ? ["", MANISKILL] : ["/data", ROBOMIMIC];
+  const names = (await hdf5.names(parent === "" ? "/" : parent)).filter((name) => rule.test(name));
+  const numberOf = (name: string) => Number(name.slice(name.indexOf("_") + 1));
+  return names.sort((a, b) => numberOf(a) - numberOf(b)).map((name) => `${parent}/${name}`);
+}
+
+/** Names of the group that have a part in a step; those of flags, and of what is the observation. */
+interface Names {
+  readonly observation: readonly string[];
+  readonly nextObservation?: string;
+  readonly action: string;
+  readonly reward: string;
+  readonly terminated: readonly string[];
+  readonly truncated: string;
+}
+
+const NAMES: { readonly [format in RobotFormat]: Names } = {
+  robomimic: {
+    observation: ["obs", "states"],
+    nextObservation: "next_obs",
+    action: "actions",
+    reward: "rewards",
+    terminated: ["dones"],
+    truncated: "truncated",
+  },
+  maniskill: { observation: ["obs", "env_states"], action: "actions", reward: "rewards", terminated: ["terminated"], truncated: "truncated" },
+  aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
+};
+
+/** @param group its path @throws RldsError CORRUPT, UNSUPPORTED */
+export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<RobotEpisode> {
+  const file = hdf5.name;
+  const names = NAMES[format];
+  const entries = await hdf5.names(group === "" ? "/" : group);
+  const at = (name: string) => `${group}/${name}`;
+  const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
+  const observed = await firstWithRows(hdf5, names.observation.filter((name) => entries.includes(name)).map(at));
+  if (observed === undefined)
+    throw unsupportedFile({ file }, `${group || "the file"} has no ${names.observation.join(" and no ")}: write observations into the dataset first`);
+  if (!entries.includes(names.action)) throw error(`has no ${names.action}`);
+  const action = await hdf5.tree(at(names.action));
+  const rows = columnsOf(action)[0]?.rows ?? -1;
+  const observation = format === "aloha" ? await alohaImages(hdf5, observed.tree) : observed.tree;
+  const observations = columnsOf(observation)[0]?.rows ?? -1;
+  const hasNext = names.nextObservation !== undefined && entries.includes(names.nextObservation) && observed.path === at("obs");
+  const next = hasNext ? await hdf5.tree(at(names.nextObservation as string)) : undefined;
+  const hasFinal = next !== undefined || observations === rows + 1;
+  const flag = await lastFlag(hdf5, names.terminated.filter((name) => entries.includes(name)).map(at), rows);
+  const used = [...names.terminated, names.truncated, names.nextObservation, names.action, names.reward, observed.path.slice(group.length + 1)];
+  const others: [string, ColumnTree][] = [];
+  const unread: string[] = [];
+  for (const name of entries.filter((name) => !used.includes(name))) {
+    const part = await stepTree(hdf5, at(name), rows, hasFinal);
+    if (part.tree !== undefined) others.push([name, part.tree]);
+    unread.push(...part.unread);
+  }
+  const reward = entries.includes(names.reward) ? squeezed(await hdf5.column(at(names.reward))) : zeros(rows);
+  const tree: TransitionTree = {
+    ...Object.fromEntries(others),
+    observation: next === undefined ? observation : withFinal(observation, next, file),
+    action,
+    reward,
+  };
+  for (const column of [...columnsOf(action), reward])
+    if (column.rows !== rows) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} of ${names.action}`);
+  for (const column of columnsOf(tree.observation))
+    if (column.rows !== rows + Number(hasFinal)) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} of ${names.action}`);
+  const range = { from: 0, to: rows, observedFrom: 0, finalStep: hasFinal, ending: flag ? "terminated" : "truncated" } as const;
+  return { tree, range, unread };
+}
+
+async function firstWithRows(hdf5: Hdf5File, paths: readonly string[]): Promise<{ readonly path: string; readonly tree: ColumnTree } | undefined> {
+  for (const path of paths) {
+    const tree = await hdf5.tree(path);
+    if (columnsOf(tree).length > 0) return { path, tree };
+  }
+  return undefined;
+}
+
+/** What of a group has a value a step; Isaac Lab's initial states have one alone, and some types are no leaves. */
+async function stepTree(
+  hdf5: Hdf5File,
+  path: string,
+  rows: number,
+  hasFinal: boolean,
+): Promise<{ readonly tree?: ColumnTree; readonly unread: readonly string[] }> {
+  let tree: ColumnTree;
+  try {
+    tree = await hdf5.tree(path);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "UNSUPPORTED") throw error;
+    return { unread: [path] };
+  }
+  const columns = columnsOf(tree);
+  const fits = columns.length > 0 && columns.every((column) => column.rows === rows || (hasFinal && column.rows === rows + 1));
+  return fits ? { tree, unread: [] } : { unread: [path] };
+}
+
+function mapTree(tree: ColumnTree, change: (column: Column) => Column): ColumnTree {
+  if (tree instanceof Column) return change(tree);
+  if (Array.isArray(tree)) return tree.map((part) => mapTree(part, change));
+  return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, mapTree(part, change)]));
+}
+
+/** Whether any of some flags is set in the last row. */
+async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number): Promise<boolean> {
+  for (const path of paths) {
+    const { rows: flags, read } = await hdf5.column(path);
+    if (flags !== rows) throw corruptFile({ file: hdf5.name }, `${path} has ${flags ?? "no"} rows, and there are ${rows} actions`);
+    if (rows > 0 && Number((await read(rows - 1, rows))[0]) !== 0) return true;
+  }
+  return false;
+}
+
+function squeezed(column: Column): Column {
+  return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
+}
+
+function zeros(rows: number): Column {
+  return new Column({ path: "reward", leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
+}
+
+/** The observations, and the last of the next ones behind them. @throws RldsError CORRUPT */
+function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
+  const difference = specDifference(rowSpec(observation), rowSpec(next));
+  if (difference !== undefined) throw corruptFile({ file }, `next_obs are no observations: ${difference}`);
+  const nextColumns = columnsOf(next);
+  const order = columnsOf(observation);
+  return mapTree(observation, (column) => {
+    const follower = nextColumns[order.indexOf(column)] as Column;
+    const rows = column.rows as number;
+    if (follower.rows !== rows) throw corruptFile({ file }, `${follower.path} has ${follower.rows ?? "no"} rows, and ${column.path} ${rows}`);
+    return new Column({
+      ...column,
+      rows: rows + 1,
+      async read(from, to) {
+        const own = await column.read(Math.min(from, rows), Math.min(to, rows));
+        if (to <= rows) return own;
+        const last = await follower.read(rows - 1, rows);
+        if (Array.isArray(own)) return [...own, ...(last as readonly string[])];
+        const all = new ((own as Float32Array).constructor as Float32ArrayConstructor)(own.length + last.length);
+        all.set(own as Float32Array);
+        all.set(last as Float32Array, own.length);
+        return all;
+      },
+    });
+  });
+}

@@ -1,0 +1,123 @@
+/** Values of JSON in a file that are not a line each: the elements of one array, or objects over several lines. */
+import { corruptFile } from "../../model/rlds-error.ts";
+import { parseExactJson } from "../json.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { inLine, type Line } from "./lines.ts";
+
+const CHUNK_BYTES = 2 ** 18;
+const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 44, 91, 93, 123, 125] as const;
+const BLANKS = new Set([9, 10, 13, 32]);
+const MARK = [0xef, 0xbb, 0xbf];
+
+/** What comes next between values. */
+type Expected = "value" | "comma" | "nothing";
+
+/** One value after the other, each parsed when it is whole. @param inArray whether they are the elements of an array @throws RldsError CORRUPT, also for a value of more than maxBytes */
+export async function* elementsOf(file: SourceFile, inArray: boolean, maxBytes: number, signal?: AbortSignal): AsyncGenerator<Line, void, undefined> {
+  const scanner = new Scanner(file.name, inArray, maxBytes);
+  for (let at = 0; at < file.size; at += CHUNK_BYTES) {
+    signal?.throwIfAborted();
+    yield* scanner.scan(await file.read(at, Math.min(CHUNK_BYTES, file.size - at)), at);
+  }
+  scanner.finish(file.size);
+}
+
+class Scanner {
+  readonly #file: string;
+  readonly #inArray: boolean;
+  readonly #maxBytes: number;
+  #isBegun: boolean;
+  #expected: Expected = "value";
+  #hasComma = false;
+  #depth = 0;
+  #inText = false;
+  #isEscaped = false;
+  #parts: Uint8Array[] = [];
+  #begin = 0;
+  #number = 1;
+
+  constructor(file: string, inArray: boolean, maxBytes: number) {
+    this.#file = file;
+    this.#inArray = inArray;
+    this.#isBegun = !inArray;
+    this.#maxBytes = maxBytes;
+  }
+
+  *scan(chunk: Uint8Array, at: number): Generator<Line, void, undefined> {
+    let from = 0;
+    for (let i = 0; i < chunk.length; i++) {
+      const code = chunk[i] as number;
+      if (this.#depth === 0) {
+        if (this.#between(code, at + i)) continue;
+        from = i;
+        this.#begin = at + i;
+        this.#depth = 1;
+        continue;
+      }
+      if (this.#inText) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (code === BACKSLASH) this.#isEscaped = true;
+        else if (code === QUOTE) this.#inText = false;
+      } else if (code === QUOTE) this.#inText = true;
+      else if (code === OPEN || code === OPEN_OBJECT) this.#depth++;
+      else if ((code === CLOSE || code === CLOSE_OBJECT) && --this.#depth === 0) {
+        this.#parts.push(chunk.subarray(from, i + 1));
+        yield this.#value(at + i + 1);
+      }
+    }
+    if (this.#depth === 0) return;
+    this.#parts.push(chunk.subarray(from));
+    const bytes = at + chunk.length - this.#begin;
+    if (bytes > this.#maxBytes) throw this.#error(`goes on for more than the ${this.#maxBytes} bytes that maxBytes allows`, this.#begin);
+  }
+
+  /** @throws RldsError CORRUPT where the file ends in the middle */
+  finish(size: number): void {
+    if (this.#depth > 0) throw this.#error("is cut: the file ends within it", this.#begin);
+    if (this.#inArray && this.#expected !== "nothing")
+      throw corruptFile({ file: this.#file, offset: size }, "the array of JSON is cut: the file ends within it");
+  }
+
+  /** Whether a byte stands between values; else a value begins with it. */
+  #between(code: number, at: number): boolean {
+    if (BLANKS.has(code) || (at < 3 && code === MARK[at])) return true;
+    if (!this.#isBegun) {
+      this.#isBegun = true;
+      if (code === OPEN) return true;
+    } else if (code === COMMA && this.#inArray && this.#expected === "comma") {
+      this.#expected = "value";
+      this.#hasComma = true;
+      return true;
+    } else if (code === CLOSE && this.#inArray && this.#expected !== "nothing" && !this.#hasComma) {
+      this.#expected = "nothing";
+      return true;
+    } else if ((code === OPEN_OBJECT || code === OPEN) && this.#expected === "value") {
+      this.#hasComma = false;
+      return false;
+    }
+    throw this.#error(`must be an object of JSON${this.#inArray ? ", with a comma before the next one" : ""}`, at);
+  }
+
+  #value(end: number): Line {
+    const place = { number: this.#number, at: this.#begin, bytes: end - this.#begin, unit: "element" } as const;
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text: string;
+    try {
+      text = this.#parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
+    } catch {
+      throw corruptFile(inLine(this.#file, place), "is no UTF-8");
+    }
+    this.#parts = [];
+    this.#number++;
+    this.#expected = this.#inArray ? "comma" : "value";
+    try {
+      return { ...place, value: parseExactJson(text) };
+    } catch (error) {
+      throw corruptFile(inLine(this.#file, place), `is not JSON: ${(error as Error).message}`);
+    }
+  }
+
+  #error(what: string, at: number) {
+    return corruptFile(inLine(this.#file, { number: this.#number, at, unit: "element" }), what);
+  }
+}

@@ -1,0 +1,83 @@
+/** Arrays of an archive that are not over its steps: of all episodes, or with a value an episode. */
+import { isText, sizeOf } from "../../../schema/leaf.ts";
+import { setPart } from "../../../schema/nest.ts";
+import type { StepSpec } from "../../model/dataset.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { Column, type ColumnTree } from "../columns/column.ts";
+
+/** `about` has no larger values. */
+const MAX_ABOUT_BYTES = 65_536;
+
+interface Trees {
+  readonly [name: string]: ColumnTree;
+}
+
+/** @param rows steps that there are; `indices` say of imitation where episodes begin, and stay with the steps */
+export function metadataParts(metadata: Trees, rows: number | undefined): { readonly steps: Trees; readonly others: readonly Column[] } {
+  const others: Column[] = [];
+  const visit = (tree: ColumnTree): ColumnTree | undefined => {
+    if (tree instanceof Column) {
+      if (tree.rows === rows || tree.path === "indices") return tree;
+      others.push(tree);
+      return undefined;
+    }
+    const entries = Object.entries(tree as Trees).map(([name, part]) => [name, visit(part)] as const);
+    const kept = entries.filter(([, part]) => part !== undefined);
+    return kept.length === 0 ? undefined : (Object.fromEntries(kept) as Trees);
+  };
+  return { steps: (visit(metadata) ?? {}) as Trees, others };
+}
+
+export interface EpisodeMetadata {
+  readonly spec: { readonly [name: string]: StepSpec };
+  readonly about: { readonly [name: string]: unknown };
+  valuesAt(episode: number): object;
+}
+
+/** @param columns over no steps */
+export async function episodeMetadata(columns: readonly Column[], episodes: number): Promise<EpisodeMetadata> {
+  const spec = {};
+  const about = {};
+  const values: { readonly column: Column; readonly data: ColumnData; readonly keys: readonly string[] }[] = [];
+  for (const column of columns) {
+    const { rows, rowBytes, leaf, path } = column;
+    const keys = path.split("/");
+    if ((rows ?? 1) * rowBytes > MAX_ABOUT_BYTES && rows !== episodes) continue;
+    const data = await column.read(0, rows ?? 1);
+    if ((rows === undefined || rows === episodes) && keys[0] !== "steps") {
+      values.push({ column, data, keys });
+      place(spec, keys, leaf);
+    }
+    if (rows === undefined || rows !== episodes) place(about, keys, rows === undefined && leaf.shape.length === 0 ? plain(valueAt(column, data, 0)) : data);
+  }
+  return {
+    spec,
+    about,
+    valuesAt(episode) {
+      const metadata = {};
+      for (const { column, data, keys } of values) place(metadata, keys, valueAt(column, data, column.rows === undefined ? 0 : episode));
+      return metadata;
+    },
+  };
+}
+
+function valueAt({ leaf }: Column, data: ColumnData, i: number): unknown {
+  const size = sizeOf(leaf.shape);
+  if (leaf.shape.length === 0) return leaf.dtype === "bool" ? data[i] === 1 : data[i];
+  return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).slice(i * size, (i + 1) * size);
+}
+
+/** As JSON has it, where a number holds it. */
+function plain(value: unknown): unknown {
+  return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** No two columns have the same path, and none is within another. */
+function place(tree: object, keys: readonly string[], value: unknown): void {
+  let at = tree as { [name: string]: unknown };
+  for (const key of keys.slice(0, -1)) {
+    if (!Object.hasOwn(at, key)) setPart(at, key, {});
+    at = at[key] as { [name: string]: unknown };
+  }
+  setPart(at, keys.at(-1) as string, value);
+}

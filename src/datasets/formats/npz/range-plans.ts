@@ -1,0 +1,80 @@
+/** Archives that say where episodes begin, by flags or by numbers, and have no steps of RLDS: those of Stable-Baselines and of imitation. */
+import { isText } from "../../../schema/leaf.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
+import type { Column, ColumnTree } from "../columns/column.ts";
+import { columnsOf } from "../columns/column.ts";
+import { type EpisodeRange, rangeSteps, type TransitionTree, transitionSpecOf } from "../columns/episode-ranges.ts";
+import { rowsOf } from "../columns/flat.ts";
+import { type EndedSteps, stepSpecOf } from "../columns/transitions.ts";
+import type { MemoryBudget } from "../memory-budget.ts";
+
+/** Goes through the episodes; how depends on what is there. */
+export interface Plan {
+  readonly stepSpec: ReturnType<typeof stepSpecOf>;
+  readonly episodes?: number;
+  readonly steps?: number;
+  lengths(): Promise<readonly number[]>;
+  /** From an episode on. */
+  run(episode: number): AsyncIterable<EndedSteps>;
+}
+
+interface PlanOptions {
+  readonly file: string;
+  readonly maxBytes: number;
+}
+
+export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange[], { file, maxBytes }: PlanOptions): Plan {
+  const lengthOf = ({ from, to, finalStep }: EpisodeRange) => to - from + Number(finalStep);
+  return {
+    stepSpec: stepSpecOf(transitionSpecOf(tree)),
+    episodes: ranges.length,
+    steps: ranges.reduce((sum, range) => sum + lengthOf(range), 0),
+    lengths: async () => ranges.map(lengthOf),
+    async *run(episode) {
+      for (let i = episode; i < ranges.length; i++) yield await rangeSteps(tree, ranges[i] as EpisodeRange, { file, episode: i, maxBytes });
+    },
+  };
+}
+
+/** Stable-Baselines: a flag at each row with which an episode begins. What ended one nothing says, if there are no flags for that. */
+export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
+  budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");
+  const ranges: EpisodeRange[] = [];
+  for (let from = 0, to = 0; from < starts.length; from = to) {
+    to = starts.indexOf(1, from + 1);
+    if (to < 0) to = starts.length;
+    ranges.push({ from, to, observedFrom: from, finalStep: false, ending: isTerminal?.[to - 1] === 1 ? "terminated" : "truncated" });
+  }
+  return ranges;
+}
+
+/**
+ * imitation: `indices` are the rows of actions with which all episodes but the first begin, `terminal` is a flag an episode, and of each episode there is one observation more than actions.
+ * @throws RldsError CORRUPT
+ */
+export async function rangesByIndices(
+  tree: TransitionTree,
+  indices: Column,
+  terminal: Uint8Array,
+  { file, budget }: { readonly file: string; readonly budget: MemoryBudget },
+): Promise<EpisodeRange[]> {
+  const { observation, ...others } = tree as { readonly [name: string]: ColumnTree };
+  const rows = rowsOf(columnsOf(others), file);
+  const observations = rowsOf(columnsOf(observation as ColumnTree), file);
+  const episodes = terminal.length;
+  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, and there are ${rows} actions`);
+  if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
+    throw corruptFile({ file }, `indices must have a number for each of the ${episodes} episodes but the first, got ${indices.rows ?? "none"}`);
+  if (observations !== rows + episodes)
+    throw corruptFile({ file }, `there must be one observation more than actions of each of ${episodes} episodes, got ${observations} and ${rows}`);
+  budget.reserve(80 * episodes, "indices");
+  const starts = Array.from((await indices.read(0, Math.max(0, episodes - 1))) as ArrayLike<number | bigint>, Number);
+  let from = 0;
+  return Array.from({ length: episodes }, (_, episode): EpisodeRange => {
+    const to = starts[episode] ?? rows;
+    if (!Number.isInteger(to) || to < from || to > rows) throw corruptFile({ file, episode }, `indices must rise from 0 to ${rows}, got ${to} after ${from}`);
+    const range: EpisodeRange = { from, to, observedFrom: from + episode, finalStep: true, ending: terminal[episode] === 1 ? "terminated" : "truncated" };
+    from = to;
+    return range;
+  });
+}

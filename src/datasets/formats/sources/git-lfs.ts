@@ -1,0 +1,29 @@
+/** Git LFS leaves a small text in the place of a file that it has not fetched: every reader is told so, whatever it looked for. */
+import { unsupportedFile } from "../../model/rlds-error.ts";
+import type { SourceFile, SourceTarget } from "./source.ts";
+
+const POINTER = "version https://git-lfs.github.com/spec/";
+/** Pointers are smaller. */
+const MAX_BYTES = 1024;
+
+/** The same source, whose files are no pointers. @throws RldsError UNSUPPORTED for a file that is one, now or when a folder opens it */
+export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
+  if (file !== undefined) return { file: await checked(file) };
+  const { readNow } = folder;
+  return {
+    folder: {
+      name: folder.name,
+      open: async (path, options) => checked(await folder.open(path, options)),
+      list: () => folder.list(),
+      ...(readNow && { readNow: (path: string, at: number, length: number) => readNow.call(folder, path, at, length) }),
+    },
+  };
+}
+
+async function checked(file: SourceFile): Promise<SourceFile> {
+  if (file.size < POINTER.length || file.size > MAX_BYTES) return file;
+  const head = await file.read(0, POINTER.length).catch(() => new Uint8Array(0));
+  if (String.fromCharCode(...head) !== POINTER) return file;
+  await file.close();
+  throw unsupportedFile({ file: file.name }, "the file is a Git LFS pointer, and not the data: run git lfs pull in its repository, which fetches it");
+}
