@@ -1,14 +1,12 @@
 /** `reprise convert`: writes a dataset in another format. */
 import { statSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { lossError, lossText } from "../datasets/formats/sinks/losses.ts";
-import type { ImportReport, WriteReport } from "../datasets/rlds/index.ts";
-import { withFinalStepRule } from "../datasets/rlds/transform/final-observations.ts";
+import { type ImportReport, RldsError, type WriteReport, withFinalObservations } from "../datasets/rlds/index.ts";
 import { positive, repeatable, wholeNumber } from "./arguments.ts";
 import { addFinalStep, addMode, addOpen, type FinalStepOption, finalStepsText, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
-import { FORMATS, type Format, type FormatOptions, nonEmpty, unreadLosses, write } from "./targets.ts";
+import { FORMATS, type Format, type FormatOptions, lossText, nonEmpty, unreadLosses, write } from "./targets.ts";
 import { bytes, countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
@@ -88,10 +86,9 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
     const source = importFrom(reader, options, host);
     const { finalStep } = options;
-    const finalSteps = { dropped: 0 };
-    const data = finalStep === undefined ? source : withFinalStepRule(source, finalStep, finalSteps);
+    const data = withFinalObservations(source, { ...(finalStep !== undefined && { finalStep }), repeat: false });
     const unread = unreadLosses(reader);
-    if (options.strict && unread.length > 0) throw lossError(unread);
+    if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${unread.map(lossText).join("; ")}`);
     const written = nonEmpty(data, () => emptyRemedy(source.report));
     const progress = host.progress("converting");
     const common = {
@@ -103,7 +100,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     try {
       const report = await write(format, written, reader, to, options, common);
       progress.end();
-      return resultOf(to, format, { ...report, ...finalSteps, losses: [...unread, ...report.losses] }, source.report);
+      return resultOf(to, format, { ...report, dropped: data.finalSteps.dropped, losses: [...unread, ...report.losses] }, source.report);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;

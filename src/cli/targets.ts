@@ -1,6 +1,5 @@
 /** `reprise convert`: what each format is written with, so that as much of the source is kept as it can hold. */
 import { basename } from "node:path";
-import { attachSchema, deriveSchema } from "../datasets/model/derive.ts";
 import {
   type LeRobotWriteOptions,
   type Loss,
@@ -8,6 +7,7 @@ import {
   type RldsEpisode,
   RldsError,
   type RldsReader,
+  type StepSpec,
   type WriteOptions,
   type WriteReport,
   writeJsonl,
@@ -17,6 +17,7 @@ import {
   writeTfds,
 } from "../datasets/rlds/index.ts";
 import { UsageError } from "./exit.ts";
+import { countText } from "./text.ts";
 
 export const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -120,8 +121,7 @@ async function asTfds(data: RldsDataset, reader: RldsReader, to: string, options
   const { description } = reader.about;
   // The number of episodes decides which shard each one goes to.
   const episodes = shards === undefined ? undefined : await countOf(data);
-  const dataset =
-    episodes === undefined ? data : Object.assign(attachSchema({ [Symbol.asyncIterator]: () => iterate(data) }, deriveSchema(data)), { episodes });
+  const dataset = episodes === undefined ? data : withEpisodes(data, () => iterate(data), episodes);
   return writeTfds(dataset, to, {
     ...common,
     name,
@@ -153,7 +153,26 @@ export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
     }
     if (!hasSteps) throw new RldsError("EMPTY", `no step is left to write${remedy()}`);
   };
-  return attachSchema({ [Symbol.asyncIterator]: episodes }, deriveSchema(data)) as RldsDataset;
+  return withEpisodes(data, episodes);
+}
+
+/** The same dataset with other episodes. @param count how many there are, if it is known */
+function withEpisodes(data: RldsDataset, episodes: () => AsyncIterator<RldsEpisode>, count?: number): RldsDataset {
+  return {
+    get stepSpec() {
+      return data.stepSpec as StepSpec;
+    },
+    get metadataSpec() {
+      return data.metadataSpec as NonNullable<RldsDataset["metadataSpec"]>;
+    },
+    ...(count !== undefined && { episodes: count }),
+    [Symbol.asyncIterator]: episodes,
+  };
+}
+
+/** `discount: Minari has none (3 episodes)` */
+export function lossText({ what, reason, episodes }: Loss): string {
+  return `${what}: ${reason}${episodes === undefined ? "" : ` (${countText(episodes, "episode")})`}`;
 }
 
 /** A name that TFDS and Minari accept. */

@@ -6,6 +6,7 @@ import type { StepLeaf } from "../../model/dataset.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { type ColumnRows, encodingOf } from "../parquet/table-writer.ts";
+import type { FeatureNames } from "./feature-names.ts";
 import type { OutputFeature } from "./features.ts";
 
 /** A vector of one is a single number in LeRobot's tables. */
@@ -55,9 +56,6 @@ function imageSchema(name: string): SchemaElement[] {
     { name: "path", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
   ];
 }
-
-/** Names of a vector's elements, perhaps in groups: `{ motors: ["a", "b"] }`. */
-export type FeatureNames = readonly string[] | { readonly [group: string]: readonly string[] };
 
 export interface FeatureJson {
   readonly dtype: string;

@@ -31,16 +31,11 @@ export class Losses {
 
   /** @throws RldsError UNSUPPORTED if something is lost that may not be: nothing has its name then */
   check(strict: boolean | undefined): void {
-    if (strict && this.#losses.size > 0) throw lossError(this.all);
+    if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${this.all.map(lossText).join("; ")}`);
   }
 }
 
-/** @throws nothing: the error of `strict` */
-export function lossError(losses: readonly Loss[]): RldsError {
-  return new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${losses.map(lossText).join("; ")}`);
-}
-
 /** `discount: Minari has none (3 episodes)` */
-export function lossText({ what, reason, episodes }: Loss): string {
+function lossText({ what, reason, episodes }: Loss): string {
   return `${what}: ${reason}${episodes === undefined ? "" : ` (${episodes} ${episodes === 1 ? "episode" : "episodes"})`}`;
 }

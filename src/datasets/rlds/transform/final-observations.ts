@@ -1,5 +1,5 @@
 /** Datasets whose episodes all end with a final observation. */
-import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
 import { lastFlagOf, stepsWithFinal, stepsWithoutLastTransition } from "../../model/final-observation.ts";
@@ -16,6 +16,8 @@ export type FinalStepRule = FinalStep | "drop" | "refuse";
 export interface FinalObservationOptions {
   /** Default: what each episode states by `final_step`, as all readers do; the last observation is repeated where an episode has no final one. */
   readonly finalStep?: FinalStepRule;
+  /** Whether the last observation is repeated where an episode ends with a transition. Default: true. False: episodes only state by `final_step` what `finalStep` makes of them, for a writer */
+  readonly repeat?: boolean;
 }
 
 /** Of the episodes that a pass has gone through. */
@@ -45,12 +47,13 @@ export function mustBeRule(value: unknown): FinalStepRule {
  * @throws TypeError, RangeError for an argument; passes throw RldsError INVALID_DATA for rule "refuse"
  */
 export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, options: FinalObservationOptions = {}): RldsWithFinals<S> {
-  const { finalStep } = onlyKeys("options", options, "finalStep");
+  const { finalStep, repeat = true } = onlyKeys("options", options, "finalStep, repeat");
+  flag("repeat", repeat);
   const counts = { repeated: 0, dropped: 0 };
   const stated = finalStep === undefined ? rlds : withFinalStepRule(rlds, finalStep, counts);
   const episodes = mapIterable(episodesOf(stated), (source: RldsEpisode<S>, index) => {
     if (index === 0) counts.repeated = 0;
-    if (!isEpisode(source) || statedFinalStep(source) !== "transition") return source;
+    if (!repeat || !isEpisode(source) || statedFinalStep(source) !== "transition") return source;
     counts.repeated++;
     return { ...withFinalStep(source, "observation"), steps: stepsWithFinal(source.steps) };
   });

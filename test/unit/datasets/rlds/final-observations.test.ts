@@ -101,6 +101,16 @@ describe("withFinalObservations", () => {
     );
   });
 
+  test("repeats nothing with repeat: false, and states what the rule makes of episodes", async () => {
+    const source = dataset(transitions(2), observations(2));
+    const stated = withFinalObservations(source, { finalStep: "observation", repeat: false });
+    expect((await all(stated as never)).map(({ final_step, steps }) => [final_step, steps.length])).toEqual([
+      ["observation", 2],
+      ["observation", 2],
+    ]);
+    expect(await all(withFinalObservations(source, { repeat: false }) as never)).toEqual([transitions(2), observations(2)]);
+  });
+
   test("episodes that state nothing end as RLDS has it", async () => {
     const source = Object.assign([{ steps: observations(3).steps }], { stepSpec: SPEC, metadataSpec: {} }) as unknown as RldsDataset;
     expect(await all(withFinalObservations(source) as never)).toEqual([{ steps: observations(3).steps }]);
