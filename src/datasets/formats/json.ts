@@ -19,7 +19,8 @@ export function parseJson(text: string): unknown {
 
 /** Characters of Unicode's private area: one that a text does not have marks its large integers. */
 const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
-const LARGE_INTEGER = /(?<![\d.])\d{16,20}(?![\d.eE])/;
+/** Where one may be; behind a point there is none. */
+const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 

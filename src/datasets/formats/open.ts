@@ -126,7 +126,7 @@ function checkParent(file: string, paths: readonly string[]): void {
       roots.set(root, new Set([...(roots.get(root) ?? []), format]));
     }
   if (roots.has("")) return;
-  if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)\b/.test(path)))
+  if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
     throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset: open the folder above it");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
   // Readers of a single format say it themselves, or take the one that is there.

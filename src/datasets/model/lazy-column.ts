@@ -1,6 +1,6 @@
 /** A column whose values stay where they are stored, and are read as they are asked for. */
 import type { AnyArray, NumberArray } from "../../schema/dtype.ts";
-import type { ColumnData } from "./step-columns.ts";
+import type { ColumnData } from "./column-data.ts";
 
 export interface LazyValues {
   /** Values, as many as the column has. */

@@ -1,13 +1,12 @@
 /** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
-import type { AnyArray } from "../../schema/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
 import { pack, setPart } from "../../schema/nest.ts";
+import type { ColumnData } from "./column-data.ts";
 import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
 import { isLazy, wholeColumn } from "./lazy-column.ts";
 import { type LeafEntry, leavesOf } from "./leaves.ts";
 
-/** Of a leaf: all its elements in order of time; of text a list. */
-export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
+export type { ColumnData };
 
 /** Elements from … to - 1 of a column: a view, or a list of its own of text. */
 export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
