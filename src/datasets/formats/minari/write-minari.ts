@@ -135,7 +135,7 @@ function createMetadata(
   { count, steps, bytes, losses }: { readonly count: number; readonly steps: number; readonly bytes: number; readonly losses: Losses },
 ): object {
   const { id, description, author, authorEmail, algorithmName, codePermalink, about } = all;
-  const given = {
+  const ownTexts = {
     ...{ description, algorithm_name: algorithmName, code_permalink: codePermalink },
     ...{ author: author === undefined ? undefined : [author], author_email: authorEmail === undefined ? undefined : [authorEmail] },
   };
@@ -144,7 +144,7 @@ function createMetadata(
     ...schema.spaces(about, losses),
     ...{ dataset_id: id, minari_version: VERSION, dataset_size: Math.round(bytes / 1e5) / 10 },
     ...minariAbout(about),
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(ownTexts).filter(([, value]) => value !== undefined)),
   };
 }
 
