@@ -226,10 +226,13 @@ export class AcceptedWriter {
       }
       if (kind === "block" || kind === "columns") {
         if (!this.#receiveSteps(message as BlockMessage, bytes)) return;
+        this.#queue.push(message);
       } else if (kind === "flush" || kind === "bye") {
-        if (!this.#receiveCall(kind === "bye" ? GOODBYE : (message as FlushMessage).id)) return;
+        const id = kind === "bye" ? GOODBYE : (message as FlushMessage).id;
+        if (!this.#receiveCall(id)) return;
+        // Not the message, which may have fields that nobody counts.
+        this.#queue.push(kind === "bye" ? { kind } : { kind, id });
       } else throw foreignMessage();
-      this.#queue.push(message);
       this.#run();
     } catch (error) {
       this.#fail(error);
