@@ -169,7 +169,7 @@ class Conversation:
                 message = decoded(fields.get("type"), frame.body)
                 self._handle(message)
                 self._handled = number
-            link.post_receipt(pack(Kind.RECEIPT, {"number": self._handled}))
+            link.post_newest(pack(Kind.RECEIPT, {"number": self._handled}))
         else:
             raise ProtocolError(f"a writer does not take a frame of kind {kind.name.lower()}")
 
