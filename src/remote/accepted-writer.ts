@@ -173,6 +173,7 @@ export class AcceptedWriter {
     clearTimeout(this.#ttlTimer);
     this.#link?.close(CLOSE.replaced, "another connection has this session now");
     this.#link = link;
+    this.#isGone = false;
     this.#leave = leave;
     link.onMessage = (message: ToMemory, bytes) => this.#receive(message, bytes);
     link.onEnd = () => this.#lose();

@@ -13,6 +13,11 @@ export function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
 }
 
+/** For a memory that says no more than that. */
+export function closedThere(): ReplayError {
+  return new ReplayError("CLOSED", "the other end has closed the writer: make a new one with remoteWriter()");
+}
+
 export function offlineError(): ReplayError {
   return new ReplayError("IO", 'there is no connection to the memory, and whileOffline is "fail": call again when writer.connected is true');
 }

@@ -7,7 +7,7 @@ import { reentrancyError } from "../memory/reentrancy.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Link } from "./channels/link.ts";
 import { decodeError } from "./channels/port.ts";
-import { closedError, inFlightError, offlineError, tooManyFlushes } from "./errors.ts";
+import { closedError, closedThere, inFlightError, offlineError, tooManyFlushes } from "./errors.ts";
 import { makePending, type Pending } from "./pending.ts";
 import { fieldsOf, isBuffer, isCount, malformed, maybe } from "./validators.ts";
 import { creditBytes, rowBytesOf } from "./wire/block.ts";
@@ -308,8 +308,10 @@ export class Outbox {
         this.#entries = this.#entries.filter((entry) => entry.message.kind !== "flush" || entry.message.id !== message.id);
         break;
       case "closed":
-        if (message.error === undefined) this.end();
-        else this.fail(decodeError(message.error));
+        if (message.error !== undefined) this.fail(decodeError(message.error));
+        // It answers a goodbye: without one, what is on its way may be lost.
+        else if (this.#closing === undefined) this.fail(closedThere());
+        else this.end();
         return;
       case "refused":
         this.fail(decodeError(message.error));

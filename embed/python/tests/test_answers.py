@@ -1,8 +1,11 @@
 """Answers that wait: however many blocks a memory takes at once, an honest writer is not closed for what it could not read yet."""
 
+import asyncio
+
 import numpy as np
 from remote import Peer, Server, run
 from reprise_replay import Replay
+from reprise_replay.remote import remote_writer
 from reprise_replay.remote.frame import Kind, pack
 from test_hostile import hello_of
 
@@ -31,5 +34,20 @@ def test_many_blocks_that_are_taken_at_once_are_confirmed():
             assert accepted.connected and accepted.steps == count
             await peer.send(pack(Kind.BYE))
             assert (await peer.closed())[0] == 1000
+
+    run(work())
+
+
+def test_a_flush_beside_a_goodbye_is_answered_by_the_same_farewell():
+    """So it is in JavaScript."""
+
+    async def work():
+        replay = Replay("leaf n i32\ntable t size 100\nrule t length 1\nview t items")
+        async with Server(replay) as server:
+            writer = await remote_writer(server.url, "leaf n i32")
+            await writer.append({"n": np.arange(4)})
+            assert await asyncio.gather(writer.flush(), writer.close()) == [None, None]
+            accepted = await server.met.get()
+            assert ((await accepted.closed).how, accepted.steps) == ("left", 4)
 
     run(work())

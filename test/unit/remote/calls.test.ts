@@ -148,3 +148,30 @@ test("a memory that has lost a writer, and welcomes it no more, is given up afte
   expectError(error, "CLOSED", /no connection to the memory for 3000 ms/);
   expect(ms).toBeLessThan(3500);
 });
+
+test("an actor that comes again while its steps wait goes on, also where sessions are not kept", async () => {
+  const server = new MemoryServer(made(), { items, sessionTtlMs: 0, limits: { stepsPerSecond: 50 } });
+  const writer = await remoteWriter(server.connect, { spec });
+  await writer.appendColumns({ n: Array(100).fill(0) });
+  await writer.flush();
+  await writer.appendColumns({ n: Array(100).fill(1) });
+  await until(() => server.accepted[0]?.steps === 100);
+  server.break();
+  await until(() => server.accepted.length === 2);
+  // Nothing waits any more.
+  await until(() => server.accepted[0]?.steps === 200);
+  for (let n = 0; n < 10; n++) await writer.append({ n });
+  await writer.flush();
+  expect(server.accepted.map(({ steps }) => steps)).toEqual([210, 210]);
+  await writer.close();
+  expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
+});
+
+test("a memory that closes a writer without a reason before its goodbye is an error", async () => {
+  const server = new MemoryServer(made(), { items });
+  const writer = await remoteWriter(server.connect, { spec });
+  const [here] = server.connections[0] as [MemoryChannel, MemoryChannel];
+  here.onSend = () => frame("closed");
+  writer.append({ n: 0 });
+  expectError(await errorFrom(writer.flush()), "CLOSED", /has closed the writer/);
+});

@@ -249,7 +249,12 @@ class Conversation:
         self.closed.set_result(error)
         failure = error or ReplayError("CLOSED: the writer is closed")
         for done in self._waiting.values():
-            if not done.done():
+            if done.done():
+                continue
+            # All that came before a goodbye is there.
+            if error is None:
+                done.set_result(None)
+            else:
                 done.set_exception(failure)
         self._waiting.clear()
         if not self.met.done():
