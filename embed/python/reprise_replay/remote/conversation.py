@@ -80,7 +80,7 @@ class Conversation:
     def _fitting(self, told: Welcome) -> int:
         """Rows that fit into a frame: with as many final steps as rows, and frames that cross."""
         parts = len(self.leaves) + len(told.fields["rules"]) + len(told.shares)
-        # The memory counts a byte more per row, of how it ends.
+        # A byte more per row says how it ends.
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
