@@ -173,6 +173,7 @@ export class AcceptedWriter {
     clearTimeout(this.#ttlTimer);
     this.#link?.close(CLOSE.replaced, "another connection has this session now");
     this.#link = link;
+    this.#isGone = false;
     this.#leave = leave;
     link.onMessage = (message: ToMemory, bytes) => this.#receive(message, bytes);
     link.onEnd = () => this.#lose();
@@ -226,10 +227,13 @@ export class AcceptedWriter {
       }
       if (kind === "block" || kind === "columns") {
         if (!this.#receiveSteps(message as BlockMessage, bytes)) return;
+        this.#queue.push(message);
       } else if (kind === "flush" || kind === "bye") {
-        if (!this.#receiveCall(kind === "bye" ? GOODBYE : (message as FlushMessage).id)) return;
+        const id = kind === "bye" ? GOODBYE : (message as FlushMessage).id;
+        if (!this.#receiveCall(id)) return;
+        // Not the message, which may have fields that nobody counts.
+        this.#queue.push(kind === "bye" ? { kind } : { kind, id });
       } else throw foreignMessage();
-      this.#queue.push(message);
       this.#run();
     } catch (error) {
       this.#fail(error);

@@ -7,7 +7,8 @@ import { reentrancyError } from "../memory/reentrancy.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Link } from "./channels/link.ts";
 import { decodeError } from "./channels/port.ts";
-import { closedError, inFlightError, offlineError } from "./errors.ts";
+import { closedError, closedThere, inFlightError, offlineError, tooManyFlushes } from "./errors.ts";
+import { makePending, type Pending } from "./pending.ts";
 import { fieldsOf, isBuffer, isCount, malformed, maybe } from "./validators.ts";
 import { creditBytes, rowBytesOf } from "./wire/block.ts";
 import { BlockBuilder, columnsBytes } from "./wire/block-builder.ts";
@@ -17,10 +18,8 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-interface Resolvers {
-  resolve(): void;
-  reject(reason: unknown): void;
-}
+/** Calls of `flush` that may wait for an answer: with a goodbye, as many as the memory's end takes. */
+const MAX_FLUSHES = 999;
 
 /** Something that is sent in its turn, and again on the next link. */
 interface Entry {
@@ -72,11 +71,10 @@ export class Outbox {
   #sentSteps = 0;
   #sentBytes = 0;
   #isScheduled = false;
-  #roomPromise: (Resolvers & { readonly promise: Promise<void> }) | undefined;
-  readonly #flushes = new Map<number, Resolvers>();
+  #room: Pending | undefined;
+  readonly #flushes = new Map<number, Pending>();
   #flushCount = 0;
-  #closePromise: Promise<void> | undefined;
-  #closeResolvers: Resolvers | undefined;
+  #closing: Pending | undefined;
   #error: Error | undefined;
 
   constructor(options: OutboxOptions, { maxInFlight }: WelcomeMessage) {
@@ -101,7 +99,7 @@ export class Outbox {
 
   /** Whether everything but a goodbye is confirmed: then nothing is lost with the link. */
   get hasOnlyGoodbye(): boolean {
-    return this.#closePromise !== undefined && this.#entries.every(({ number }) => number === 0);
+    return this.#closing !== undefined && this.#entries.every(({ number }) => number === 0);
   }
 
   /** Goes on over a link: what the memory does not have is sent again. @throws ReplayError where it has lost what it had confirmed */
@@ -149,7 +147,7 @@ export class Outbox {
   open(): void {
     if (this.locked) throw reentrancyError();
     if (this.#error !== undefined) throw this.#error;
-    if (this.#closePromise !== undefined) throw closedError();
+    if (this.#closing !== undefined) throw closedError();
     if (this.#link === undefined && this.#options.failsOffline) throw offlineError();
   }
 
@@ -210,10 +208,10 @@ export class Outbox {
   #addCount(index: number, n: number): Promise<void> | undefined {
     (this.#counts[index] as number) += n;
     (this.#inFlight[index] as number) += n;
-    const isFull = (this.#inFlight[index] as number) >= this.#max;
-    if (isFull || this.builder.isComplete) this.send();
+    const isFull = () => (this.#inFlight[index] as number) >= this.#max;
+    if (isFull() || this.builder.isComplete) this.send();
     else this.#sendSoon();
-    return isFull ? this.#waitForRoom() : undefined;
+    return isFull() ? this.#waitForRoom() : undefined;
   }
 
   /** What is left when the actor does something else, such as waiting for its environment, goes then. */
@@ -252,38 +250,46 @@ export class Outbox {
       const { buffer } = message as BlockMessage;
       link.keepAlive(true);
       entry.isSent = true;
+      this.#sentSteps += counts[0] ?? 0;
       const frameBytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
-      if (number === 0) continue;
+      // A channel may have brought its confirmation meanwhile.
+      if (number <= this.#confirmed) continue;
       entry.bytes = creditBytes(message as BlockMessage | ColumnsMessage, frameBytes, this.#options.lanes, this.#rowBytes);
-      this.#sentSteps += counts[0] as number;
       this.#sentBytes += entry.bytes;
     }
   }
 
-  /** Resolves when the memory has all that was sent before, and none of its items waits. */
+  /** Resolves when the memory has all that was sent before, and none of its items waits. @throws ReplayError RATE_LIMITED where too many calls wait */
   async flush(options: WaitOptions): Promise<void> {
     this.send();
-    const id = this.#flushCount++;
-    const done = new Promise<void>((resolve, reject) => this.#flushes.set(id, { resolve, reject }));
-    this.#add({ kind: "flush", id });
+    const last = this.#entries.at(-1)?.message;
+    // Nothing came since the last one: its answer is for this one, too.
+    const known = last?.kind === "flush" ? this.#flushes.get(last.id) : undefined;
+    const { promise } = known ?? this.#addFlush();
     this.#pump();
-    return abortable(done, "steps are still on their way, or items wait for the rate limiter", options);
+    return abortable(promise, "steps are still on their way, or items wait for the rate limiter", options);
+  }
+
+  #addFlush(): Pending {
+    if (this.#flushes.size >= MAX_FLUSHES) throw tooManyFlushes(this.#flushes.size);
+    const id = this.#flushCount++;
+    const pending = makePending();
+    this.#flushes.set(id, pending);
+    this.#add({ kind: "flush", id });
+    return pending;
   }
 
   /** Sends what there is and leaves; resolves when the memory has it all. */
   close(options: WaitOptions): Promise<void> {
     if (this.locked) throw reentrancyError();
-    if (this.#closePromise === undefined) {
+    if (this.#closing === undefined) {
       if (this.#error !== undefined) return this.inFlight === 0 ? Promise.resolve() : Promise.reject(this.#error);
       this.send();
-      this.#closePromise = new Promise<void>((resolve, reject) => {
-        this.#closeResolvers = { resolve, reject };
-      });
-      this.#closePromise.catch(() => {});
+      this.#closing = makePending();
       this.#add({ kind: "bye" });
       this.#pump();
     }
-    return abortable(this.#closePromise, "steps are still on their way", options);
+    return abortable(this.#closing.promise, "steps are still on their way", options);
   }
 
   /** Takes an answer of the memory. */
@@ -302,8 +308,10 @@ export class Outbox {
         this.#entries = this.#entries.filter((entry) => entry.message.kind !== "flush" || entry.message.id !== message.id);
         break;
       case "closed":
-        if (message.error === undefined) this.end();
-        else this.fail(decodeError(message.error));
+        if (message.error !== undefined) this.fail(decodeError(message.error));
+        // It answers a goodbye: without one, what is on its way may be lost.
+        else if (this.#closing === undefined) this.fail(closedThere());
+        else this.end();
         return;
       case "refused":
         this.fail(decodeError(message.error));
@@ -347,21 +355,13 @@ export class Outbox {
     const isFree = last !== undefined && last.byteLength > 0 && !this.#entries.some(({ message }) => (message as ColumnsMessage).buffer === last);
     if (isFree) this.#spareColumns = last;
     if (this.#inFlight.some((count) => count >= this.#max)) return;
-    this.#roomPromise?.resolve();
-    this.#roomPromise = undefined;
+    this.#room?.resolve();
+    this.#room = undefined;
   }
 
   #waitForRoom(): Promise<void> {
-    if (this.#roomPromise === undefined) {
-      let resolvers: Resolvers | undefined;
-      const promise = new Promise<void>((resolve, reject) => {
-        resolvers = { resolve, reject };
-      });
-      // The caller need not await it, and an unhandled rejection must not end the program.
-      promise.catch(() => {});
-      this.#roomPromise = { ...(resolvers as unknown as Resolvers), promise };
-    }
-    return this.#roomPromise.promise;
+    this.#room ??= makePending();
+    return this.#room.promise;
   }
 
   #rejectFlushes(error: Error): void {
@@ -374,9 +374,9 @@ export class Outbox {
   fail(error: Error): void {
     if (this.#error !== undefined) return;
     this.#error = error;
-    this.#closeResolvers?.reject(error);
-    this.#roomPromise?.reject(error);
-    this.#roomPromise = undefined;
+    this.#closing?.reject(error);
+    this.#room?.reject(error);
+    this.#room = undefined;
     this.#rejectFlushes(error);
     this.#release();
   }
@@ -384,9 +384,9 @@ export class Outbox {
   /** All is over as it should be. */
   end(): void {
     if (this.#error !== undefined) return;
-    this.#roomPromise?.resolve();
+    this.#room?.resolve();
     for (const { resolve } of this.#flushes.values()) resolve();
-    this.#closeResolvers?.resolve();
+    this.#closing?.resolve();
     this.#error = closedError();
     this.#release();
   }

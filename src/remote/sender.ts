@@ -2,10 +2,13 @@
 import { ReplayError } from "../base/error.ts";
 import type { EncodedMessage } from "../base/publication.ts";
 import type { Link } from "./channels/link.ts";
+import { makePending, type Pending } from "./pending.ts";
 
 /** Bytes without a receipt beyond which nothing more is sent; and those beyond which a program has to wait. */
 const IN_FLIGHT_BYTES = 1 << 18;
 const WAITING_BYTES = 1 << 20;
+/** What a message counts beside its body: its head and text, so that empty ones are bounded, too. */
+const HEAD_BYTES = 64;
 
 interface Entry extends EncodedMessage {
   readonly isPublication: boolean;
@@ -17,11 +20,12 @@ export class MessageSender {
   #link: Link | undefined;
   /** Those without a receipt: first those that are sent, by their numbers. */
   #entries: Entry[] = [];
+  #sentEntries = 0;
   #numbers = 0;
   /** Of all entries that were not published, and of those that are sent. */
   #waitingBytes = 0;
   #sentBytes = 0;
-  #room: { resolve(): void; reject(reason: unknown): void; readonly promise: Promise<void> } | undefined;
+  #room: Pending | undefined;
   #error: Error | undefined;
 
   /** Bytes that were sent, and have no receipt. */
@@ -51,10 +55,12 @@ export class MessageSender {
     if (this.#error !== undefined) throw this.#error;
     if (this.#waitingBytes >= WAITING_BYTES)
       throw new ReplayError("RATE_LIMITED", `${this.#waitingBytes} bytes of messages are on their way to the actor already: await what send gives`);
-    this.#waitingBytes += message.body.length;
+    this.#waitingBytes += sizeOf(message);
     this.#entries.push({ ...message, isPublication: false, number: 0 });
     this.#pump();
-    return this.#waitingBytes >= WAITING_BYTES ? this.#waitForRoom() : undefined;
+    if (this.#waitingBytes < WAITING_BYTES) return undefined;
+    this.#room ??= makePending();
+    return this.#room.promise;
   }
 
   /** Sends a message after all others, in the place of one that was published before and still waits. */
@@ -68,9 +74,10 @@ export class MessageSender {
   /** The actor has handled the messages up to this one. */
   receive(receipt: number): void {
     while (this.#entries[0] !== undefined && this.#entries[0].number > 0 && this.#entries[0].number <= receipt) {
-      const { body, isPublication } = this.#entries.shift() as Entry;
-      this.#sentBytes -= body.length;
-      if (!isPublication) this.#waitingBytes -= body.length;
+      const entry = this.#entries.shift() as Entry;
+      this.#sentEntries--;
+      this.#sentBytes -= sizeOf(entry);
+      if (!entry.isPublication) this.#waitingBytes -= sizeOf(entry);
     }
     if (this.#waitingBytes < WAITING_BYTES) {
       this.#room?.resolve();
@@ -85,31 +92,23 @@ export class MessageSender {
     this.#error = error;
     this.#link = undefined;
     this.#entries = [];
+    this.#sentEntries = 0;
     this.#room?.reject(error);
   }
 
   #pump(): void {
     const link = this.#link;
     if (link === undefined) return;
-    for (const entry of this.#entries) {
-      if (entry.number > 0) continue;
-      if (this.#sentBytes >= IN_FLIGHT_BYTES) return;
+    while (this.#sentEntries < this.#entries.length && this.#sentBytes < IN_FLIGHT_BYTES) {
+      const entry = this.#entries[this.#sentEntries++] as Entry;
       entry.number = ++this.#numbers;
-      this.#sentBytes += entry.body.length;
+      this.#sentBytes += sizeOf(entry);
       const { number, type, body } = entry;
       link.post({ kind: "message", number, type, body });
     }
   }
+}
 
-  #waitForRoom(): Promise<void> {
-    if (this.#room === undefined) {
-      let resolvers: { resolve(): void; reject(reason: unknown): void } | undefined;
-      const promise = new Promise<void>((resolve, reject) => {
-        resolvers = { resolve, reject };
-      });
-      promise.catch(() => {});
-      this.#room = { ...(resolvers as unknown as { resolve(): void; reject(reason: unknown): void }), promise };
-    }
-    return this.#room.promise;
-  }
+function sizeOf({ body }: EncodedMessage): number {
+  return HEAD_BYTES + body.length;
 }

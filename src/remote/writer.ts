@@ -297,7 +297,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   /**
    * Sends what there is; resolves when everything so far is in the memory and no item waits for the rate limiter in the tables of the writer's rules (without
    * rules: in all tables).
-   * @throws ReplayError CLOSED, TIMEOUT, what went wrong where the memory is, or the signal's reason
+   * @throws ReplayError RATE_LIMITED where 999 calls wait for an answer, with steps between them · CLOSED, TIMEOUT, what went wrong where the memory is, or the signal's reason
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     this.#outbox.open();

@@ -101,7 +101,11 @@ export class Dialer {
       const { versions } = message as InviteMessage;
       if (Array.isArray(versions) && versions.includes(VERSION)) {
         // What went before the next welcome would be lost, and what follows it out of order.
-        if (this.#isWelcome) this.#conversation.lose();
+        if (this.#isWelcome) {
+          this.#countFromNow();
+          if (this.#options.connect !== undefined) this.#watchDeadline();
+          this.#conversation.lose();
+        }
         link.post(this.#conversation.hello);
       } else
         this.#fail(new ReplayError("UNSUPPORTED", `acceptWriter does not speak version ${VERSION} of the protocol: use one version of Reprise`), CLOSE.refused);
@@ -155,8 +159,7 @@ export class Dialer {
   #retry(reason: Error): void {
     if (this.#isOver) return;
     const { connect, reconnectTimeoutMs } = this.#options;
-    if (this.#isWelcome) this.#lostAt = performance.now();
-    this.#isWelcome = false;
+    if (this.#isWelcome) this.#countFromNow();
     this.#link = undefined;
     this.#reason = reason;
     const elapsed = performance.now() - this.#lostAt;
@@ -171,6 +174,12 @@ export class Dialer {
     const pause = this.#pauseMs * (0.5 + ((crypto.getRandomValues(new Uint8Array(1))[0] as number) / 256) * 0.5);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
     this.#timer = setTimeout(() => this.dial(), Math.min(pause, Math.max(1, reconnectTimeoutMs - elapsed)));
+  }
+
+  /** The writer was welcome, and is no more. */
+  #countFromNow(): void {
+    this.#isWelcome = false;
+    this.#lostAt = performance.now();
   }
 
   /** Gives up when the time is over: a function that connects may never settle, and a socket say nothing. */

@@ -1,8 +1,9 @@
 /** Steps as frames: a block's columns one after the other, of shared frames only those that the other end does not know. */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { alignUp } from "../../schema/layout.ts";
+import { CLOSE, withCloseCode } from "../channels/close-codes.ts";
 import { fieldsOf, isCount, isFlag, isNumber, isObject, listOf, maybe } from "../validators.ts";
-import { blockLayout } from "./block.ts";
+import { blockLayout, rowBytesOf } from "./block.ts";
 import { ALIGNMENT, corruptFrame, type Frame, makeFrame } from "./frame.ts";
 import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 import { FrameReceiver, FrameSender, REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
@@ -210,8 +211,9 @@ export class StepDecoder extends StepWire {
   }
 
   #checkRows(rows: number): void {
-    const bytes = rows * this.leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 1);
-    if (!(bytes <= this.#maxBytes)) throw corruptFrame(`has ${rows} rows of ${bytes} bytes, more than limits.frameBytes, ${this.#maxBytes}, allows`);
+    const bytes = rows * rowBytesOf(this.leaves);
+    if (bytes <= this.#maxBytes) return;
+    throw withCloseCode(corruptFrame(`has ${rows} rows of ${bytes} bytes, more than limits.frameBytes, ${this.#maxBytes}, allows`), CLOSE.tooLarge);
   }
 
   /**

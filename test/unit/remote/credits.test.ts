@@ -71,6 +71,26 @@ describe("frames that are shared", () => {
     },
   );
 
+  test("rows that have frameBytes written out are taken, and one more is closed with 4003", async () => {
+    const narrow = { frames: shared("pixels", u8(16, 16), 4) };
+    const replay = new Replay({ spec: narrow, tables: { t: { maxSize: 5000, sampler: fifo() } } });
+    const [here, there] = memoryChannels();
+    const peer = new RawPeer(there);
+    const accepting = replay.acceptWriter(here, { items, limits: { frameBytes: 1 << 17 } });
+    await peer.heard("invite");
+    peer.send("hello", { ...hello, leaves: [{ path: "frames", text: "u8 of shape [4, 16, 16]" }] });
+    const [accepted] = await Promise.all([accepting, peer.heard("welcome")]);
+    const post = (number: number, rows: number) => {
+      const fields = { number, rows, ends: false, finals: 0, priorities: [0], frames: [1] };
+      peer.send("columns", fields, [new Uint32Array(4 * rows).fill(number - 1), new Uint8Array(256)]);
+    };
+    post(1, 128);
+    await peer.heard("confirmation");
+    post(2, 129);
+    await peer.closed;
+    expect([peer.code, accepted.steps]).toEqual([4003, 128]);
+  });
+
   test.each(["append", "appendColumns"] as const)("an honest writer counts as the memory does, and waits: %s", async (call) => {
     const server = new MemoryServer(made(), { items, maxInFlight: 1_000_000, limits: { inFlightBytes: 1 << 18, frameBytes: 1 << 18, stepsPerSecond: 200 } });
     const writer = await remoteWriter(server.connect, { spec });

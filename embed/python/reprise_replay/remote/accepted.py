@@ -207,7 +207,7 @@ class AcceptedWriter:
             return
         self._intake.skip(frame, frames, size, limits.frame_bytes)
         if number <= self._confirmed:
-            self._post(Kind.CONFIRMATION, {"number": self._confirmed})
+            self._confirm()
 
     def _enqueue(self, waiting: Waiting) -> None:
         self._queue.append(waiting)
@@ -316,7 +316,7 @@ class AcceptedWriter:
         self._confirmed = number
         self._in_flight_steps -= steps
         self._in_flight_bytes -= counted
-        self._post(Kind.CONFIRMATION, {"number": number})
+        self._confirm()
 
     async def _flush(self, number: int) -> None:
         replay = self._intake.replay
@@ -348,6 +348,10 @@ class AcceptedWriter:
         fields, data = message
         if self._link is not None:
             self._link.post(pack(Kind.MESSAGE, fields, [data]))
+
+    def _confirm(self) -> None:
+        if self._link is not None:
+            self._link.post_newest(pack(Kind.CONFIRMATION, {"number": self._confirmed}))
 
     def _post(self, kind: Kind, fields: dict[str, Any]) -> None:
         if self._link is not None:

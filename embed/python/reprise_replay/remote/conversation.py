@@ -80,7 +80,7 @@ class Conversation:
     def _fitting(self, told: Welcome) -> int:
         """Rows that fit into a frame: with as many final steps as rows, and frames that cross."""
         parts = len(self.leaves) + len(told.fields["rules"]) + len(told.shares)
-        # The memory counts a byte more per row, of how it ends.
+        # A byte more per row says how it ends.
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
@@ -169,7 +169,7 @@ class Conversation:
                 message = decoded(fields.get("type"), frame.body)
                 self._handle(message)
                 self._handled = number
-            link.post_receipt(pack(Kind.RECEIPT, {"number": self._handled}))
+            link.post_newest(pack(Kind.RECEIPT, {"number": self._handled}))
         else:
             raise ProtocolError(f"a writer does not take a frame of kind {kind.name.lower()}")
 
@@ -249,7 +249,12 @@ class Conversation:
         self.closed.set_result(error)
         failure = error or ReplayError("CLOSED: the writer is closed")
         for done in self._waiting.values():
-            if not done.done():
+            if done.done():
+                continue
+            # All that came before a goodbye is there.
+            if error is None:
+                done.set_result(None)
+            else:
                 done.set_exception(failure)
         self._waiting.clear()
         if not self.met.done():

@@ -14,8 +14,6 @@ from .frame import Close, Frame, Kind, ProtocolError, pack, reason, unpack
 #: Frames that answer those of the other end, and how many of them may wait in a socket. Credits and receipts bound the others.
 _ANSWERS = frozenset({Kind.HELLO, Kind.CONFIRMATION, Kind.FLUSHED, Kind.RECEIPT, Kind.PONG})
 _MAX_ANSWERS = 5000
-#: The place of a receipt in the order of frames.
-_RECEIPT = bytes([Kind.RECEIPT])
 
 
 class Link:
@@ -30,8 +28,8 @@ class Link:
         self._is_closing = False
         self._patience: asyncio.TimerHandle | None = None
         self._answers = 0
-        # The newest receipt, while one waits.
-        self._receipt = b""
+        # By kind: the newest frame, while one waits.
+        self._newest: dict[int, bytes] = {}
         self._sender = self._loop.create_task(self._send())
         self._keeper = self._loop.create_task(self._keep())
 
@@ -51,11 +49,13 @@ class Link:
             return
         self._shut(Close.TOO_MUCH, "answers are not read")
 
-    def post_receipt(self, frame: bytes) -> None:
-        """Sends a receipt, which takes the place of one that still waits: it also stands for all earlier ones."""
-        waits, self._receipt = self._receipt, frame
+    def post_newest(self, frame: bytes) -> None:
+        """Sends a receipt or a confirmation, which takes the place of one that still waits: it also stands for all earlier ones."""
+        waits = frame[0] in self._newest
+        self._newest[frame[0]] = frame
         if not waits:
-            self.post(_RECEIPT)
+            # Its kind alone keeps its place in the order.
+            self.post(frame[:1])
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
         """Closes the socket once all frames are sent, and calls `then` after that. A peer that does not read is not waited for."""
@@ -129,8 +129,8 @@ class Link:
                     await self._close(*frame)
                     return
                 self._answers -= _is_answer(frame)
-                if frame is _RECEIPT:
-                    frame, self._receipt = self._receipt, b""
+                if len(frame) == 1:
+                    frame = self._newest.pop(frame[0])
                 await self.socket.send(frame)
 
     async def _keep(self) -> None:

@@ -1,0 +1,17 @@
+/** A promise that its maker settles. */
+export interface Pending {
+  readonly promise: Promise<void>;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** The callers need not await it, and an unhandled rejection must not end the program. */
+export function makePending(): Pending {
+  let resolve: () => void = () => {};
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<void>((...both) => {
+    [resolve, reject] = both;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
