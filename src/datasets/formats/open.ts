@@ -4,6 +4,7 @@ import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { RobotOptions } from "./hdf5/open-robots.ts";
+import { parseJson } from "./json.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import { findOwner, logOwner } from "./log-owner.ts";
@@ -208,19 +209,26 @@ async function checkArchive(file: SourceFile, text: string): Promise<void> {
   throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that comes of it`);
 }
 
-/** Files that say what a dataset is, and are none. */
-const DESCRIPTIONS: readonly (readonly [sign: RegExp, dataset: string, folder: string])[] = [
-  [/"codebase_version"\s*:/, "LeRobot", "the folder that contains meta/info.json"],
-  [/"pythonClassName"\s*:|"fileFormat"\s*:/, "tensorflow_datasets", "the folder that contains features.json"],
-  [/"minari_version"\s*:|"data_format"\s*:\s*"(hdf5|parquet|arrow)"/, "Minari", "the folder of the dataset, above data/metadata.json"],
+/** Files that say what a dataset is, and are none: objects of JSON with one of these keys. */
+const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
+  [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
+  [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
+  [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
-const DESCRIPTION_BYTES = 65_536;
+const DESCRIPTION_BYTES = 1 << 20;
 
 /** @throws RldsError UNSUPPORTED */
 async function checkDescription(file: SourceFile): Promise<void> {
-  const text = new TextDecoder().decode(await file.read(0, Math.min(file.size, DESCRIPTION_BYTES)));
-  if (/^\s*\[|"(rlds|steps|obs|observations?|actions?)"\s*:\s*[[{\d]/.test(text) && !text.includes('"codebase_version"')) return;
-  const [, dataset, folder] = DESCRIPTIONS.find(([sign]) => sign.test(text)) ?? [];
+  if (file.size > DESCRIPTION_BYTES) return;
+  let value: unknown;
+  try {
+    value = parseJson(new TextDecoder().decode(await file.read(0, file.size)));
+  } catch {
+    // Lines of JSON, or none: their reader says what is wrong.
+    return;
+  }
+  const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
   if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
 }
 
