@@ -215,6 +215,8 @@ const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
   [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
+/** Keys of rows and episodes: a file of one line may have such keys as well. */
+const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 
 /** @throws RldsError UNSUPPORTED */
@@ -228,6 +230,7 @@ async function checkDescription(file: SourceFile): Promise<void> {
     return;
   }
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  if (ROW_KEYS.some((key) => found.includes(key))) return;
   const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
   if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
 }
