@@ -12,6 +12,7 @@ import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
 import type { RecordingOptions } from "./recording/open-recording.ts";
 import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+import { lfsPointerError } from "./sources/lfs-pointer.ts";
 import { type Source, sourceOf } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
@@ -64,6 +65,9 @@ const ENDINGS: readonly (readonly [ending: string, format: FormatGuess])[] = [
   [".rpr", "log"],
 ];
 
+/** What a single file may be, for a message. */
+const FILES = "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+
 /** How files begin. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
@@ -100,7 +104,7 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
     const logs = paths.filter((path) => path.endsWith(".rpr"));
     return format === "log" ? findOwner(folder, logs) : format;
   }
-  return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
+  throw unknownError(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }
 
 /** Nobody can list the folder. */
@@ -117,7 +121,7 @@ async function probeFormat(folder: SourceFolder): Promise<Format> {
       await file.close();
     }
   }
-  return unknown(folder, NAMES.map(([name]) => name).join(", "));
+  throw unknownError(folder, NAMES.map(([name]) => name).join(", "));
 }
 
 async function ofFile(file: SourceFile): Promise<Format> {
@@ -127,15 +131,13 @@ async function ofFile(file: SourceFile): Promise<Format> {
     const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
     const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
     const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
-    return (
-      format ??
-      unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
-    );
+    if (format === undefined) throw (await lfsPointerError(file)) ?? unknownError(file, FILES);
+    return format;
   } finally {
     await file.close();
   }
 }
 
-function unknown({ name }: { readonly name: string }, candidates: string): never {
-  throw unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
+function unknownError({ name }: { readonly name: string }, candidates: string): RldsError {
+  return unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
 }

@@ -47,6 +47,12 @@ export function unsupportedFile(place: Place, what: string, cause?: unknown): Rl
   return new RldsError("UNSUPPORTED", what, place, { cause });
 }
 
+/** What an error of one column says at its end: the options that help. @param keys of the column @param isNull whether a value for nulls helps, too */
+export function columnRemedy(keys: readonly string[], isNull = false): string {
+  const name = JSON.stringify(keys.join("/"));
+  return `; without: [${name}] leaves it out${isNull ? `, null: { ${name}: … } states a value for nulls` : ""}`;
+}
+
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];

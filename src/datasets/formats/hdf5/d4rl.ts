@@ -10,7 +10,7 @@ import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
@@ -26,7 +26,7 @@ export interface D4rlOptions extends Hdf5Options {
   readonly maxEpisodeSteps?: number;
 }
 
-const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, signal, maxBytes";
+const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
 const FINAL = ["rlds", "next", "none"];
 
 /**

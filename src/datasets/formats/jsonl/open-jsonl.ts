@@ -9,7 +9,7 @@ import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
@@ -28,7 +28,7 @@ export interface JsonlOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
+const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
  * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length

@@ -10,7 +10,7 @@ import { parseJson } from "../json.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
 import { readGenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { type EpisodeEntry, listEpisodes, tasksOf } from "./episode-list.ts";
@@ -27,7 +27,7 @@ export interface LeRobotOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "images, terminal, fetch, signal, maxBytes";
+const OPTIONS = `images, terminal, fetch, ${READ_OPTIONS}`;
 const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 /**

@@ -11,7 +11,7 @@ import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
-import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import { AttributeTypes } from "./attribute-types.ts";
@@ -99,7 +99,7 @@ function spacesOf({ observation_space, action_space }: { readonly [key: string]:
 }
 
 function checkOptions(options: MinariOptions): void {
-  onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+  onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
 /** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */

@@ -17,7 +17,7 @@ import { type EndedSteps, stepSpecOf, type TransitionSpec } from "../columns/tra
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
 import { MemoryBudget } from "../memory-budget.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
@@ -50,7 +50,7 @@ interface Plan {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const { finalObservation = "rlds", maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  const { finalObservation = "rlds", maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `finalObservation, fetch, ${READ_OPTIONS}`);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });

@@ -9,6 +9,7 @@ import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
+import type { SelectedSpec } from "../selection/selected-spec.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
@@ -18,6 +19,8 @@ import { bytesOf, columnOf, slice } from "./table.ts";
 export interface RepriseReadOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /** The leaves of steps that are read. */
+  readonly selected: SelectedSpec;
   /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
   readonly start?: { readonly part: number; readonly episode: number };
 }
@@ -26,10 +29,10 @@ export interface RepriseReadOptions {
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
-  { maxBytes, signal, start = { part: 0, episode: 0 } }: RepriseReadOptions,
+  { maxBytes, signal, selected, start = { part: 0, episode: 0 } }: RepriseReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { stepSpec, metadataSpec } = schema;
-  const buffer = new EpisodeBuffer<S>(stepSpec, maxBytes);
+  const buffer = new EpisodeBuffer<S>(selected.spec, maxBytes);
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
@@ -44,7 +47,9 @@ export async function* readRepriseEpisodes<S>(
     if (last || fileSchema.part !== part++)
       throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", behind the last one" : ""}`);
     last = fileSchema.last;
-    const { columns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
+    const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
+    const stepColumns = allColumns.filter(({ of }) => of === "step");
+    const columns = [...selected.places.map((place) => stepColumns[place] as (typeof allColumns)[number]), ...allColumns.filter(({ of }) => of === "episode")];
     const waiting = fileSchema.empty.filter(([index]) => index >= start.episode);
     const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
@@ -54,7 +59,7 @@ export async function* readRepriseEpisodes<S>(
         yield {
           [FINAL_STEP]: "transition",
           ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
-          steps: new StepColumns<S>(stepSpec, new Collector(stepSpec, 1).take().data, 0),
+          steps: new StepColumns<S>(selected.spec, new Collector(selected.spec, 1).take().data, 0),
         };
       }
     };

@@ -9,7 +9,7 @@ import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { episodesOf } from "./episodes.ts";
@@ -53,7 +53,7 @@ const METADATA: { readonly [name: string]: StepSpec } = {
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
-  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
   integer("maxBytes", maxBytes, 1);
   await ready;
   const read = async () => {

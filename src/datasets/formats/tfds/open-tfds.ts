@@ -6,7 +6,7 @@ import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
@@ -27,7 +27,7 @@ export interface TfdsOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "split, text, images, fetch, signal, maxBytes";
+const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 
 /**
  * Opens a version's folder, or a dataset's folder, of which the newest version is taken. Only the two JSON files are read, and where the features leave a shape open the first
