@@ -18,7 +18,20 @@ import {
 } from "../datasets/rlds/index.ts";
 import { withFinalStepRule } from "../datasets/rlds/transform/final-observations.ts";
 import { positive, repeatable, wholeNumber } from "./arguments.ts";
-import { addFinalStep, addMode, addOpen, type FinalStepOption, finalStepsText, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import {
+  addFinalStep,
+  addMode,
+  addOpen,
+  type FinalStepOption,
+  finalStepsText,
+  importFrom,
+  lossesText,
+  type ModeOption,
+  type OpenOptions,
+  reportText,
+  type SelectOptions,
+  withDataset,
+} from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
 import { bytes, countText } from "./text.ts";
@@ -79,7 +92,7 @@ interface FormatOptions {
   readonly id?: string;
 }
 
-export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption {
+export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption, SelectOptions {
   readonly format?: Format;
   readonly fromSplit?: string;
   readonly open?: readonly string[];
@@ -109,7 +122,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
       throw new UsageError(
         `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
       );
-  return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
+  return withDataset(from, openOptionsOf(options), host, async (reader) => {
     const source = importFrom(reader, options, host);
     const { finalStep } = options;
     const finalSteps = { dropped: 0 };
@@ -123,7 +136,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     try {
       const report = await write();
       progress.end();
-      return resultOf(to, format, { ...report, ...finalSteps }, source.report);
+      return resultOf(to, format, { ...report, ...finalSteps, losses: reader.losses }, source.report);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;
@@ -146,6 +159,19 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
       }
     }
   });
+}
+
+/** `--split` is that of the target. */
+function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nulls }: ConvertOptions): OpenOptions {
+  return {
+    mode,
+    ...(fromSplit !== undefined && { split: fromSplit }),
+    ...(open && { open }),
+    ...(without && { without }),
+    ...(only && { only }),
+    ...(rename && { rename }),
+    ...(nulls && { null: nulls }),
+  };
 }
 
 function formatOf(to: string, format: Format | undefined): Format {
@@ -235,9 +261,17 @@ function nameOf(name: string): string {
   return word === "" ? "dataset" : word;
 }
 
-function resultOf(to: string, format: Format, written: WriteReport & { readonly dropped: number }, report: ImportReport): Result {
-  const { episodes, steps, bytes: size, files, repeated, dropped } = written;
+function resultOf(
+  to: string,
+  format: Format,
+  written: WriteReport & { readonly dropped: number; readonly losses: RldsReader["losses"] },
+  report: ImportReport,
+): Result {
+  const { episodes, steps, bytes: size, files, repeated, dropped, losses } = written;
   const finalSteps = { repeated, dropped };
   const head = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n`;
-  return { value: { to, format, episodes, steps, bytes: size, files, finalSteps, report }, text: `${head}${finalStepsText(finalSteps)}${reportText(report)}` };
+  return {
+    value: { to, format, episodes, steps, bytes: size, files, finalSteps, losses, report },
+    text: `${head}${finalStepsText(finalSteps)}${reportText(report)}${lossesText(losses)}`,
+  };
 }

@@ -9,6 +9,7 @@ export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } fro
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
+export type { Loss } from "./losses.ts";
 export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
@@ -20,6 +21,7 @@ export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
 export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
 export { openReplay } from "./replay/open-replay.ts";
 export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+export type { NullValue, SelectionOptions } from "./selection/selection.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";

@@ -7,13 +7,17 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
+import { type Loss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
+import { type Hdf5Columns, selectHdf5 } from "./selected-hdf5.ts";
 
 export interface D4rlOptions extends Hdf5Options {
   /** What the final step of an episode is: `rlds` where it is left out. */
@@ -51,10 +55,13 @@ function parseOptions(options: D4rlOptions): FinalObservation {
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);
-    const table = await tableOf(hdf5, options);
+    const selection = new Selection(options);
+    const losses = lossesOf(options.salvage);
+    const table = await tableOf(await selectHdf5(hdf5, selection), options);
+    selection.check();
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
-    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, { ...options, finalObservation, maxBytes: hdf5.maxBytes });
+    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, { ...options, losses, finalObservation, maxBytes: hdf5.maxBytes });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -67,13 +74,21 @@ class D4rlReader implements RldsReader {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly about: { readonly [key: string]: unknown };
+  readonly losses?: readonly Loss[];
   readonly #hdf5: Hdf5File;
   readonly #table: FlatTable;
   readonly #metadata: { readonly [name: string]: unknown };
   readonly #options: FlatOptions;
   readonly #index: () => Promise<FlatIndex>;
 
-  constructor(hdf5: Hdf5File, table: FlatTable, metadata: ColumnTree, values: unknown, about: { readonly [key: string]: unknown }, options: FlatOptions) {
+  constructor(
+    hdf5: Hdf5File,
+    table: FlatTable,
+    metadata: ColumnTree,
+    values: unknown,
+    about: { readonly [key: string]: unknown },
+    options: FlatOptions & { readonly losses: Losses | undefined },
+  ) {
     this.#hdf5 = hdf5;
     this.#table = table;
     this.#metadata = values as { readonly [name: string]: unknown };
@@ -83,6 +98,7 @@ class D4rlReader implements RldsReader {
     this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
     this.metadataSpec = { ...(valueSpec(metadata) as { readonly [name: string]: StepSpec }), [FINAL_STEP]: FINAL_STEP_LEAF };
     this.about = about;
+    Object.assign(this, withLosses(options.losses));
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
@@ -110,15 +126,28 @@ class D4rlReader implements RldsReader {
   }
 }
 
-async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
+async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
-  const single = async (name: string) => squeezeColumn(await hdf5.column(`/${name}`));
-  for (const name of ["observations", "actions", "rewards", "terminals"])
-    if ((await hdf5.entry(`/${name}`)) === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
-  const observation = await hdf5.tree("/observations");
-  const terminals = await single("terminals");
-  const timeouts = (await hdf5.entry("/timeouts")) === undefined ? undefined : await single("timeouts");
-  const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
+  const names = fieldsOf(await hdf5.names("/"));
+  /** The path of a field, whatever the file calls it. */
+  const pathOf = (field: Field) => [...names].flatMap(([name, found]) => (found === field ? [`/${name}`] : []))[0];
+  const needed = (field: Field, name: string) => {
+    const path = pathOf(field);
+    if (path === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
+    return path;
+  };
+  const flags = async (path: string | undefined) => (path === undefined ? undefined : squeezeColumn(await hdf5.column(path)));
+  const paths = {
+    observation: needed("observation", "observations"),
+    action: needed("action", "actions"),
+    reward: needed("reward", "rewards"),
+    terminal: pathOf("terminated") ?? needed("done", "terminals"),
+  };
+  const observation = await hdf5.tree(paths.observation);
+  const terminals = squeezeColumn(await hdf5.column(paths.terminal));
+  const timeouts = await flags(pathOf("truncated"));
+  const nextPath = pathOf("next_observation");
+  const next = nextPath === undefined ? undefined : await hdf5.tree(nextPath);
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
   if (timeouts === undefined && maxEpisodeSteps === undefined)
     throw unsupportedFile({ file }, "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit");
@@ -129,7 +158,12 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
   if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have a flag a row`);
-  const transition = { observation, action: await hdf5.tree("/actions"), reward: await single("rewards"), ...(columnsOf(info).length > 0 && { infos: info }) };
+  const transition = {
+    observation,
+    action: await hdf5.tree(paths.action),
+    reward: squeezeColumn(await hdf5.column(paths.reward)),
+    ...(columnsOf(info).length > 0 && { infos: info }),
+  };
   if (columnsOf(observation).length === 0) throw corruptFile({ file }, "the file has no observations");
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };

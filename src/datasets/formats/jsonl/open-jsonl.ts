@@ -9,11 +9,14 @@ import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
+import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { selectSpec } from "../selection/selected-spec.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, linesOf } from "./lines.ts";
+import { inLine, type Line, type LinesOptions, linesOf } from "./lines.ts";
 import { Records, type StepGroup } from "./records.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
@@ -42,24 +45,31 @@ const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = onlyKeys("options", options, OPTIONS);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const source = await sourceOf(from, { signal, maxBytes, fetch });
   const file = source.file ?? (await onlyFile(source.folder));
   try {
-    const first = await firstLine(file, maxBytes, signal);
-    const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
+    const first = await firstLine(file, { maxBytes, signal, losses });
+    const name = file.name.replace(/\.(jsonl|ndjson|json)$/, "");
+    const base = { format: "jsonl", name, about: {}, close: () => file.close(), ...withLosses(losses) } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
+      const selected = selectSpec(schema.stepSpec, selection);
+      selection.check();
+      const read = { maxBytes, signal, losses, selection, selected };
       return {
         ...base,
-        stepSpec: schema.stepSpec,
+        stepSpec: selected.spec,
         metadataSpec: finalStepSpec(schema.metadataSpec),
-        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
+        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, read),
       } as RldsReader<unknown> as RldsReader<S>;
     }
-    const generic = await GenericJsonl.open(file, first, stepSpec, { maxBytes, signal, finalObservation });
+    const generic = await GenericJsonl.open(file, first, stepSpec, { maxBytes, signal, losses, selection, finalObservation });
+    selection.check();
     const { stepSpec: inferredSpec, metadataSpec } = generic;
     return {
       ...base,
@@ -81,14 +91,13 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   throw unsupportedFile({ file: folder.name }, `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`);
 }
 
-async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
-  for await (const line of linesOf(file, maxBytes, signal)) return line;
+async function firstLine(file: SourceFile, options: LinesOptions): Promise<Line> {
+  for await (const line of linesOf(file, options)) return line;
   throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
 }
 
-interface GenericOptions {
-  readonly maxBytes: number;
-  readonly signal?: AbortSignal;
+interface GenericOptions extends LinesOptions {
+  readonly selection: Selection;
   readonly finalObservation: FinalObservation;
 }
 
@@ -101,7 +110,8 @@ class GenericJsonl {
   readonly #schema: RowSchema;
   readonly #options: GenericOptions;
 
-  static async open(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
+  static async open(file: SourceFile, firstLine: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
+    const first = { ...firstLine, value: selectLine(firstLine.value, options.selection) };
     const place = { file: file.name, offset: first.at };
     const records = new Records(first.value, place);
     const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
@@ -112,7 +122,14 @@ class GenericJsonl {
     };
     const pass = async (visit: (value: unknown) => void) => {
       try {
-        for await (const line of linesOf(file, options.maxBytes, options.signal)) visit(line.value);
+        for await (const line of linesOf(file, options)) {
+          try {
+            visit(selectLine(line.value, options.selection));
+          } catch (error) {
+            // It is a loss when its episode is read.
+            if (options.losses === undefined || !(error instanceof RldsError)) throw error;
+          }
+        }
       } catch (error) {
         // Whoever reads so far is told, and where it is.
         if (!(error instanceof RldsError)) throw error;
@@ -147,7 +164,7 @@ class GenericJsonl {
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes, signal } = this.#options;
+    const { maxBytes, selection, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
     const byNumber = this.#schema.has.includes("episode");
@@ -162,9 +179,10 @@ class GenericJsonl {
       // What the file says of an episode by itself is believed.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
-    for await (const line of linesOf(this.#file, maxBytes, signal)) {
+    /** The rows of a line, as far as they are episodes. */
+    const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
-      const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
+      const group = this.#records.of(selectLine(line.value, selection), { ...inLine(this.#file.name, line), episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
@@ -180,8 +198,25 @@ class GenericJsonl {
         if (isEnd && layout !== "steps") yield await finishEpisode(true);
       }
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
+    };
+    for await (const line of linesOf(this.#file, this.#options)) {
+      // Nobody knows what was in a line that is lost: what was before it is an episode without an end.
+      if (line.isAfterLoss && rows.length > 0) yield await finishEpisode(false);
+      if (losses === undefined) {
+        yield* readLine.call(this, line);
+        continue;
+      }
+      try {
+        yield* readLine.call(this, line);
+      } catch (error) {
+        losses.add(error);
+        if (areEpisodes) await rows.take(false, place);
+        else if (rows.length > 0) yield await finishEpisode(false);
+        bytes = 0;
+      }
     }
-    if (rows.length > 0) yield await finishEpisode(byNumber);
+    const isCut = losses !== undefined && losses.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
+    if (rows.length > 0) yield await finishEpisode(byNumber && !isCut);
   }
 
   #metadata(metadata: object, place: Place): object {
@@ -190,4 +225,13 @@ class GenericJsonl {
     collector.add(valuesOfJson(spec, withMissing(spec, metadata)), place, "the episode's metadata");
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);
   }
+}
+
+/** A line as it is selected: a step, columns, or an episode with its steps. */
+function selectLine(value: unknown, selection: Selection): unknown {
+  if (selection.isEmpty || typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const { steps, ...rest } = value as { readonly steps?: unknown };
+  if (!Array.isArray(steps)) return selection.value(value);
+  const selectStep = (step: unknown) => (typeof step === "object" && step !== null && !Array.isArray(step) ? selection.value(step) : step);
+  return { ...selection.value(rest), steps: steps.map(selectStep) };
 }

@@ -7,6 +7,8 @@ export interface Feature {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly names?: unknown;
+  /** Where it is in a step. */
+  readonly keys: readonly string[];
 }
 
 export interface LeRobotInfo {
@@ -45,7 +47,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
     const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
     if (typeof dtype !== "string" || !isShape) throw corruptFile(where, `feature ${name} must have a dtype and a shape`);
-    checked.set(name, { dtype, shape, names });
+    checked.set(name, { dtype, shape, names, keys: name.split(".") });
   }
   return {
     version: version === "2" ? 2 : 3,

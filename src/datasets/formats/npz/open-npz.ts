@@ -6,18 +6,20 @@ import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
-import { type Field, fieldOf } from "../columns/names.ts";
+import { type FinalObservation, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
+import { type Field, fieldOf, fieldsOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type EndedSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
@@ -50,7 +52,15 @@ interface Plan {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const { finalObservation = "rlds", maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `finalObservation, fetch, ${READ_OPTIONS}`);
+  const {
+    finalObservation = "rlds",
+    salvage,
+    maxBytes = MAX_SOURCE_BYTES,
+    signal,
+    fetch,
+  } = onlyKeys("options", options, `finalObservation, fetch, ${READ_OPTIONS}`);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
@@ -58,8 +68,9 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   let isFileKept = false;
   try {
     const budget = new MemoryBudget(file.name, maxBytes);
-    const arrays = await arraysOf(file, budget, { maxBytes, signal });
-    const { fields, metadata } = fieldsOf(arrays.columns, file.name);
+    const arrays = await arraysOf(file, budget, { maxBytes, selection, losses, signal });
+    selection.check();
+    const { fields, metadata } = groupArrays(arrays.columns, file.name);
     const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
@@ -70,7 +81,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     };
     isFileKept = arrays.areNamed;
     return {
-      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: finalStepSpec(), episodes, steps, about: {} },
+      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: finalStepSpec(), episodes, steps, about: {}, ...withLosses(losses) },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
       lengths: lazy(() => plan.lengths()),
@@ -86,42 +97,61 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
 /** Arrays of so many bytes together are read at once, and their checksums with them. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
+interface ArrayOptions {
+  readonly maxBytes: number;
+  readonly selection: Selection;
+  readonly losses: Losses | undefined;
+  readonly signal?: AbortSignal;
+}
+
 /** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
 async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
+  { maxBytes, selection, losses, signal }: ArrayOptions,
 ): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean }> {
-  const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+  const entries = (await zipEntries(file, maxBytes)).flatMap((entry) => {
+    if (!entry.name.endsWith(".npy")) return [];
+    const names = entry.name.slice(0, -".npy".length).split("/");
+    const keys = selection.keysOf(names);
+    return keys === undefined ? [] : [{ ...entry, names, path: keys.join("/") }];
+  });
   checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
   const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
   if (bytes > maxBytes) throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
   const columns = new Map<string, Column>();
-  for (const entry of entries) {
-    signal?.throwIfAborted();
-    const path = entry.name.slice(0, -".npy".length);
-    if (columns.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
+  const columnOf = async (entry: (typeof entries)[number], path: string): Promise<Column> => {
     const array = { file: file.name, name: entry.name, size: entry.size, budget };
     const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
-    if (stored !== undefined) {
-      columns.set(path, stored);
-      continue;
-    }
+    if (stored !== undefined) return stored;
     const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
     const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
     const size = sizeOf(leaf.shape);
     const rows = shape[0];
     if (!(size <= maxBytes)) throw corruptFile({ file: file.name }, `a row of ${entry.name} has ${size} elements, more than maxBytes allows`);
     const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
-    columns.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
+    return new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read });
+  };
+  for (const entry of entries) {
+    signal?.throwIfAborted();
+    const { path } = entry;
+    if (columns.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
+    try {
+      columns.set(path, await columnOf(entry, path));
+    } catch (error) {
+      const named = withRemedy(error, entry.names);
+      // Without metadata of steps there are steps all the same.
+      if (losses === undefined || fieldOf(entry.names[0] as string) !== undefined) throw named;
+      losses.add(named);
+    }
   }
   return { columns, areNamed };
 }
 
 /** Names with slashes nest; the first part says what it is. */
-function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
+function groupArrays(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
   const groups = new Map<string, ColumnTree>();
   const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} as an array and as a group of them`);
   for (const [path, column] of arrays) {
@@ -142,8 +172,9 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
   }
   const fields: Fields = {};
   const metadata: [string, ColumnTree][] = [];
+  const known = fieldsOf([...groups.keys()]);
   for (const [name, tree] of groups) {
-    const field = fieldOf(name);
+    const field = known.get(name);
     if (field === undefined) metadata.push([name, tree]);
     else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}: one is called ${name}`);
     else fields[field] = tree;
@@ -173,7 +204,13 @@ async function planOf(
     single,
   );
   const terminations = terminated ?? single("done");
-  const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
+  const main = {
+    observation,
+    action,
+    reward: reward instanceof Column ? squeezeColumn(reward) : reward,
+    ...(fields.discount === undefined ? {} : { discount: fields.discount }),
+    ...metadata,
+  };
   if (lengths === undefined && first === undefined && last === undefined && terminations !== undefined) {
     const transition = main;
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));

@@ -1,8 +1,8 @@
 /** The columns of a Parquet file: what their values are, and how deep their lists nest. */
 import { mustBe } from "../../../base/error.ts";
 import { type Dtype, isFloat } from "../../../schema/dtype.ts";
-import type { NullValue } from "../selection/selection.ts";
 import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
+import type { NullValue } from "../selection/selection.ts";
 
 /** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };

@@ -135,7 +135,11 @@ export function createEpisode<S>(schema: GenericSchema, data: readonly ColumnDat
       const next = keys[0] === "observation" ? data[indexOf(["next_observation", ...keys.slice(1)].join("/"))] : undefined;
       return joined(leaf, [column, next === undefined ? blank(leaf, size) : slice(next, size, length - 1, length)]);
     }
-    if (path === "discount") return withZero(Float32Array.from(terminal, (is) => 1 - is), hasFinal);
+    if (path === "discount")
+      return withZero(
+        Float32Array.from(terminal, (is) => 1 - is),
+        hasFinal,
+      );
     return flags[path] === undefined ? zeros(leaf.dtype as "f32", size * (length + Number(hasFinal))) : withFinalFlag(path, flags[path], hasFinal);
   });
   const steps = new StepColumns<S>(stepSpec, columns, length + Number(hasFinal));

@@ -54,9 +54,7 @@ export async function readGenericIndex(
       const range = episode?.dtype?.startsWith("i") ? parquet.range(group, episode) : undefined;
       const isSingleEpisode = range !== undefined && range.min === range.max && rows > 0;
       const value = isSingleEpisode && (episode?.dtype === "i64" ? range.min : Number(range.min));
-      const ends = isSingleEpisode
-        ? boundaries.ofSingleEpisode(value as number | bigint, rows)
-        : boundaries.of(await readRoles(parquet, group, rows), rows, 0);
+      const ends = isSingleEpisode ? boundaries.ofSingleEpisode(value as number | bigint, rows) : boundaries.of(await readRoles(parquet, group, rows), rows, 0);
       if (isSingleEpisode) note(value);
       let from = 0;
       for (const { to, isEnd } of ends) {

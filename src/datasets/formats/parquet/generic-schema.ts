@@ -54,7 +54,9 @@ const SINGLE = ["reward", "discount"];
 
 /** A reward and a discount are single numbers, also as lists of one. */
 function squeezed(keys: readonly string[], leaf: StepLeaf): StepLeaf {
-  return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1 ? ({ ...leaf, shape: [] } as StepLeaf) : leaf;
+  return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1
+    ? ({ ...leaf, shape: [] } as StepLeaf)
+    : leaf;
 }
 
 /** Whether there are next observations, with the leaves of the observations. */

@@ -98,7 +98,10 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const field of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === field)) continue;
     const columnNames = file.columns.map(({ keys }) => keys.join("/")).join(", ");
-    throw unsupportedFile({ file: file.name }, `the file has no column that is the ${field} by its name, of ${columnNames}: rename: { NAME: "${field}" } names it`);
+    throw unsupportedFile(
+      { file: file.name },
+      `the file has no column that is the ${field} by its name, of ${columnNames}: rename: { NAME: "${field}" } names it`,
+    );
   }
   checkNesting(leaves, file.name);
   return { ...roles, leaves, unread };

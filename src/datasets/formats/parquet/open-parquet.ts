@@ -1,12 +1,12 @@
 /** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
-import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import { Losses } from "../losses.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
@@ -19,7 +19,7 @@ import { readGenericSchema } from "./generic-schema.ts";
 import { readInterleavedEpisodes } from "./interleaved-episodes.ts";
 import { mappingOf } from "./mapping.ts";
 import { type ParquetFile, parquetFile } from "./parquet-file.ts";
-import { readRepriseEpisodes, readRepriseLengths } from "./reprise-episodes.ts";
+import { readRepriseEpisodes, readRepriseLengths, salvageRepriseEpisodes } from "./reprise-episodes.ts";
 import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
 import { ABOUT } from "./schema.ts";
 
@@ -43,9 +43,9 @@ const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
  * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
-  const { columns = {}, salvage = false, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { columns = {}, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   const selection = new Selection(options);
-  const losses = flag("salvage", salvage) ? new Losses() : undefined;
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await sourceOf(from, { signal, fetch, maxBytes });
@@ -78,7 +78,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       findRepriseColumns(first.parquet, repriseSchema);
       const selected = selectSpec(repriseSchema.stepSpec, selection);
       selection.check();
-      const end = repriseSchema.last ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
+      const end = repriseSchema.last || losses !== undefined ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
       const read = { maxBytes, signal, selected };
       // How many episodes there are up to the end of each file.
       const episodeEnds = lazy(async () => {
@@ -86,26 +86,28 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         for await (const file of files()) counts.push(readRepriseSchema(file)?.episodes ?? 0);
         return counts;
       });
+      const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> => {
+        integer("episode", episode, 0);
+        return lazyIterable(async () => {
+          const part = (await episodeEnds()).findIndex((end) => episode < end);
+          return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
+        });
+      };
       return {
         ...{
           format: "parquet" as const,
           name,
           stepSpec: selected.spec,
           metadataSpec: finalStepSpec(repriseSchema.metadataSpec),
-          episodes: end?.episodes,
-          steps: end?.steps,
+          episodes: losses === undefined ? end?.episodes : undefined,
+          steps: losses === undefined ? end?.steps : undefined,
           about,
           close,
         },
-        [Symbol.asyncIterator]: () => readRepriseEpisodes<S>(files(), repriseSchema, read),
-        startingAt(episode) {
-          integer("episode", episode, 0);
-          return lazyIterable(async () => {
-            const part = (await episodeEnds()).findIndex((end) => episode < end);
-            return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
-          });
-        },
-        lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })),
+        ...withLosses(losses),
+        [Symbol.asyncIterator]: () =>
+          losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
+        ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
       };
     }
     if (first.parquet.rows === 0) throw new RldsError("EMPTY", "the file has no rows", { file: first.parquet.name });
@@ -132,11 +134,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       [Symbol.asyncIterator]: () => startingAt(0)[Symbol.asyncIterator](),
       ...(losses === undefined
         ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
-        : {
-            get losses() {
-              return losses.all;
-            },
-          }),
+        : withLosses(losses)),
     };
   } finally {
     await first.close();
@@ -153,7 +151,10 @@ async function* skipEpisodes<S>(episodes: AsyncIterable<ReadEpisode<S>>, count: 
 }
 
 /** Of interleaved rows only the episodes themselves tell it. */
-async function lengthsOf({ isInterleaved, lengths }: GenericIndex, startingAt: (episode: number) => AsyncIterable<ReadEpisode<unknown>>): Promise<readonly number[]> {
+async function lengthsOf(
+  { isInterleaved, lengths }: GenericIndex,
+  startingAt: (episode: number) => AsyncIterable<ReadEpisode<unknown>>,
+): Promise<readonly number[]> {
   if (!isInterleaved) return lengths;
   const counts: number[] = [];
   for await (const { steps } of startingAt(0)) counts.push(steps.length);

@@ -31,7 +31,18 @@ export interface ChunkSchema {
 /** Types of pages, and encodings, by their numbers in the file. */
 const [DATA, INDEX, DICTIONARY, DATA_V2] = [0, 1, 2, 3];
 const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, DELTA_BYTES, RLE_DICTIONARY, SPLIT] = [0, 2, 3, 5, 6, 7, 8, 9];
-const ENCODINGS = ["PLAIN", undefined, "PLAIN_DICTIONARY", "RLE", "BIT_PACKED", "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT"];
+const ENCODINGS = [
+  "PLAIN",
+  undefined,
+  "PLAIN_DICTIONARY",
+  "RLE",
+  "BIT_PACKED",
+  "DELTA_BINARY_PACKED",
+  "DELTA_LENGTH_BYTE_ARRAY",
+  "DELTA_BYTE_ARRAY",
+  "RLE_DICTIONARY",
+  "BYTE_STREAM_SPLIT",
+];
 const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
 
 /** Decoded, but as the file has it: numbers, booleans, bigints, bytes. */

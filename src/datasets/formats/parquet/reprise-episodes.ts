@@ -8,6 +8,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
+import type { Losses } from "../losses.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { SelectedSpec } from "../selection/selected-spec.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
@@ -23,13 +24,15 @@ export interface RepriseReadOptions {
   readonly selected: SelectedSpec;
   /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
   readonly start?: { readonly part: number; readonly episode: number };
+  /** Whether the files are not all there are. Default: they are */
+  readonly isPart?: boolean;
 }
 
 /** @param schema of the first file of all; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
-  { maxBytes, signal, selected, start = { part: 0, episode: 0 } }: RepriseReadOptions,
+  { maxBytes, signal, selected, start = { part: 0, episode: 0 }, isPart = false }: RepriseReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { stepSpec, metadataSpec } = schema;
   const buffer = new EpisodeBuffer<S>(selected.spec, maxBytes);
@@ -106,7 +109,36 @@ export async function* readRepriseEpisodes<S>(
     if (episode !== fileSchema.episodes || waiting.length > 0)
       throw corrupt(`the file says that ${fileSchema.episodes} episodes end with it, and ${episode} do`);
   }
-  if (!last) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
+  if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
+}
+
+/** What is whole of each file by itself: no episode goes beyond its file. */
+export async function* salvageRepriseEpisodes<S>(
+  files: AsyncIterable<ParquetFile>,
+  schema: FileSchema,
+  options: RepriseReadOptions,
+  losses: Losses,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  let next = 0;
+  let isLast = false;
+  for await (const file of files) {
+    try {
+      const { part, last, empty } = readRepriseSchema(file) ?? schema;
+      if (part > next) losses.add(corruptFile({ file: file.name }, `the file is part ${part}, and part ${next} is missing before it`));
+      next = part + 1;
+      isLast = last;
+      const { episode: column } = findRepriseColumns(file, schema);
+      const [read] = file.rows === 0 ? [] : await file.read(0, [column]);
+      const first = Math.min(Number(read?.values[0] ?? Number.POSITIVE_INFINITY), empty[0]?.[0] ?? Number.POSITIVE_INFINITY);
+      const only = (async function* () {
+        yield file;
+      })();
+      if (Number.isFinite(first)) yield* readRepriseEpisodes<S>(only, schema, { ...options, start: { part, episode: first }, isPart: true });
+    } catch (error) {
+      losses.add(error);
+    }
+  }
+  if (!isLast) losses.add(corruptFile({}, `the last part of the dataset is missing: found ${next}`));
 }
 
 /** Metadata of one episode, a value a leaf. */

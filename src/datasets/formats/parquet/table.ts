@@ -37,7 +37,12 @@ export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { fil
   const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;
   const remedy = columnRemedy(column.keys);
-  if (missing >= 0) throw new RldsError("INVALID_DATA", `${subject} must have a value in every row, got none in row ${missing} of a row group${columnRemedy(column.keys, true)}`, { file });
+  if (missing >= 0)
+    throw new RldsError(
+      "INVALID_DATA",
+      `${subject} must have a value in every row, got none in row ${missing} of a row group${columnRemedy(column.keys, true)}`,
+      { file },
+    );
   const size = sizeOf(leaf.shape);
   const mismatch = counts?.findIndex((count) => count !== size) ?? -1;
   if (mismatch >= 0) throw raggedError(subject, leaf, `${counts?.[mismatch]} elements in row ${mismatch} of a row group${remedy}`, file);

@@ -30,7 +30,15 @@ interface Rule {
   /** As it was given. */
   readonly name: string;
   readonly path: string;
+  /** The path by the name of RLDS. */
+  readonly stepPath: string;
   isUsed: boolean;
+  /** Whether a column of this very name was seen. */
+  isLiteral: boolean;
+}
+
+interface RenameRule extends Rule {
+  readonly keys: readonly string[];
 }
 
 interface NullRule extends Rule {
@@ -48,7 +56,7 @@ export class Selection {
   readonly isEmpty: boolean;
   readonly #without: readonly Rule[];
   readonly #only: readonly Rule[] | undefined;
-  readonly #renamed: readonly (Rule & { readonly keys: readonly string[] })[];
+  readonly #renamed: readonly RenameRule[];
   readonly #nulls: readonly NullRule[];
   readonly #choices = new Map<string, Choice>();
 
@@ -78,8 +86,7 @@ export class Selection {
 
   /** Whether a column was renamed. */
   isRenamed(keys: readonly string[]): boolean {
-    const path = pathOf(keys);
-    return this.#renamed.some((rule) => isWithin(path, rule.path));
+    return this.#renameOf(keys) !== undefined;
   }
 
   /** Checks that every name of the options is one of a column that was asked for. @throws RangeError */
@@ -122,13 +129,13 @@ export class Selection {
 
   #choose(keys: readonly string[], field: readonly string[] | undefined): Choice {
     const path = pathOf(keys);
-    const rename = this.#renamed.find((rule) => isWithin(path, rule.path));
+    const rename = this.#renameOf(keys);
     if (rename !== undefined) rename.isUsed = true;
     const renamed = rename === undefined ? keys : [...rename.keys, ...splitPath(path).slice(splitPath(rename.path).length)];
     const step = pathsInStep(rename === undefined ? (field ?? keys) : renamed);
     const paths = [path, ...step.paths];
     const matches = (rules: readonly Rule[]) => {
-      const found = rules.filter((rule) => paths.some((at) => isWithin(at, rule.path)));
+      const found = rules.filter((rule) => isNamed(keys, rule) || paths.some((at) => isWithin(at, rule.path)));
       for (const rule of found) rule.isUsed = true;
       return found;
     };
@@ -137,12 +144,31 @@ export class Selection {
     return { keys: isKept ? renamed : undefined, nullValue: nulls[0]?.value };
   }
 
+  #renameOf(keys: readonly string[]): RenameRule | undefined {
+    return this.#renamed.find((rule) => isNamed(keys, rule));
+  }
+
   /** Whether `only` leaves a field as it is. */
   #isWhole(field: Field | undefined): boolean {
     if (field === undefined) return false;
     const value = field === "next_observation" ? "observation" : field;
     return !VALUES.includes(value) || !(this.#only ?? []).some(({ path }) => pathsInStep(splitPath(path)).field === value);
   }
+}
+
+/** Whether a rule names a column: by its own name, or the column has the name of RLDS and the rule another one of that field. */
+function isNamed(keys: readonly string[], rule: Rule): boolean {
+  const path = pathOf(keys);
+  if (isWithin(path, rule.path)) {
+    rule.isLiteral = true;
+    return true;
+  }
+  return !rule.isLiteral && stepPathOf(path) === path && isWithin(path, rule.stepPath);
+}
+
+function stepPathOf(path: string): string {
+  const [first = "", ...rest] = path.split("/");
+  return [fieldOf(first) ?? first, ...rest].join("/");
 }
 
 /** The empty selection. */
@@ -180,7 +206,8 @@ function place(target: { [name: string]: unknown }, keys: readonly string[], val
 }
 
 function ruleOf(option: Rule["option"], name: string): Rule {
-  return { option, name, path: pathOf([name]), isUsed: false };
+  const path = pathOf([name]);
+  return { option, name, path, stepPath: stepPathOf(path), isUsed: false, isLiteral: false };
 }
 
 function namesOf(option: "without" | "only", names: readonly string[] | undefined): Rule[] | undefined {

@@ -12,5 +12,8 @@ export async function lfsPointerError(file: SourceFile): Promise<RldsError | und
   const text = String.fromCharCode(...(await file.read(0, file.size)));
   if (!text.startsWith(BEGINNING)) return undefined;
   const size = /^size (\d+)$/m.exec(text)?.[1];
-  return corruptFile({ file: file.name }, `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, not the data itself. Run git lfs pull in its repository`);
+  return corruptFile(
+    { file: file.name },
+    `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, not the data itself. Run git lfs pull in its repository`,
+  );
 }
