@@ -4,7 +4,7 @@ import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
-import type { StepSpec } from "../../model/dataset.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -13,7 +13,7 @@ import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import { type Field, fieldOf } from "../columns/names.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type EndedSteps, type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
@@ -29,6 +29,16 @@ interface Row {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
+/** Fields that are single numbers, also where a file has lists of one. */
+const SINGLE: readonly string[] = ["reward", "discount"];
+const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
+
+function squeezed(spec: StepSpec): StepSpec {
+  const { dtype, shape } = spec as StepLeaf;
+  return Array.isArray(shape) && shape.length === 1 && shape[0] === 1 ? ({ dtype, shape: [] } as StepLeaf) : spec;
+}
+
+const single = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 const BOOL = { dtype: "bool", shape: [] } as const;
 
 /** What the values of all rows of a file are. */
@@ -52,7 +62,7 @@ export class RowTypes {
   /** Undefined for a field that had no value. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
     const spec = this.#types[name].spec(name !== "action");
-    return spec && plainSpec(spec);
+    return spec && plainSpec(SINGLE.includes(name) ? squeezed(spec) : spec);
   }
 
   /** Of every name that had a value. */
@@ -77,8 +87,9 @@ function rowOf(value: unknown, place: Place): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
   const fields: Fields = {};
   const metadata: [string, unknown][] = [];
+  const known = fieldsOf(Object.keys(value));
   for (const [name, part] of Object.entries(value)) {
-    const field = fieldOf(name);
+    const field = known.get(name);
     if (field === undefined || field === "lengths") metadata.push([name, part]);
     else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
     else fields[field] = part;
@@ -140,7 +151,7 @@ export class Rows {
     this.#schema = schema;
     this.#maxBytes = maxBytes;
     this.#collector = new Collector(schema.rowSpec, 1);
-    this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => fieldOf(name) === undefined || name === "lengths"));
+    this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => !STEP_NAMES.includes(name)));
     this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size, keys }) => sum + (keys[0] !== undefined && keys[0] in this.#metadataSpec ? 0 : size), 0);
   }
 
@@ -164,7 +175,8 @@ export class Rows {
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
       throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows`);
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
-    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(rowSpec, name)) row[name] = fields[name];
+    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
+      if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
     this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
     this.#length++;
@@ -227,7 +239,12 @@ function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }
 
-function flag(value: unknown, name: string, place: Place): boolean | undefined {
+function isScalar(spec: StepSpec | undefined): boolean {
+  return (spec as StepLeaf | undefined)?.shape?.length === 0;
+}
+
+function flag(given: unknown, name: string, place: Place): boolean | undefined {
+  const value = single(given);
   if (value === undefined) return undefined;
   if (value !== true && value !== false && value !== 0 && value !== 1)
     throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${show(value)}`, place);

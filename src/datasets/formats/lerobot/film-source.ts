@@ -5,14 +5,13 @@ import { findColumn } from "../parquet/table.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 import { episodeTables } from "./episode-list.ts";
 import { wholeLeaf } from "./episode-metadata.ts";
-import { keysOf } from "./frame-schema.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 import { STATISTICS } from "./statistics.ts";
 
 /** Undefined if the dataset has none. */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  for (const [name, { dtype, raw }] of info.features) if (dtype === "video") cameras.set(keysOf(name).join("/"), { name, feature: raw });
+  for (const [name, { dtype, raw, keys }] of info.features) if (dtype === "video") cameras.set(keys.join("/"), { name, feature: raw });
   if (cameras.size === 0) return undefined;
   const statistics = new Map<string, () => Promise<readonly CameraStatistics[]>>();
   return {
@@ -21,7 +20,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
     open: (path) => folder.open(checkInside(path, INFO)),
     async statistics(camera, episode) {
       if (info.version === 2) return undefined;
-      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, camera, maxBytes));
+      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, (cameras.get(camera)?.name ?? camera).replaceAll(".", "/"), maxBytes));
       statistics.set(camera, find);
       const found = (await find())[episode];
       const sizes = new Set(Object.values(found?.values ?? {}).map((values) => values.length));
@@ -30,7 +29,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
   };
 }
 
-/** Of all episodes; none if the tables have no columns for them. */
+/** Of all episodes; none if the tables have no columns for them. @param camera its name in the files, with slashes */
 async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: number): Promise<CameraStatistics[]> {
   const all: CameraStatistics[] = [];
   for await (const table of episodeTables(folder, maxBytes)) {
