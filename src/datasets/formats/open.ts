@@ -221,7 +221,9 @@ const DESCRIPTION_BYTES = 65_536;
 /** @throws RldsError UNSUPPORTED */
 async function checkDescription(file: SourceFile): Promise<void> {
   const text = new TextDecoder().decode(await file.read(0, Math.min(file.size, DESCRIPTION_BYTES)));
-  if (/^\s*\[|"(rlds|steps|obs|observations?|actions?)"\s*:\s*[[{\d]/.test(text) && !text.includes('"codebase_version"')) return;
+  // A file of ours repeats what its source said of itself.
+  if (/^\s*\{\s*"rlds"\s*:/.test(text)) return;
+  if (/^\s*\[|"(steps|obs|observations?|actions?)"\s*:\s*[[{\d]/.test(text) && !text.includes('"codebase_version"')) return;
   const [, dataset, folder] = DESCRIPTIONS.find(([sign]) => sign.test(text)) ?? [];
   if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
 }

@@ -81,13 +81,18 @@ export interface RowSchema {
   /** Which of the fields that say how an episode ends are there. */
   readonly has: readonly Field[];
   readonly finalObservation: FinalObservation;
+  /** The names that fields have in the first row. */
+  readonly names: ReadonlyMap<string, Field>;
 }
 
-function rowOf(value: unknown, place: Place): Row {
+/** @param names of the first row: no later one may have another name of a field beside it */
+function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
   const fields: Fields = {};
   const metadata: [string, unknown][] = [];
   const known = fieldsOf(Object.keys(value));
+  for (const [name, field] of names ?? [])
+    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
   for (const [name, part] of Object.entries(value)) {
     const field = known.get(name);
     if (field === undefined || field === "lengths") metadata.push([name, part]);
@@ -106,6 +111,7 @@ export function inferRowSchema(
   place: Place,
 ): RowSchema {
   const { fields, metadata } = rowOf(value, place);
+  const names = fieldsOf(Object.keys(value as object));
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
@@ -123,15 +129,15 @@ export function inferRowSchema(
   if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
   const metadataTypes = types.metadata;
   checkLeaves(metadataTypes, "the metadata of the steps", place);
-  const names = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
+  const metadataNames = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
   const metadataOf = (name: string) => (Object.hasOwn(metadataTypes, name) ? metadataTypes[name] : undefined);
-  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(names, (name) => part(name, metadataOf(name)))];
+  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(metadataNames, (name) => part(name, metadataOf(name)))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
-  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
+  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation, names };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
   const tree = Object.fromEntries(entries.map(([name, fieldTree]) => [name, blankTree(fieldTree)]));
   const stepSpec = stepTableSpec({ tree, isTerminal: new Uint8Array(0) });
-  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation };
+  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation, names };
 }
 
 /** Collects the rows of one episode after the other. */
@@ -161,14 +167,14 @@ export class Rows {
 
   /** Whether a row belongs to another episode than those that were collected. */
   begins(value: unknown, place: Place): boolean {
-    const { fields } = rowOf(value, place);
+    const { fields } = rowOf(value, place, this.#schema.names);
     return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
   }
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps } = this.#schema;
-    const { fields, metadata } = rowOf(value, place);
+    const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
     // What a row does not have takes memory all the same.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);

@@ -20,7 +20,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
     open: (path) => folder.open(checkInside(path, INFO)),
     async statistics(camera, episode) {
       if (info.version === 2) return undefined;
-      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, (cameras.get(camera)?.name ?? camera).replaceAll(".", "/"), maxBytes));
+      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, camera, maxBytes));
       statistics.set(camera, find);
       const found = (await find())[episode];
       const sizes = new Set(Object.values(found?.values ?? {}).map((values) => values.length));
@@ -29,7 +29,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
   };
 }
 
-/** Of all episodes; none if the tables have no columns for them. @param camera its name in the files, with slashes */
+/** Of all episodes; none if the tables have no columns for them. */
 async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: number): Promise<CameraStatistics[]> {
   const all: CameraStatistics[] = [];
   for await (const table of episodeTables(folder, maxBytes)) {
