@@ -30,7 +30,6 @@ import {
 } from "./dataset.ts";
 import { UsageError } from "./exit.ts";
 import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
-import { leavesIn } from "./leaf-tables.ts";
 import { pushToServer, type TableCounts } from "./push-server.ts";
 import type { Host, Result } from "./result.ts";
 import { bytes, countText, table as tableText } from "./text.ts";

@@ -215,7 +215,7 @@ class GenericJsonl {
         bytes = 0;
       }
     }
-    const isCut = losses !== undefined && losses.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
+    const isCut = losses?.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
     if (rows.length > 0) yield await finishEpisode(byNumber && !isCut);
   }
 
