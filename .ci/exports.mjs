@@ -171,7 +171,18 @@ try {
       }));
       expected("lerobot observations that are final left out", "lerobot", at("final"), frameSpec, cut, { fps: 10, tasks: "one task" });
       await writeJsonl(all, join(folder, "all.jsonl"));
-      const words = ["convert", join(folder, "all.jsonl"), at("line"), "--format", "lerobot", "--fps", "5", "--final-step", "transition", ...images.flatMap((image) => ["--image", image])];
+      const words = [
+        "convert",
+        join(folder, "all.jsonl"),
+        at("line"),
+        "--format",
+        "lerobot",
+        "--fps",
+        "5",
+        "--final-step",
+        "transition",
+        ...images.flatMap((image) => ["--image", image]),
+      ];
       run(process.execPath, ["dist/cli.js", ...words]);
       expected("lerobot the command line", "lerobot", at("line"), frameSpec, all, { fps: 5, task: "task" });
     },

@@ -3,8 +3,8 @@ import type { Format } from "reprise/rlds";
 import type { LeafColumn, LeafForm } from "./model/columns.ts";
 import type { Distribution } from "./model/distributions.ts";
 import type { EpisodeSummary } from "./model/episode-table.ts";
-import type { ReadingOptions } from "./model/reading-options.ts";
 import type { FindingGroup } from "./model/findings.ts";
+import type { ReadingOptions } from "./model/reading-options.ts";
 
 /** What a person gave. */
 export type Given =

@@ -9,7 +9,9 @@ const EMPTY = { without: "", only: "", rename: "", null: "", salvage: false };
 describe("reading options", () => {
   it("are those of the command line", () => {
     expect(readingOptions(EMPTY)).toEqual({});
-    expect(readingOptions({ without: "a, b/c", only: "d", rename: "state=observation.state", null: "x=0 y=true z=none w=9007199254740993", salvage: true })).toEqual({
+    expect(
+      readingOptions({ without: "a, b/c", only: "d", rename: "state=observation.state", null: "x=0 y=true z=none w=9007199254740993", salvage: true }),
+    ).toEqual({
       without: ["a", "b/c"],
       only: ["d"],
       rename: { state: "observation.state" },

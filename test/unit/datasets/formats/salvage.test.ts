@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { f32, i32, Replay } from "../../../../src/index.ts";
 import { openRlds, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
+import { f32, i32, Replay } from "../../../../src/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";
 import { dataFolder } from "../rlds/data.ts";
@@ -67,7 +67,9 @@ describe("TFDS", () => {
   it("a shard that is cut keeps its whole records; a damaged one costs one", async () => {
     const whole = await read(dataFolder("tfds/half_cheetah"), {});
     const folder = copy("tfds/half_cheetah");
-    const [shard] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.includes("tfrecord")).sort();
+    const [shard] = readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.includes("tfrecord"))
+      .sort();
     const file = join(folder, shard as string);
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 100));
@@ -143,7 +145,13 @@ describe("Parquet", () => {
 describe("journals", () => {
   it("give what stands before the damage", async () => {
     const dir = join(temp, "journal");
-    const replay = await Replay.open({ dir, spec: { observation: f32(2), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } }, segmentBytes: 4096, durability: "manual" });
+    const replay = await Replay.open({
+      dir,
+      spec: { observation: f32(2), action: i32(), reward: f32() },
+      tables: { t: { maxSize: 1000 } },
+      segmentBytes: 4096,
+      durability: "manual",
+    });
     const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
     for (let episode = 0; episode < 40; episode++) {
       for (let i = 0; i < 10; i++) writer.append({ observation: [episode, i], action: i, reward: 1 });
@@ -152,7 +160,9 @@ describe("journals", () => {
     }
     replay.dispose();
     const whole = await read(dir, {});
-    const segments = readdirSync(dir).filter((name) => name.endsWith(".rpr")).sort();
+    const segments = readdirSync(dir)
+      .filter((name) => name.endsWith(".rpr"))
+      .sort();
     expect(segments.length).toBeGreaterThan(3);
     const file = join(dir, segments[segments.length - 2] as string);
     const bytes = readFileSync(file);

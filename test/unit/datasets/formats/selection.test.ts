@@ -32,7 +32,8 @@ describe("every reader", () => {
     ["golden/journal", "observation/screen", "observation/at"],
   ])("%s leaves out, keeps and renames columns", async (path, column, observed) => {
     const whole = await episodesOf(dataFolder(path));
-    const valueAt = (episodes: typeof whole.episodes, keys: readonly string[]) => keys.reduce<unknown>((at, key) => (at as never)[key], episodes[0]?.steps.at(0));
+    const valueAt = (episodes: typeof whole.episodes, keys: readonly string[]) =>
+      keys.reduce<unknown>((at, key) => (at as never)[key], episodes[0]?.steps.at(0));
     if (column !== "") {
       const { episodes, reader } = await episodesOf(dataFolder(path), { without: [column] });
       const keys = column.split(/[./]/);
@@ -46,7 +47,11 @@ describe("every reader", () => {
     const { episodes: renamed } = await episodesOf(dataFolder(path), { rename: { [observed]: "observation/moved/here" } });
     const source = observed.split(/[./]/).map((key) => (key === "observations" ? "observation" : key));
     expect(valueAt(renamed, ["observation", "moved", "here"])).toEqual(valueAt(whole.episodes, source));
-    expectError(await errorFrom(episodesOf(dataFolder(path), { without: ["no such"] })), RangeError, /^without must be names of columns, of .*action.*, got "no such"$/);
+    expectError(
+      await errorFrom(episodesOf(dataFolder(path), { without: ["no such"] })),
+      RangeError,
+      /^without must be names of columns, of .*action.*, got "no such"$/,
+    );
   });
 
   it("files of ours: Parquet and JSON lines", async () => {
@@ -125,7 +130,9 @@ describe("LeRobot as people have it", () => {
     const { episodes } = await episodesOf(wild("lerobot_openpi"));
     expect(Object.keys(episodes[0]?.steps.at(0).observation).sort()).toEqual(["image", "state"]);
     expect(episodes[0]?.steps.at(0).action.length).toBe(7);
-    const { episodes: named } = await episodesOf(wild("lerobot_openpi"), { rename: { state: "observation.state", image: "observation.images.top", actions: "action" } });
+    const { episodes: named } = await episodesOf(wild("lerobot_openpi"), {
+      rename: { state: "observation.state", image: "observation.images.top", actions: "action" },
+    });
     expect(named[0]?.steps.at(2).observation.images.top).toEqual(episodes[0]?.steps.at(2).observation.image);
     expect(named[0]?.steps.at(2).observation.state).toEqual(episodes[0]?.steps.at(2).observation.state);
   });
