@@ -54,7 +54,7 @@ export function columnRemedy(keys: readonly string[], isNull = false): string {
 }
 
 /** The same error with the options that help against a bad column; any other error as it is. */
-export function withRemedy(error: unknown, keys: readonly string[]): unknown {
+export function withRemedy(error: unknown, keys: readonly string[], isNull = false): unknown {
   if (!(error instanceof RldsError) || !["CORRUPT", "UNSUPPORTED", "INVALID_DATA", "SPEC_MISMATCH"].includes(error.code)) return error;
   const { file, offset, episode, step, cause } = error;
   const place = {
@@ -65,7 +65,7 @@ export function withRemedy(error: unknown, keys: readonly string[]): unknown {
   };
   const end = describePlace(place);
   const what = error.message.endsWith(end) ? error.message.slice(0, error.message.length - end.length) : error.message;
-  return new RldsError(error.code, `${what}${columnRemedy(keys)}`, place, { cause });
+  return new RldsError(error.code, `${what}${columnRemedy(keys, isNull)}`, place, { cause });
 }
 
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */

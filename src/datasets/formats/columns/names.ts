@@ -61,3 +61,8 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   for (const { name, place } of places) if (place !== undefined && best.get(place.field) === place.rank) fields.set(name, place.field);
   return fields;
 }
+
+/** Whether a name is a field only where nothing else is: rows of JSON may have a state next to what is observed. Any two other names of a field contradict each other there. */
+export function isWeakName(name: string): boolean {
+  return /^(next)?states?$/.test(bare(name));
+}

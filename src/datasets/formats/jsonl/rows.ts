@@ -9,11 +9,11 @@ import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { plainSpec } from "../../model/plain-numbers.ts";
-import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import { type Field, fieldsOf } from "../columns/names.ts";
+import { type Field, fieldOf, fieldsOf, isWeakName } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type EndedSteps, type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
@@ -94,7 +94,7 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
   for (const [name, field] of names ?? [])
     if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
   for (const [name, part] of Object.entries(value)) {
-    const field = known.get(name);
+    const field = known.get(name) ?? (isWeakName(name) ? undefined : fieldOf(name));
     if (field === undefined || field === "lengths") metadata.push([name, part]);
     else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
     else fields[field] = part;
@@ -184,7 +184,11 @@ export class Rows {
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
       if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
-    this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
+    try {
+      this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
+    } catch (error) {
+      throw leafError(error);
+    }
     this.#length++;
     this.#next = fields.next_observation;
     this.#episode = episodeKey(fields.episode);
@@ -226,6 +230,14 @@ export class Rows {
     );
     return episodeSteps(transition, { data: longer, length, finalStep, ending });
   }
+}
+
+/** An error of a value names the options that help against its leaf. */
+function leafError(error: unknown): unknown {
+  if (!(error instanceof RldsError) || error.code !== "SPEC_MISMATCH") return error;
+  const [path = "", rule = ""] = error.message.split(" must be ");
+  if (path === "" || path === "step" || rule === "") return error;
+  return withRemedy(error, [path], / got null\b/.test(rule));
 }
 
 function appendValues(data: ColumnData, last: ColumnData): ColumnData {

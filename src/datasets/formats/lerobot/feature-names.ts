@@ -24,9 +24,10 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   for (const [name, feature] of info.features) {
     const keys = found.get(name) ?? NAMES[name] ?? name.split(".");
     const isStructural = name === "episode_index" || name === "next.done" || name === "next.success";
-    const selected = selection.keysOf([name], keys) ?? (isStructural ? keys : undefined);
+    const selected = selection.keysOf([name], keys);
     const isRenamed = selection.isRenamed([name]);
-    (selected === undefined ? excluded : features).set(name, { ...feature, keys: isRenamed && selected !== undefined ? selected : keys });
+    if (selected !== undefined) features.set(name, { ...feature, keys: isRenamed ? selected : keys });
+    else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
   }
   const keepsTask = selection.keysOf(["task"]) !== undefined;
   const [time, task] = [excluded.get(TIME), excluded.get(TASK)];

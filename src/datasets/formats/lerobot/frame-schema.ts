@@ -78,6 +78,7 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
   for (const { path, shape, type } of images) set(path.split("/"), { dtype: type, shape });
   // Which episode a row is of is known of the episode.
   delete spec.episode_index;
+  for (const { keys, isHidden } of info.features.values()) if (isHidden) unset(spec, keys);
   if (hasTask) set(["task"], { dtype: "string", shape: [] });
   return spec as StepSpec;
 }
@@ -86,4 +87,12 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);
+}
+
+/** Takes a leaf away, and what has nothing else in it. */
+function unset(node: { [name: string]: unknown }, [name = "", ...rest]: readonly string[]): void {
+  const part = node[name] as { [name: string]: unknown } | undefined;
+  if (part === undefined) return;
+  if (rest.length > 0) unset(part, rest);
+  if (rest.length === 0 || Object.keys(part).length === 0) delete node[name];
 }

@@ -12,6 +12,8 @@ export interface Feature {
   readonly raw: { readonly [key: string]: unknown };
   /** Where it is in a step. */
   readonly keys: readonly string[];
+  /** Whether it is read for what follows from it, and left out of the steps. */
+  readonly isHidden?: boolean;
 }
 
 export interface LeRobotInfo {

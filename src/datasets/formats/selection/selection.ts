@@ -156,14 +156,15 @@ export class Selection {
   }
 }
 
-/** Whether a rule names a column: by its own name, or the column has the name of RLDS and the rule another one of that field. */
+/** Whether a rule names a column: by its own name, or one of them has the name of RLDS and the other another one of that field. */
 function isNamed(keys: readonly string[], rule: Rule): boolean {
   const path = pathOf(keys);
   if (isWithin(path, rule.path)) {
     rule.isLiteral = true;
     return true;
   }
-  return !rule.isLiteral && stepPathOf(path) === path && isWithin(path, rule.stepPath);
+  const stepPath = stepPathOf(path);
+  return !rule.isLiteral && (stepPath === path || rule.path === rule.stepPath) && isWithin(stepPath, rule.stepPath);
 }
 
 function stepPathOf(path: string): string {
