@@ -1,7 +1,7 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
-import { lossesOf } from "../datasets/formats/losses.ts";
-import { selectNest } from "../datasets/formats/selection/selected-spec.ts";
+import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
 import { Selection } from "../datasets/formats/selection/selection.ts";
 import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
 import { isColumn } from "../schema/column.ts";

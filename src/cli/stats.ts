@@ -1,8 +1,8 @@
 /** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
-import { lossesOf } from "../datasets/formats/losses.ts";
-import { selectNest } from "../datasets/formats/selection/selected-spec.ts";
+import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
 import { Selection } from "../datasets/formats/selection/selection.ts";
 import { statistics } from "../datasets/rlds/index.ts";
 import type { Spec, Table } from "../index.ts";

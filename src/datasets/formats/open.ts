@@ -13,7 +13,6 @@ import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
 import type { RecordingOptions } from "./recording/open-recording.ts";
 import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
-import { lfsPointerError } from "./sources/lfs-pointer.ts";
 import { type Source, sourceOf } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
@@ -170,7 +169,7 @@ async function ofFile(file: SourceFile): Promise<Format> {
     if (format === undefined && (await hasUserBlock(file))) return "hdf5";
     if (format === undefined) await checkArchive(file, text);
     if (format === "jsonl") await checkDescription(file);
-    if (format === undefined) throw (await lfsPointerError(file)) ?? unknownError(file, FILES);
+    if (format === undefined) throw unknownError(file, FILES);
     return format;
   } finally {
     await file.close();

@@ -2,7 +2,6 @@
 import { dataView } from "../../../base/bytes.ts";
 import { columnRemedy, corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Selection } from "../selection/selection.ts";
-import { lfsPointerError } from "../sources/lfs-pointer.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, nullFor, type SchemaNode } from "./columns.ts";
 import { decompressOf, hyparquet } from "./packages.ts";
@@ -51,7 +50,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
   const magic = tail.getUint32(4, true);
   if (magic === ENCRYPTED) throw unsupportedFile({ file: file.name }, "the file is encrypted");
   if (magic !== MAGIC || dataView(await file.read(0, 4)).getUint32(0, true) !== MAGIC)
-    throw (await lfsPointerError(file)) ?? corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
+    throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
   if (end < 4 || length > maxBytes) throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, of a file of ${file.size}`);

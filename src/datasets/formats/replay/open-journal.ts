@@ -5,6 +5,9 @@ import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
 import type { Losses } from "../losses.ts";
 
+// One class for the command line as well: it takes what this module has.
+export { lossesOf } from "../losses.ts";
+
 export interface JournalReading {
   readonly signal?: AbortSignal | undefined;
   readonly module?: WebAssembly.Module | undefined;

@@ -1,7 +1,7 @@
 /** Selected leaves of steps whose spec a file states itself. */
 import { mustBe } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
-import { leaves, type Nest, setPart } from "../../../schema/nest.ts";
+import { leaves, setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { STEP_FIELDS } from "../../model/step-fields.ts";
@@ -67,21 +67,4 @@ export function selectSteps<S>(steps: StepColumns<unknown>, { spec, places }: Se
     places.map((place) => steps.data[place] as ColumnData),
     steps.length,
   );
-}
-
-/** Other nested values as they are selected, such as columns of steps. @param isEnd whether a node is a value */
-export function selectNest(nest: unknown, isEnd: (node: unknown) => boolean, selection: Selection): unknown {
-  if (selection.isEmpty || isEnd(nest)) return nest;
-  const selected = {};
-  for (const { keys, leaf } of leaves(nest as Nest<unknown>, isEnd)) {
-    const target = selection.keysOf(keys);
-    if (target === undefined) continue;
-    let at = selected as { [name: string]: unknown };
-    for (const key of target.slice(0, -1)) {
-      if (!Object.hasOwn(at, key)) setPart(at, key, {});
-      at = at[key] as { [name: string]: unknown };
-    }
-    setPart(at, target.at(-1) as string, leaf);
-  }
-  return selected;
 }
