@@ -156,6 +156,8 @@ export function around(value: number | null): [number, number] {
 
 /** From the first x to the last; bars stand on their middles, so that half of one is beyond both ends. */
 export function rangeOfX(x: ArrayLike<number>, min: number | null, max: number | null, areBars: boolean): [number, number] {
+  // Of one value uPlot passes a range that it made up.
+  if (x.length === 1) return around(x[0] as number);
   if (min === null || max === null || min === max) return around(min);
   const half = areBars ? ((x[1] as number) - (x[0] as number)) / 2 : 0;
   return [min - half, max + half];

@@ -44,7 +44,7 @@ inBrowsers((open) => {
 
   it("a value that is always the same, and an episode of one step, are drawn where they are", async () => {
     const { page } = await open("#look");
-    const line = JSON.stringify({ observation: [5.3, 0], action: 3, reward: 0, done: true });
+    const line = JSON.stringify({ observation: [5.3, 0], action: 3, reward: 0, done: false });
     await page.getByLabel("Choose files").setInputFiles({ name: "one.jsonl", mimeType: "", buffer: Buffer.from(`${line}\n`) });
     await whole(page);
     await player(page)
@@ -56,12 +56,15 @@ inBrowsers((open) => {
     const columns = async (canvas: ReturnType<typeof distributions.locator>) =>
       canvas.evaluate((node: HTMLCanvasElement) => {
         const { data: pixels, width, height } = (node.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, node.width, node.height);
-        const row = Math.floor(height * 0.5);
-        return Array.from({ length: width }, (_, x) => x / width).filter((_, x) => {
-          const at = 4 * (row * width + x);
+        const isColoured = (x: number, y: number) => {
+          const at = 4 * (y * width + x);
           const [red = 0, green = 0, blue = 0, alpha = 0] = [pixels[at], pixels[at + 1], pixels[at + 2], pixels[at + 3]];
           return alpha > 200 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60;
-        });
+        };
+        const rowsOf = Array.from({ length: height }, (_, y) => y);
+        return Array.from({ length: width }, (_, x) => x)
+          .filter((x) => rowsOf.some((y) => isColoured(x, y)))
+          .map((x) => x / width);
       });
     const bars = await columns(distributions.locator(".card", { hasText: "action" }).locator("canvas").first());
     expect(bars.length).toBeGreaterThan(0);

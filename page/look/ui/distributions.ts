@@ -75,7 +75,12 @@ function numbers(first: Distribution, signal: AbortSignal): Card {
     set({ spread }) {
       const { counts, min, max, mean, std, nonFinite } = spread as Spread;
       drawn.set([barsOf(spread as Spread), counts]);
-      const parts = [`${figure(min)} … ${figure(max)}`, `mean ${figure(mean)}`, `sd ${figure(std)}`, nonFinite > 0 ? `${count(nonFinite)} not finite` : ""];
+      const parts = [
+        `${figure(min)} … ${figure(max)}`,
+        `mean ${figure(mean)}`,
+        Number.isNaN(std) ? "" : `sd ${figure(std)}`,
+        nonFinite > 0 ? `${count(nonFinite)} not finite` : "",
+      ];
       figures.textContent = parts.filter((part) => part !== "").join(" · ");
     },
   };

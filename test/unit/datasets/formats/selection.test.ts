@@ -140,7 +140,8 @@ describe("LeRobot as people have it", () => {
   it("a depth of 16 bits is u16", async () => {
     const { reader, episodes } = await episodesOf(wild("lerobot_depth16"));
     expect((reader.stepSpec as never as { observation: { images: { top: unknown } } }).observation.images.top).toEqual({ dtype: "u16", shape: [16, 24, 1] });
-    expect(Math.max(...episodes[0]?.steps.at(0).observation.images.top)).toBeGreaterThan(255);
+    const top: Uint16Array = episodes[0]?.steps.at(0).observation.images.top;
+    expect(Math.max(...top)).toBeGreaterThan(255);
   });
 
   it("a pointer of Git LFS says what it is", async () => {
