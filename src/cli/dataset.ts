@@ -107,8 +107,8 @@ function nullOf(text: string): number | bigint | boolean | string {
 /** What could not be read, one line each; empty if everything was. */
 export function lossesText(losses: readonly SourceLoss[] | undefined): string {
   if (losses === undefined || losses.length === 0) return "";
-  const shown = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
-  return `Not read:\n${shown.join("")}${losses.length > MAX_SHOWN ? `  … and ${countText(losses.length - MAX_SHOWN, "more", "more")}\n` : ""}`;
+  const lines = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
+  return `Not read:\n${lines.join("")}${losses.length > MAX_SHOWN ? `  … and ${countText(losses.length - MAX_SHOWN, "more", "more")}\n` : ""}`;
 }
 
 const MAX_SHOWN = 20;

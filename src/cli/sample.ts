@@ -63,8 +63,8 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
     // One at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
-      const drawn = drawItem(table);
-      const item = drawn && { ...drawn, steps: selectNest(drawn.steps, isColumn, selection) };
+      const whole = drawItem(table);
+      const item = whole && { ...whole, steps: selectNest(whole.steps, isColumn, selection) };
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
       // The first one tells at once; others may be longer.

@@ -261,8 +261,8 @@ function isScalar(spec: StepSpec | undefined): boolean {
   return (spec as StepLeaf | undefined)?.shape?.length === 0;
 }
 
-function flag(given: unknown, name: string, place: Place): boolean | undefined {
-  const value = single(given);
+function flag(stated: unknown, name: string, place: Place): boolean | undefined {
+  const value = single(stated);
   if (value === undefined) return undefined;
   if (value !== true && value !== false && value !== 0 && value !== 1)
     throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${show(value)}`, place);

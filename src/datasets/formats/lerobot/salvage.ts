@@ -58,7 +58,7 @@ export async function* salvageEpisodes(
   { maxBytes, signal, losses }: SalvageOptions,
 ): AsyncGenerator<{ readonly steps: StepColumns<unknown>; readonly entry: EpisodeEntry }, void> {
   const byIndex = new Map(episodes.map((entry) => [entry.index, entry]));
-  const seen = new Set<number>();
+  const found = new Set<number>();
   for (const path of paths) {
     const file = await openTable(folder, path, maxBytes, losses);
     if (file === undefined) continue;
@@ -72,7 +72,7 @@ export async function* salvageEpisodes(
         const entry = byIndex.get(index);
         const isWhole = frame_index === undefined || Array.from(frame_index.data).every((frame, i) => Number(frame) === i);
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
-        if (seen.has(index)) lose(`episode ${index} is there a second time`);
+        if (found.has(index)) lose(`episode ${index} is there a second time`);
         else if (entry !== undefined && entry.length !== steps.length)
           lose(`the episode must have ${entry.length} frames, as the list says, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");
@@ -80,7 +80,7 @@ export async function* salvageEpisodes(
           // What the list does not know was written all the same.
           if (entry === undefined) lose("the list of episodes does not have this episode, which is read");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
-          seen.add(index);
+          found.add(index);
         }
       }
     } catch (error) {
@@ -90,7 +90,7 @@ export async function* salvageEpisodes(
     }
   }
   for (const { index, path } of episodes)
-    if (!seen.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are not there, or not whole`, { file: path, episode: index }));
+    if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are not there, or not whole`, { file: path, episode: index }));
 }
 
 export async function openTable(

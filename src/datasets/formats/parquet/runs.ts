@@ -45,16 +45,16 @@ function unpack(bytes: Uint8Array, from: number, width: number, into: Uint8Array
   let available = 0;
   for (let i = 0; i < count; i++) {
     let value = 0;
-    for (let taken = 0; taken < width; ) {
+    for (let filledBits = 0; filledBits < width; ) {
       if (available === 0) {
         bits = bytes[at++] as number;
         available = 8;
       }
-      const some = Math.min(available, width - taken);
-      value += (bits & ((1 << some) - 1)) * 2 ** taken;
+      const some = Math.min(available, width - filledBits);
+      value += (bits & ((1 << some) - 1)) * 2 ** filledBits;
       bits >>>= some;
       available -= some;
-      taken += some;
+      filledBits += some;
     }
     into[filled + i] = value;
   }

@@ -48,15 +48,15 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
 
 function setLeaf(spec: { [name: string]: StepSpec }, keys: readonly string[], leaf: StepLeaf): void {
   let at: { [name: string]: unknown } = spec;
-  const taken = () => mustBe(RangeError, "rename", "names that no other leaf has", keys.join("/"));
+  const occupiedError = () => mustBe(RangeError, "rename", "names that no other leaf has", keys.join("/"));
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as StepSpec;
-    if (isLeaf(next) || Array.isArray(next)) throw taken();
+    if (isLeaf(next) || Array.isArray(next)) throw occupiedError();
     at = next as { [name: string]: unknown };
   }
   const name = keys.at(-1) as string;
-  if (Object.hasOwn(at, name)) throw taken();
+  if (Object.hasOwn(at, name)) throw occupiedError();
   setPart(at, name, leaf);
 }
 
