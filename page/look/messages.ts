@@ -4,6 +4,7 @@ import type { LeafColumn, LeafForm } from "./model/columns.ts";
 import type { Distribution } from "./model/distributions.ts";
 import type { EpisodeSummary } from "./model/episode-table.ts";
 import type { FindingGroup } from "./model/findings.ts";
+import type { ReadingOptions } from "./model/reading-options.ts";
 
 /** What a person gave. */
 export type Given =
@@ -25,6 +26,7 @@ export interface ListedFile {
 export interface OpenArgument {
   readonly given: Given;
   readonly split?: string;
+  readonly options?: ReadingOptions;
 }
 
 /** What a dataset says of itself. */
@@ -63,6 +65,8 @@ export interface ReadNews {
 export interface Found {
   readonly groups: readonly FindingGroup[];
   readonly faultyEpisodes: number;
+  /** What could not be read of files that are salvaged, as sentences. */
+  readonly losses: readonly string[];
 }
 
 export interface ReadArgument {

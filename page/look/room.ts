@@ -5,11 +5,14 @@ import { trouble } from "../parts/trouble.ts";
 import { Client } from "./client.ts";
 import { DatasetView } from "./dataset-view.ts";
 import type { Given } from "./messages.ts";
+import { EXAMPLE_NAME, exampleLines } from "./model/example.ts";
 import { givenFiles, givenUrl, listedFiles } from "./model/given.ts";
+import { inWordsOfTheForm } from "./model/reading-options.ts";
 import { removeLeft } from "./private-disk.ts";
 import { chooser } from "./ui/chooser.ts";
+import { optionsForm } from "./ui/options-form.ts";
 
-/** @param query `from`: the address of a dataset, which opens at once */
+/** @param query `from`: the address of a dataset, which opens at once; `without`, `only`, `rename`, `null` and `salvage`: how it is read */
 export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
   const client = new Client(signal);
   void removeLeft();
@@ -17,7 +20,10 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   const content = h("div", { class: "dataset-place" });
   let own = new AbortController();
   signal.addEventListener("abort", () => own.abort());
-  const fail = (error: unknown) => faults.replaceChildren(trouble(error));
+  const fail = (error: unknown) => faults.replaceChildren(trouble(inWordsOfTheForm(error instanceof Error ? error.message : String(error))));
+  /** What was given last, also where it could not be opened. */
+  let current: Given | undefined;
+  const options = optionsForm(() => current !== undefined && void open(() => current), query);
 
   /** @param ask gives what a person gave, or undefined where there is no file in it */
   const open = async (ask: (signal: AbortSignal) => Given | undefined | Promise<Given | undefined>, split?: string) => {
@@ -31,14 +37,17 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
       const given = await ask(opened);
       if (given === undefined) throw new TypeError("there is no file in what you gave");
       opened.throwIfAborted();
-      const dataset = await client.open({ given, split }, opened);
+      current = given;
+      const dataset = await client.open({ given, split, options: options.read() }, opened);
       opened.throwIfAborted();
       choose.compact();
+      options.setOpen(true);
       faults.replaceChildren();
       const view = new DatasetView(dataset, given, client, fail, (name) => void open(() => given, name), opened);
       content.replaceChildren(view.element);
       await view.start();
     } catch (error) {
+      options.setOpen(current !== undefined);
       if (!opened.aborted) fail(error);
     } finally {
       progress.end();
@@ -48,10 +57,12 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   const choose = chooser(
     host,
     {
+      example: () => void open(() => givenFiles([{ path: EXAMPLE_NAME, file: new File([exampleLines()], EXAMPLE_NAME) }])),
       files: (files) => void open(() => givenFiles(files)),
       url: (address) => void open((stopped) => named(address, stopped)),
       trouble: fail,
     },
+    options.element,
     signal,
   );
   host.append(h("h1", {}, "Look at recorded data"), choose.element, faults, content);

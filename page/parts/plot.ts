@@ -117,7 +117,16 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     // Bars stand on 0.
-    scales: { x: { time: false }, y: range ? { range: [range[0], range[1]] } : lines[0]?.bars ? { range: (_, __, max) => [0, max > 0 ? 1.05 * max : 1] } : {} },
+    scales: {
+      x: { time: false, range: (chart, min, max) => rangeOfX(chart.data[0], min, max, lines[0]?.bars === true) },
+      y: {
+        range: range
+          ? [range[0], range[1]]
+          : lines[0]?.bars
+            ? (_, __, max) => [0, max > 0 ? 1.05 * max : 1]
+            : (_, min, max) => (min === max || min === null ? around(min) : uPlot.rangeNum(min, max, 0.1, true)),
+      },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 28, space: roomFor, ...(x && { label: x }) },
       { ...axis, size: (_, values) => Math.max(44, 14 + LETTER * longest(values)), ...(y && { label: y }) },
@@ -129,12 +138,36 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
         stroke: of(colour),
         spanGaps: true,
         width: points === true ? 0 : width,
-        points: points ? { show: true, size: points === true ? 4 : 7, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
+        // A point alone has no line.
+        points: { show: points ? true : isAlone, size: points === true ? 4 : 7, fill: of(colour), stroke: of(colour), width: 0 },
         ...(points === true && { paths: () => null }),
         ...(bars && { fill: of(colour), paths: (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({ size: [0.9, 64] }) }),
       })),
     ],
   };
+}
+
+/** A range with one value in its middle; uPlot's own goes from 0 to 100 for zeros. */
+export function around(value: number | null): [number, number] {
+  if (value === null || value === undefined) return [0, 1];
+  const room = value === 0 ? 1 : Math.abs(value) / 2;
+  return [value - room, value + room];
+}
+
+/** From the first x to the last; bars stand on their middles, so that half of one is beyond both ends. */
+export function rangeOfX(x: ArrayLike<number>, min: number | null, max: number | null, areBars: boolean): [number, number] {
+  // Of one value uPlot passes a range that it made up.
+  if (x.length === 1) return around(x[0] as number);
+  if (min === null || max === null || min === max) return around(min);
+  const half = areBars ? ((x[1] as number) - (x[0] as number)) / 2 : 0;
+  return [min - half, max + half];
+}
+
+/** Whether a line has one point only. */
+function isAlone({ data }: uPlot, line: number): boolean {
+  let count = 0;
+  for (const value of data[line] ?? []) if (value !== null && value !== undefined && ++count > 1) return false;
+  return count === 1;
 }
 
 /** Of a digit, in pixels. */

@@ -1,9 +1,22 @@
 /** `reprise convert`: writes a dataset in another format. */
 import { statSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { type ImportReport, RldsError, type WriteReport, withFinalObservations } from "../datasets/rlds/index.ts";
+import { type ImportReport, RldsError, type RldsReader, type WriteReport, withFinalObservations } from "../datasets/rlds/index.ts";
 import { positive, repeatable, wholeNumber } from "./arguments.ts";
-import { addFinalStep, addMode, addOpen, type FinalStepOption, finalStepsText, importFrom, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import {
+  addFinalStep,
+  addMode,
+  addOpen,
+  type FinalStepOption,
+  finalStepsText,
+  importFrom,
+  lossesText,
+  type ModeOption,
+  type OpenOptions,
+  reportText,
+  type SelectOptions,
+  withDataset,
+} from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
 import { FORMATS, type Format, type FormatOptions, lossText, nonEmpty, unreadLosses, write } from "./targets.ts";
@@ -52,7 +65,7 @@ export function addConvert(command: Command): Command {
     .addHelpText("after", EXAMPLES);
 }
 
-export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption {
+export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption, SelectOptions {
   readonly format?: Format;
   readonly fromSplit?: string;
   readonly open?: readonly string[];
@@ -83,7 +96,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
       throw new UsageError(
         `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
       );
-  return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
+  return withDataset(from, openOptionsOf(options), host, async (reader) => {
     const source = importFrom(reader, options, host);
     const { finalStep } = options;
     const data = withFinalObservations(source, { ...(finalStep !== undefined && { finalStep }), repeat: false });
@@ -100,7 +113,8 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     try {
       const report = await write(format, written, reader, to, options, common);
       progress.end();
-      return resultOf(to, format, { ...report, dropped: data.finalSteps.dropped, losses: [...unread, ...report.losses] }, source.report);
+      const losses = [...unread, ...report.losses];
+      return resultOf(to, format, { ...report, dropped: data.finalSteps.dropped, losses, sourceLosses: reader.losses }, source.report);
     } catch (error) {
       if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
       throw error;
@@ -115,6 +129,19 @@ function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
   return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and nothing of them could be kept`;
+}
+
+/** `--split` is that of the target. */
+function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nulls }: ConvertOptions): OpenOptions {
+  return {
+    mode,
+    ...(fromSplit !== undefined && { split: fromSplit }),
+    ...(open && { open }),
+    ...(without && { without }),
+    ...(only && { only }),
+    ...(rename && { rename }),
+    ...(nulls && { null: nulls }),
+  };
 }
 
 function formatOf(to: string, format: Format | undefined): Format {
@@ -132,13 +159,18 @@ function formatOf(to: string, format: Format | undefined): Format {
   return byName;
 }
 
-function resultOf(to: string, format: Format, written: WriteReport & { readonly dropped: number }, report: ImportReport): Result {
-  const { episodes, steps, bytes: size, files, repeated, dropped, losses } = written;
+function resultOf(
+  to: string,
+  format: Format,
+  written: WriteReport & { readonly dropped: number; readonly sourceLosses: RldsReader["losses"] },
+  report: ImportReport,
+): Result {
+  const { episodes, steps, bytes: size, files, repeated, dropped, losses, sourceLosses } = written;
   const finalSteps = { repeated, dropped };
   const head = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n`;
-  const lossesText = losses.map((loss) => `  not kept: ${escapeText(lossText(loss))}\n`).join("");
+  const notKept = losses.map((loss) => `  not kept: ${escapeText(lossText(loss))}\n`).join("");
   return {
-    value: { to, format, episodes, steps, bytes: size, files, finalSteps, losses, report },
-    text: `${head}${finalStepsText(finalSteps)}${lossesText}${reportText(report)}`,
+    value: { to, format, episodes, steps, bytes: size, files, finalSteps, losses, sourceLosses, report },
+    text: `${head}${finalStepsText(finalSteps)}${notKept}${reportText(report)}${lossesText(sourceLosses)}`,
   };
 }

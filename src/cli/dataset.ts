@@ -10,6 +10,8 @@ import {
   importRlds,
   openRlds,
   type RldsReader,
+  type SelectionOptions,
+  type SourceLoss,
 } from "../datasets/rlds/index.ts";
 import { repeatable } from "./arguments.ts";
 import { UsageError } from "./exit.ts";
@@ -17,12 +19,20 @@ import type { Host } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
 
 export interface ModeOption {
-  readonly mode: ImportMode;
+  readonly mode: ImportMode | "salvage";
 }
 
+const MODE = `how to handle faulty episodes: strict stops at the first one, repair mends them, drop leaves them out, \
+salvage reads what is whole of damaged or incomplete files, reports the rest, and mends as repair does`;
+
 export function addMode(command: Command): Command {
-  const modes = new Option("--mode <mode>", "how to handle faulty episodes: strict stops at the first one, repair mends them, drop leaves them out");
-  return command.addOption(modes.choices(["strict", "repair", "drop"]).default("strict"));
+  return command.addOption(new Option("--mode <mode>", MODE).choices(["strict", "repair", "drop", "salvage"]).default("strict"));
+}
+
+/** For verbs that only look: faults are no errors there. */
+export function addSalvage(command: Command): Command {
+  const mode = new Option("--mode <mode>", "strict stops at the first damage of a file, salvage reads what is whole and reports the rest");
+  return command.addOption(mode.choices(["strict", "salvage"]).default("strict"));
 }
 
 export interface FinalStepOption {
@@ -42,7 +52,15 @@ export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
   return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
 }
 
-export interface OpenOptions {
+/** Which columns are read, and how. */
+export interface SelectOptions {
+  readonly without?: readonly string[];
+  readonly only?: readonly string[];
+  readonly rename?: readonly string[];
+  readonly null?: readonly string[];
+}
+
+export interface OpenOptions extends SelectOptions, Partial<ModeOption> {
   readonly split?: string;
   readonly open?: readonly string[];
 }
@@ -50,17 +68,60 @@ export interface OpenOptions {
 const OPEN = "an option for the function that opens the format, such as maxEpisodeSteps=1000 for D4RL; may be repeated";
 
 export function addOpen(command: Command): Command {
-  return command.option("--open <option=value>", OPEN, repeatable);
+  return addSelect(command).option("--open <option=value>", OPEN, repeatable);
 }
 
+/** Columns by the names of the file or of a step, with dots or slashes. */
+export function addSelect(command: Command): Command {
+  return command
+    .option("--without <column>", "a column to leave out, such as observation/instruction, before anything of it is read; may be repeated", repeatable)
+    .option("--only <column>", "a column to keep; other metadata, and other columns of the same field, are left out; may be repeated", repeatable)
+    .option("--rename <column=name>", "another name for a column, such as state=observation.state; may be repeated", repeatable)
+    .option("--null <column=value>", "the value that stands for nulls of a column, such as x=0 (Parquet, LeRobot, JSON lines); may be repeated", repeatable);
+}
+
+/** The options of a reader. @throws UsageError */
+export function selectionOf({ without, only, rename, null: nulls }: SelectOptions): SelectionOptions {
+  const pairs = (flag: string, texts: readonly string[]) =>
+    texts.map((text) => {
+      const at = text.indexOf("=");
+      if (at < 1 || (flag === "--rename" && at === text.length - 1))
+        throw new UsageError(`${flag} takes COLUMN=${flag === "--null" ? "VALUE" : "NAME"}, got ${JSON.stringify(text)}`);
+      return [text.slice(0, at), text.slice(at + 1)] as const;
+    });
+  return {
+    ...(without && { without }),
+    ...(only && { only }),
+    ...(rename && { rename: Object.fromEntries(pairs("--rename", rename)) }),
+    ...(nulls && { null: Object.fromEntries(pairs("--null", nulls).map(([name, text]) => [name, nullOf(text)])) }),
+  };
+}
+
+/** A number, true or false; anything else is a text. */
+function nullOf(text: string): number | bigint | boolean | string {
+  if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
+  if (/^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text);
+  return text === "true" || text === "false" ? text === "true" : text;
+}
+
+/** What could not be read, one line each; empty if everything was. */
+export function lossesText(losses: readonly SourceLoss[] | undefined): string {
+  if (losses === undefined || losses.length === 0) return "";
+  const lines = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
+  return `Not read:\n${lines.join("")}${losses.length > MAX_SHOWN ? `  … and ${countText(losses.length - MAX_SHOWN, "more", "more")}\n` : ""}`;
+}
+
+const MAX_SHOWN = 20;
+
 /** Opens the dataset, runs `use` and closes it again. */
-export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
+export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
+  const { split, open = [], mode } = options;
   const pairs = open.map(optionOf);
   const names = pairs.map(([name]) => name);
   const duplicate = names.find((name, i) => names.indexOf(name) < i);
   if (duplicate !== undefined) throw new UsageError(`${duplicate} is set twice by --open. Pass it once`);
-  const options = Object.fromEntries(pairs);
-  const reader = await openRlds(path, { ...options, signal, ...(split !== undefined && { split }) }).catch((error) => {
+  const selected = { ...Object.fromEntries(pairs), ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
+  const reader = await openRlds(path, { ...selected, signal, ...(split !== undefined && { split }) }).catch((error) => {
     // The path is a string, so the argument of the wrong kind is an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
@@ -86,7 +147,10 @@ function optionOf(text: string): [name: string, value: unknown] {
 /** The checked episodes of a reader. Ctrl-C can stop the iteration between two of them. */
 export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
   const { stepSpec, metadataSpec } = reader;
-  return importRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => withYields(reader, signal) }, { mode, signal });
+  return importRlds(
+    { stepSpec, metadataSpec, [Symbol.asyncIterator]: () => withYields(reader, signal) },
+    { mode: mode === "salvage" ? "repair" : mode, signal },
+  );
 }
 
 /** The faults and repairs of an import, one per line; empty if there were none. */

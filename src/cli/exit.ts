@@ -69,11 +69,21 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
 ];
 
+/** Options with names in them, and their flags. */
+const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
+  [/\bwithout: \["([^"\\]+)"\]/g, "--without $1"],
+  [/\bnull: \{ "([^"\\]+)": … \}/g, "--null $1=VALUE"],
+  [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
+  [/\bnull\.(\S+) must be/g, "--null $1=… must be"],
+  [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
+];
+
 /** Names in a list of options stand as `--open` takes them. */
 const LIST = "; its options are ";
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */
 function rephrase(message: string): string {
   const [text = "", ...options] = message.split(LIST);
-  return [PHRASES.reduce((phrase, [original, replacement]) => phrase.replaceAll(original, replacement), text), ...options].join(LIST);
+  const phrased = PHRASES.reduce((phrase, [original, replacement]) => phrase.replaceAll(original, replacement), text);
+  return [OPTION_PATTERNS.reduce((phrase, [original, replacement]) => phrase.replace(original, replacement), phrased), ...options].join(LIST);
 }

@@ -1,7 +1,7 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
-import { addOpen, type OpenOptions, reportText, withDataset, withYields } from "./dataset.ts";
+import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, withDataset, withYields } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import type { Host, Result } from "./result.ts";
@@ -16,7 +16,7 @@ Examples:
 `;
 
 export function addInspect(command: Command): Command {
-  return addOpen(command)
+  return addOpen(addSalvage(command))
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
     .option("--split <split>", "the split to read")
@@ -53,11 +53,19 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
       returns,
       report,
       statistics: leaves,
+      losses: reader.losses,
       about,
     };
     return {
       value,
-      text: [headOf(reader, report), specsText(reader), spreadText(lengths, returns), faultsText(report), leaves && statisticsText(leaves)]
+      text: [
+        headOf(reader, report),
+        specsText(reader),
+        spreadText(lengths, returns),
+        faultsText(report),
+        lossesText(reader.losses),
+        leaves && statisticsText(leaves),
+      ]
         .filter(Boolean)
         .join("\n"),
     };

@@ -7,10 +7,10 @@ import {
   type FinalStepCounts,
   type ImportedRlds,
   type ImportReport,
-  mapSteps,
   type PushedEpisodes,
   type RldsDataset,
-  type StepSpec,
+  type RldsReader,
+  type SourceLoss,
   withFinalObservations,
 } from "../datasets/rlds/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
@@ -22,6 +22,7 @@ import {
   type FinalStepOption,
   finalStepsText,
   importFrom,
+  lossesText,
   type ModeOption,
   type OpenOptions,
   reportText,
@@ -29,7 +30,6 @@ import {
 } from "./dataset.ts";
 import { UsageError } from "./exit.ts";
 import { closeKilled, hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
-import { leavesIn } from "./leaf-tables.ts";
 import { pushToServer, type TableCounts } from "./push-server.ts";
 import type { Host, Result } from "./result.ts";
 import { bytes, countText, table as tableText } from "./text.ts";
@@ -87,12 +87,11 @@ export function addPush(command: Command): Command {
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", seedOf)
     .option("--append", "add to tables that have items already")
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
-    .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", repeatable)
     .option("--split <split>", "the split to read");
   return addOpen(addFinalStep(addMode(command))).addHelpText("after", EXAMPLES);
 }
 
-export interface PushVerbOptions extends ModeOption, OpenOptions, FinalStepOption, TrajectoryOptions {
+export interface PushVerbOptions extends Omit<OpenOptions, "mode">, ModeOption, FinalStepOption, TrajectoryOptions {
   readonly dir?: string;
   readonly server?: string;
   readonly nStep?: number;
@@ -100,7 +99,6 @@ export interface PushVerbOptions extends ModeOption, OpenOptions, FinalStepOptio
   readonly maxSize?: number;
   readonly maxTextBytes?: number;
   readonly seed?: bigint;
-  readonly without?: readonly string[];
   readonly append?: true;
   readonly takeOver?: true;
 }
@@ -114,17 +112,16 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
   checkUsage(options);
   return withDataset(path, options, host, async (reader) => {
     const source = importFrom(reader, options, host);
-    const data = without(source, reader.stepSpec, options.without ?? []);
-    const { server, dir } = options;
-    if (server === undefined) return await pushToJournal(data, { ...options, dir: dir as string }, host, reader.steps, source);
-    const finals = withFinalObservations(data, finalStepOf(options));
+    const { server } = options;
+    if (server === undefined) return await pushToJournal(reader, options as JournalOptions, host, source);
+    const finals = withFinalObservations(source, finalStepOf(options));
     const { pushed, tables } = await pushToServer(server, finals, options, host, reader.steps);
     if (tables.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
-    return serverResult(server, { pushed, finalSteps: finals.finalSteps }, tables, source.report);
+    return serverResult(server, { pushed, finalSteps: finals.finalSteps, losses: reader.losses }, tables, source.report);
   });
 }
 
-async function pushToJournal(data: RldsDataset, options: JournalOptions, host: Host, steps: number | undefined, source: ImportedRlds): Promise<Result> {
+async function pushToJournal({ steps, losses }: RldsReader, options: JournalOptions, host: Host, data: ImportedRlds): Promise<Result> {
   const isNew = !isJournal(options.dir);
   const replay = await openJournal(data, options, host);
   try {
@@ -141,8 +138,8 @@ async function pushToJournal(data: RldsDataset, options: JournalOptions, host: H
       inserted: (tables[name]?.inserts ?? 0) - (tablesBefore[name]?.inserts ?? 0),
       size: tables[name]?.size ?? 0,
     }));
-    if (counts.every(({ inserted }) => inserted === 0)) throw noItemsError(options, source.report);
-    return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps }, counts, replay.journal.stats, source.report);
+    if (counts.every(({ inserted }) => inserted === 0)) throw noItemsError(options, data.report);
+    return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps, losses }, counts, replay.journal.stats, data.report);
   } catch (error) {
     replay.dispose();
     // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
@@ -240,6 +237,7 @@ interface PushCounts {
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
   readonly finalSteps: FinalStepCounts;
+  readonly losses: readonly SourceLoss[] | undefined;
 }
 
 function finalStepOf({ finalStep }: FinalStepOption): FinalStepOption {
@@ -253,8 +251,8 @@ function resultOf(dir: string, counts: PushCounts, tables: readonly TableCounts[
   const { bytes: size, segments } = journal;
   const rows = tables.map(({ name, inserted, size: items }) => [name, inserted, items]);
   const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${countText(segments, "segment")}
-${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}`;
-  return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, report }, text };
+${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}${lossesText(counts.losses)}`;
+  return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
 /** As a result has them: other counts of transitions are elsewhere. */
@@ -262,32 +260,14 @@ function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }
 
-function serverResult(server: string, { pushed, finalSteps }: Omit<PushCounts, "transitions">, tables: readonly TableCounts[], report: ImportReport): Result {
+function serverResult(
+  server: string,
+  { pushed, finalSteps, losses }: Omit<PushCounts, "transitions">,
+  tables: readonly TableCounts[],
+  report: ImportReport,
+): Result {
   const rows = tables.map(({ name, inserted, size }) => [name, inserted, size]);
   const text = `${server}: ${countText(pushed, "trajectory", "trajectories")} of ${countText(report.kept.episodes, "episode")} pushed
-${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}`;
-  return { value: { server, pushed, finalSteps, tables, report }, text };
-}
-
-interface Nested {
-  readonly [name: string]: unknown;
-}
-
-/** @param paths of leaves, or of objects that contain leaves, such as `observation/images` @throws UsageError if one does not exist */
-function without(data: RldsDataset, stepSpec: StepSpec, paths: readonly string[]): RldsDataset {
-  if (paths.length === 0) return data;
-  const leaves = leavesIn(stepSpec);
-  for (const path of paths)
-    if (!leaves.some((leaf) => leaf.path === path || leaf.path.startsWith(`${path}/`)))
-      throw new UsageError(
-        `--without takes a leaf of the steps (${leaves.map((leaf) => leaf.path).join(", ")}) or an object that contains leaves, got ${path}`,
-      );
-  const keys = paths.map((path) => path.split("/"));
-  const omitAll = (value: unknown) => keys.reduce((rest, leafPath) => omit(rest, leafPath), value as Nested);
-  return mapSteps(data, (step) => omitAll(step) as typeof step, { stepSpec: omitAll(stepSpec) as StepSpec });
-}
-
-function omit(value: Nested, [name, ...tail]: readonly string[]): Nested {
-  const { [name as string]: part, ...rest } = value;
-  return tail.length === 0 || part === undefined ? rest : { ...rest, [name as string]: omit(part as Nested, tail) };
+${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSteps)}${reportText(report)}${lossesText(losses)}`;
+  return { value: { server, pushed, finalSteps, tables, losses, report }, text };
 }

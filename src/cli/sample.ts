@@ -1,10 +1,14 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
+import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
+import { Selection } from "../datasets/formats/selection/selection.ts";
 import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
 import { isColumn } from "../schema/column.ts";
-import { sizeOf } from "../schema/leaf.ts";
+import { isLeaf, sizeOf } from "../schema/leaf.ts";
 import { zip } from "../schema/nest.ts";
 import { wholeNumber } from "./arguments.ts";
+import { addSalvage, addSelect, lossesText, type SelectOptions, selectionOf } from "./dataset.ts";
 import { UsageError } from "./exit.ts";
 import { openReadOnly, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
@@ -20,7 +24,7 @@ Examples:
 `;
 
 export function addSample(command: Command): Command {
-  return command
+  return addSelect(addSalvage(command))
     .description("Draws items from a table of a journal and shows their steps.")
     .argument("<journal>", "the folder of the journal")
     .requiredOption("--table <name>", "the table to draw from")
@@ -28,7 +32,8 @@ export function addSample(command: Command): Command {
     .addHelpText("after", EXAMPLES);
 }
 
-export interface SampleVerbOptions {
+export interface SampleVerbOptions extends SelectOptions {
+  readonly mode?: string;
   readonly table: string;
   readonly number: number;
 }
@@ -45,17 +50,21 @@ interface Item {
   readonly steps: unknown;
 }
 
-export async function sample(dir: string, { table: name, number: n }: SampleVerbOptions, { signal, width }: Host): Promise<Result> {
-  const replay = await openReadOnly(dir, signal);
+export async function sample(dir: string, { table: name, number: n, mode, ...select }: SampleVerbOptions, { signal, width }: Host): Promise<Result> {
+  const losses = lossesOf(mode === "salvage");
+  const replay = await openReadOnly(dir, signal, losses);
+  const selection = new Selection(selectionOf(select));
   try {
-    const { spec } = replay.options;
+    const spec = selectNest(replay.options.spec, isLeaf, selection) as Spec;
+    selection.check();
     const table = tableOf(replay, name);
     const items: Item[] = [];
     let values = 0;
     // One at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
-      const item = drawItem(table);
+      const whole = drawItem(table);
+      const item = whole && { ...whole, steps: selectNest(whole.steps, isColumn, selection) };
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
       // The first one tells at once; others may be longer.
@@ -65,7 +74,8 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
     }
     if (items.length === 0) throw noItemsError(table);
     const text = items.map((item, i) => itemText(item, i, spec, width)).join("\n");
-    return { value: { dir, table: name, items: items.map(({ steps, ...item }) => ({ ...item, steps: nestedSteps(steps) })) }, text };
+    const itemValues = items.map(({ steps, ...item }) => ({ ...item, steps: nestedSteps(steps) }));
+    return { value: { dir, table: name, items: itemValues, losses: losses?.all }, text: `${text}${lossesText(losses?.all)}` };
   } finally {
     replay.dispose();
   }

@@ -1,9 +1,13 @@
 /** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
+import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
+import { Selection } from "../datasets/formats/selection/selection.ts";
 import { statistics } from "../datasets/rlds/index.ts";
 import type { Spec, Table } from "../index.ts";
-import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
+import { isLeaf } from "../schema/leaf.ts";
+import { addOpen, addSalvage, lossesText, type OpenOptions, selectionOf, withDataset } from "./dataset.ts";
 import { UsageError } from "./exit.ts";
 import { isJournal, openReadOnly } from "./journal.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
@@ -19,7 +23,7 @@ Examples:
 `;
 
 export function addStats(command: Command): Command {
-  return addOpen(command)
+  return addOpen(addSalvage(command))
     .description(
       "Shows the sizes, counters and priorities of the tables of a journal, or the minimum, maximum, mean and standard deviation of every leaf of a dataset.",
     )
@@ -31,7 +35,7 @@ export function addStats(command: Command): Command {
 export function stats(path: string, options: OpenOptions, host: Host): Promise<Result> {
   if (!isJournal(path)) return datasetStats(path, options, host);
   if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open work only with datasets, and this is a journal");
-  return journalStats(path, host);
+  return journalStats(path, options, host);
 }
 
 function datasetStats(path: string, options: OpenOptions, host: Host): Promise<Result> {
@@ -40,24 +44,45 @@ function datasetStats(path: string, options: OpenOptions, host: Host): Promise<R
     const { leaves } = await statistics(reader, { signal: host.signal });
     progress.end();
     const { format, name } = reader;
-    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${escapeText(name)} (${format})\n${statisticsText(leaves)}` };
+    const { losses } = reader;
+    return {
+      value: { kind: "dataset", format, name, statistics: leaves, losses },
+      text: `${escapeText(name)} (${format})\n${statisticsText(leaves)}${lossesText(losses)}`,
+    };
   });
 }
 
-async function journalStats(dir: string, { signal }: Host): Promise<Result> {
-  const replay = await openReadOnly(dir, signal);
+async function journalStats(dir: string, options: OpenOptions, { signal }: Host): Promise<Result> {
+  const losses = lossesOf(options.mode === "salvage");
+  const replay = await openReadOnly(dir, signal, losses);
   try {
     const { bytes: size, liveBytes, segments } = replay.journal.stats;
     const { steps, bytes: memory } = replay.stats();
-    const { spec } = replay.options;
+    const { spec: wholeSpec } = replay.options;
+    const selection = new Selection(selectionOf(options));
+    const spec = selectNest(wholeSpec, isLeaf, selection) as Spec;
+    selection.check();
     const openCount = replay.writers.length;
     const writers = replay.writers.map(({ options: { name = null, lanes }, episodeSteps }) => ({ name, lanes, episodeSteps }));
     const tables = Object.values(replay.tables).map((table) => ({
       ...table.stats(),
       sampler: table.options.sampler.kind,
-      priorities: prioritiesOf(table, spec),
+      priorities: prioritiesOf(table, wholeSpec),
     }));
-    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: openCount, writers, spec, tables };
+    const value = {
+      kind: "journal",
+      dir,
+      bytes: size,
+      liveBytes,
+      segments,
+      memoryBytes: memory.used,
+      steps,
+      openWriters: openCount,
+      writers,
+      spec,
+      tables,
+      losses: losses?.all,
+    };
     const head = `${dir}: ${countText(steps, "step")}; ${bytes(size)} in ${countText(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
     const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
       name,
@@ -71,7 +96,7 @@ async function journalStats(dir: string, { signal }: Host): Promise<Result> {
     const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
     const names = writers.flatMap(({ name }) => (name === null ? [] : [escapeText(name)])).join(", ");
     const openText = openCount === 0 ? "" : `${countText(openCount, "open writer")}${names && `: ${names}`}\n`;
-    return { value, text: `${head}\n${tableText([columns, ...rows])}${openText}\nEach step:\n${specText(spec)}` };
+    return { value, text: `${head}\n${tableText([columns, ...rows])}${openText}\nEach step:\n${specText(spec)}${lossesText(losses?.all)}` };
   } finally {
     replay.dispose();
   }

@@ -48,10 +48,10 @@ export class Session {
     this.#count = count;
   }
 
-  static async open({ given, split }: OpenArgument, signal: AbortSignal): Promise<Session> {
+  static async open({ given, split, options = {} }: OpenArgument, signal: AbortSignal): Promise<Session> {
     const count = new ByteCount();
     const { from, bytes } = await countedSource(given, count, signal);
-    const reader = await openRlds<unknown>(from, split === undefined ? { signal } : { signal, split });
+    const reader = await openRlds<unknown>(from, { ...options, signal, ...(split !== undefined && { split }) });
     return new Session(reader, openedOf(reader, bytes), given, count);
   }
 
@@ -160,7 +160,7 @@ export class Session {
 
   #known(): { readonly distributions: ReadNews["distributions"]; readonly findings: Found } {
     const { all: groups, faultyEpisodes } = this.#findings;
-    return { distributions: this.#distributions.all, findings: { groups, faultyEpisodes } };
+    return { distributions: this.#distributions.all, findings: { groups, faultyEpisodes, losses: (this.reader.losses ?? []).map(({ reason }) => reason) } };
   }
 }
 

@@ -7,6 +7,7 @@ import { droppedFiles } from "./dropped.ts";
 export interface ChooserEvents {
   files(files: readonly GivenFile[]): void;
   url(address: string): void;
+  example(): void;
   trouble(error: unknown): void;
 }
 
@@ -16,8 +17,8 @@ export interface Chooser {
   compact(): void;
 }
 
-/** @param host takes what is dropped anywhere on it */
-export function chooser(host: HTMLElement, events: ChooserEvents, signal: AbortSignal): Chooser {
+/** @param host takes what is dropped anywhere on it @param options how it is read */
+export function chooser(host: HTMLElement, events: ChooserEvents, options: HTMLElement, signal: AbortSignal): Chooser {
   const picker = (label: string, folder: boolean) => {
     const input = h("input", { type: "file", multiple: true, webkitdirectory: folder });
     input.addEventListener("change", () => {
@@ -44,8 +45,15 @@ export function chooser(host: HTMLElement, events: ChooserEvents, signal: AbortS
     "section",
     { class: "panel chooser", "aria-label": "Open a dataset" },
     h("p", { class: "drop-here" }, "Drop a file or a folder here"),
-    h("div", { class: "row" }, picker("Choose files", false), picker("Choose a folder", true)),
+    h(
+      "div",
+      { class: "row" },
+      picker("Choose files", false),
+      picker("Choose a folder", true),
+      h("button", { type: "button", class: "example", onclick: () => events.example() }, "Look at an example"),
+    ),
     form,
+    options,
     h("p", { class: "note formats" }, "TFDS · Minari · D4RL · LeRobot · Parquet · JSON lines · NPZ · a journal, a snapshot or a recording of Reprise"),
   );
   dropping(host, events, signal);

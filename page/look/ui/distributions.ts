@@ -73,12 +73,23 @@ function numbers(first: Distribution, signal: AbortSignal): Card {
   return {
     element: h("div", { class: "card" }, heading(first), drawn.element, figures),
     set({ spread }) {
-      const { low, width, counts, min, max, mean, std, nonFinite } = spread as Spread;
-      drawn.set([Array.from(counts, (_, i) => low + (i + (width === 1 ? 0 : 0.5)) * width), counts]);
-      const parts = [`${figure(min)} … ${figure(max)}`, `mean ${figure(mean)}`, `sd ${figure(std)}`, nonFinite > 0 ? `${count(nonFinite)} not finite` : ""];
+      const { counts, min, max, mean, std, nonFinite } = spread as Spread;
+      drawn.set([barsOf(spread as Spread), counts]);
+      const parts = [
+        `${figure(min)} … ${figure(max)}`,
+        `mean ${figure(mean)}`,
+        Number.isNaN(std) ? "" : `sd ${figure(std)}`,
+        nonFinite > 0 ? `${count(nonFinite)} not finite` : "",
+      ];
       figures.textContent = parts.filter((part) => part !== "").join(" · ");
     },
   };
+}
+
+/** Where the bars stand: in the middle of their bins, whole numbers and a value that is always the same on it. */
+export function barsOf({ low, width, counts, min, max }: Spread): number[] {
+  if (min === max) return Array.from(counts, () => min);
+  return Array.from(counts, (_, i) => low + (i + (width === 1 ? 0 : 0.5)) * width);
 }
 
 function texts(first: Distribution): Card {

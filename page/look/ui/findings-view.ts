@@ -6,6 +6,7 @@ import { type FindingGroup, type FoundPlace, SENTENCES } from "../model/findings
 
 /** Places that are there at once. */
 const PLACES = 8;
+const LOSSES = 20;
 
 export interface FindingsView {
   readonly element: HTMLElement;
@@ -21,18 +22,25 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
   let shown = "";
   return {
     element: section("Findings", note, groups, flag),
-    set({ groups: found, faultyEpisodes }, read, of) {
+    set({ groups: found, faultyEpisodes, losses }, read, of) {
       const [all, rest] = [counted(read, "episode"), read < of ? `; ${count(of - read)} not read yet` : ""];
       const faulty = `${count(faultyEpisodes)} of ${all} ${faultyEpisodes === 1 ? "has" : "have"} faults`;
       note.textContent = `${found.length === 0 ? `No faults in ${all}` : faulty}${rest}.`;
       flag.hidden = faultyEpisodes === 0;
-      const now = JSON.stringify(found);
+      const now = JSON.stringify([found, losses]);
       // What is the same stays: a person may be on one of its links.
       if (now === shown) return;
       shown = now;
-      groups.replaceChildren(...found.map((group) => groupOf(group, go)));
+      groups.replaceChildren(...(losses.length === 0 ? [] : [lossesOf(losses)]), ...found.map((group) => groupOf(group, go)));
     },
   };
+}
+
+/** What was not read of damaged files. */
+function lossesOf(losses: readonly string[]): HTMLElement {
+  const list = h("ul", {}, ...losses.slice(0, LOSSES).map((reason) => h("li", {}, reason)));
+  if (losses.length > LOSSES) list.append(h("li", {}, `and ${count(losses.length - LOSSES)} more`));
+  return h("div", { class: "finding losses" }, h("h3", {}, "Not read ", h("small", {}, count(losses.length))), list);
 }
 
 function groupOf({ kind, count: times, places }: FindingGroup, go: (place: FoundPlace) => void): HTMLElement {

@@ -11,6 +11,7 @@ export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } fro
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
+export type { SourceLoss } from "./losses.ts";
 export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
@@ -22,6 +23,7 @@ export type { Format, ReadEpisode, ReadOptions, RldsReader, Unread } from "./rea
 export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
 export { openReplay } from "./replay/open-replay.ts";
 export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+export type { NullValue, SelectionOptions } from "./selection/selection.ts";
 export type { Loss } from "./sinks/losses.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";

@@ -67,6 +67,9 @@ const ENDINGS: readonly (readonly [ending: string, format: FormatGuess])[] = [
   [".rpr", "log"],
 ];
 
+/** What a single file may be, for a message. */
+const FILES = "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+
 /** How files begin. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
@@ -105,7 +108,7 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
     const logs = paths.filter((path) => path.endsWith(".rpr"));
     return format === "log" ? findOwner(folder, logs) : format;
   }
-  return unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
+  throw unknownError(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }
 
 /** The folders above and below a dataset's own. @throws RldsError UNSUPPORTED */
@@ -154,7 +157,7 @@ async function probeFormat(folder: SourceFolder): Promise<Format> {
       await file.close();
     }
   }
-  return unknown(folder, NAMES.map(([name]) => name).join(", "));
+  throw unknownError(folder, NAMES.map(([name]) => name).join(", "));
 }
 
 async function ofFile(file: SourceFile): Promise<Format> {
@@ -167,10 +170,8 @@ async function ofFile(file: SourceFile): Promise<Format> {
     if (format === undefined && (await hasUserBlock(file))) return "hdf5";
     if (format === undefined) await checkArchive(file, text);
     if (format === "jsonl") await checkDescription(file);
-    return (
-      format ??
-      unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
-    );
+    if (format === undefined) throw unknownError(file, FILES);
+    return format;
   } finally {
     await file.close();
   }
@@ -235,6 +236,6 @@ async function checkDescription(file: SourceFile): Promise<void> {
   if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
 }
 
-function unknown({ name }: { readonly name: string }, candidates: string): never {
-  throw unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
+function unknownError({ name }: { readonly name: string }, candidates: string): RldsError {
+  return unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
 }

@@ -3,6 +3,8 @@ import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
 import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import type { Films } from "./film-references.ts";
+import type { SourceLoss } from "./losses.ts";
+import { SELECTION_OPTIONS, type SelectionOptions } from "./selection/selection.ts";
 
 export type Format =
   | "tfds"
@@ -60,13 +62,20 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
   /** Steps of each episode, in their order, without the steps themselves. Absent where files do not say them ahead. O(episodes), or O(rows) of a column that says where they end. */
   lengths?(): Promise<readonly number[]>;
+  /** What could not be read so far, with the option `salvage`: it grows while episodes are read. Absent without that option. */
+  readonly losses?: readonly SourceLoss[];
   /** Lets go of the files. */
   close(): Promise<void>;
 }
 
 /** Options that every reader takes. */
-export interface ReadOptions {
+export interface ReadOptions extends SelectionOptions {
   readonly signal?: AbortSignal;
+  /** Whether what is whole is read of damaged or incomplete files, and the rest reported in `losses`; else the first damage is an error. */
+  readonly salvage?: boolean;
   /** The most bytes that one record, page or row group may take in memory; 1 GiB where it is left out. More is a file that is not what it says. */
   readonly maxBytes?: number;
 }
+
+/** The names of these options, as lists of options have them. */
+export const READ_OPTIONS = `${SELECTION_OPTIONS}, salvage, signal, maxBytes`;

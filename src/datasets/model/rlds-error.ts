@@ -47,6 +47,27 @@ export function unsupportedFile(place: Place, what: string, cause?: unknown): Rl
   return new RldsError("UNSUPPORTED", what, place, { cause });
 }
 
+/** What an error of one column says at its end: the options that help. @param keys of the column @param isNull whether a value for nulls helps, too */
+export function columnRemedy(keys: readonly string[], isNull = false): string {
+  const name = JSON.stringify(keys.join("/"));
+  return `; without: [${name}] leaves it out${isNull ? `, null: { ${name}: … } states a value for nulls` : ""}`;
+}
+
+/** The same error with the options that help against a bad column; any other error as it is. */
+export function withRemedy(error: unknown, keys: readonly string[], isNull = false): unknown {
+  if (!(error instanceof RldsError) || !["CORRUPT", "UNSUPPORTED", "INVALID_DATA", "SPEC_MISMATCH"].includes(error.code)) return error;
+  const { file, offset, episode, step, cause } = error;
+  const place = {
+    ...(file !== undefined && { file }),
+    ...(offset !== undefined && { offset }),
+    ...(episode !== undefined && { episode }),
+    ...(step !== undefined && { step }),
+  };
+  const end = describePlace(place);
+  const what = error.message.endsWith(end) ? error.message.slice(0, error.message.length - end.length) : error.message;
+  return new RldsError(error.code, `${what}${columnRemedy(keys, isNull)}`, place, { cause });
+}
+
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];

@@ -182,6 +182,15 @@ describe("losses", () => {
     expect((await failure(1, ...minari, "--overwrite", "--strict")).error.code).toBe("UNSUPPORTED");
   });
 
+  test("of a damaged source are listed beside those of the target", async () => {
+    const convert = ["convert", join(DATA, "wild/lerobot_lfs_pointer"), temp("salvaged"), "--format", "lerobot", "--mode", "salvage"];
+    const { sourceLosses, losses, steps } = await document(...convert);
+    expect(sourceLosses.map(({ code }: { code: string }) => code)).toEqual(["CORRUPT", "NOT_FOUND"]);
+    expect([Array.isArray(losses), steps]).toEqual([true, 7]);
+    const { stdout } = await reprise(...convert, "--overwrite");
+    expect(stdout).toMatch(/Not read:\n {2}CORRUPT: the file is a Git LFS pointer/);
+  });
+
   test("a result without a step is an error, and replaces nothing", async () => {
     const step = (i: number) => ({
       observation: [i],

@@ -50,7 +50,7 @@ test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["in
 test("no option takes a second value in silence: it is wrong usage, of every verb, unless it may be repeated", async () => {
   const values: { readonly [option: string]: string } = {
     "--format": "jsonl",
-    "--mode": "repair",
+    "--mode": "salvage",
     "--final-step": "observation",
     "--sampler": "fifo",
     "--fps": "5",

@@ -7,13 +7,17 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import type { ReadEpisode, RldsReader, Unread } from "../reader.ts";
+import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
+import { type Hdf5Columns, selectHdf5 } from "./selected-hdf5.ts";
 
 export interface D4rlOptions extends Hdf5Options {
   /** What the final step of an episode is: `rlds` where it is left out. */
@@ -26,7 +30,7 @@ export interface D4rlOptions extends Hdf5Options {
   readonly maxEpisodeSteps?: number;
 }
 
-const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, signal, maxBytes";
+const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
 const FINAL = ["rlds", "next", "none"];
 
 /**
@@ -51,12 +55,15 @@ function parseOptions(options: D4rlOptions): FinalObservation {
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);
-    const table = await tableOf(hdf5, options);
+    const selection = new Selection(options);
+    const losses = lossesOf(options.salvage);
+    const table = await tableOf(await selectHdf5(hdf5, selection), options);
+    selection.check();
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
     const hasInfos = options.infos !== true && (await hdf5.entry("/infos")) === "group";
     const unread = hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
-    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, unread, { ...options, finalObservation, maxBytes: hdf5.maxBytes });
+    return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, unread, { ...options, losses, finalObservation, maxBytes: hdf5.maxBytes });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -70,6 +77,7 @@ class D4rlReader implements RldsReader {
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
+  readonly losses?: readonly SourceLoss[];
   readonly #hdf5: Hdf5File;
   readonly #table: FlatTable;
   readonly #metadata: { readonly [name: string]: unknown };
@@ -83,7 +91,7 @@ class D4rlReader implements RldsReader {
     values: unknown,
     about: { readonly [key: string]: unknown },
     unread: readonly Unread[],
-    options: FlatOptions,
+    options: FlatOptions & { readonly losses: Losses | undefined },
   ) {
     this.#hdf5 = hdf5;
     this.#table = table;
@@ -95,6 +103,7 @@ class D4rlReader implements RldsReader {
     this.metadataSpec = { ...(valueSpec(metadata) as { readonly [name: string]: StepSpec }), [FINAL_STEP]: FINAL_STEP_LEAF };
     this.about = about;
     this.unread = unread;
+    Object.assign(this, withLosses(options.losses));
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
@@ -122,15 +131,28 @@ class D4rlReader implements RldsReader {
   }
 }
 
-async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
+async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
-  const single = async (name: string) => squeezeColumn(await hdf5.column(`/${name}`));
-  for (const name of ["observations", "actions", "rewards", "terminals"])
-    if ((await hdf5.entry(`/${name}`)) === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
-  const observation = await hdf5.tree("/observations");
-  const terminals = await single("terminals");
-  const timeouts = (await hdf5.entry("/timeouts")) === undefined ? undefined : await single("timeouts");
-  const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
+  const names = fieldsOf(await hdf5.names("/"));
+  /** The path of a field, whatever the file calls it. */
+  const pathOf = (field: Field) => [...names].flatMap(([name, found]) => (found === field ? [`/${name}`] : []))[0];
+  const needed = (field: Field, name: string) => {
+    const path = pathOf(field);
+    if (path === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
+    return path;
+  };
+  const flags = async (path: string | undefined) => (path === undefined ? undefined : squeezeColumn(await hdf5.column(path)));
+  const paths = {
+    observation: needed("observation", "observations"),
+    action: needed("action", "actions"),
+    reward: needed("reward", "rewards"),
+    terminal: pathOf("terminated") ?? needed("done", "terminals"),
+  };
+  const observation = await hdf5.tree(paths.observation);
+  const terminals = squeezeColumn(await hdf5.column(paths.terminal));
+  const timeouts = await flags(pathOf("truncated"));
+  const nextPath = pathOf("next_observation");
+  const next = nextPath === undefined ? undefined : await hdf5.tree(nextPath);
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
   if (timeouts === undefined && maxEpisodeSteps === undefined)
     throw unsupportedFile({ file }, "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit");
@@ -141,7 +163,12 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
   if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have a flag a row`);
-  const transition = { observation, action: await hdf5.tree("/actions"), reward: await single("rewards"), ...(columnsOf(info).length > 0 && { infos: info }) };
+  const transition = {
+    observation,
+    action: await hdf5.tree(paths.action),
+    reward: squeezeColumn(await hdf5.column(paths.reward)),
+    ...(columnsOf(info).length > 0 && { infos: info }),
+  };
   if (columnsOf(observation).length === 0) throw corruptFile({ file }, "the file has no observations");
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };

@@ -2,7 +2,7 @@
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { Attribute } from "../minari/episode-store.ts";
@@ -20,6 +20,9 @@ const FILTERS = [1, 2, 3, 5, 6];
 const MAX_THROWN = 100;
 
 export type Entry = "group" | "dataset";
+
+/** Whether the dataset at a path is read. */
+export type KeepColumn = (path: string) => boolean;
 
 interface Hdf5Handle {
   readonly instance: Instance;
@@ -82,20 +85,44 @@ export class Hdf5File {
     });
   }
 
+  /** The datasets below a group, by their names. @throws RldsError CORRUPT, UNSUPPORTED */
+  async datasets(group = "", depth = 0): Promise<string[][]> {
+    if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${group}`);
+    const found: string[][] = [];
+    for (const name of await this.names(group || "/")) {
+      const path = `${group}/${name}`;
+      if ((await this.entry(path)) === "dataset") found.push([name]);
+      else for (const keys of await this.datasets(path, depth + 1)) found.push([name, ...keys]);
+    }
+    return found;
+  }
+
   /** A dataset, or a group of them: `_index_0`, `_index_1` … are an array, as Minari writes tuples. @throws RldsError */
-  async tree(path: string, depth = 0): Promise<ColumnTree> {
+  async tree(path: string, keeps: KeepColumn = () => true, depth = 0): Promise<ColumnTree> {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
     if (entry === "dataset") return this.column(path);
     if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
     const nodes = new Map<string, ColumnTree>();
-    for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
+    for (const name of await this.names(path)) {
+      const below = `${path}/${name}`;
+      if ((await this.entry(below)) === "dataset" && !keeps(below)) continue;
+      nodes.set(name, await this.tree(below, keeps, depth + 1));
+    }
     const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
   /** A dataset that is read by rows. @throws RldsError CORRUPT, UNSUPPORTED for its type or a filter */
   async column(path: string): Promise<Column> {
+    try {
+      return await this.#column(path);
+    } catch (error) {
+      throw withRemedy(error, [path.replace(/^\/(episode_\d+\/)?/, "")]);
+    }
+  }
+
+  async #column(path: string): Promise<Column> {
     const { type, filters } = await this.#call(path, ({ library, id }) => ({
       type: library.get_dataset_metadata(id, path),
       filters: library.get_dataset_filters(id, path),

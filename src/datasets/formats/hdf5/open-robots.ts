@@ -8,9 +8,12 @@ import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
+import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
-import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
@@ -54,7 +57,7 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
 }
 
 function parseOptions(options: RobotOptions): RobotOptions {
-  const known = onlyKeys("options", options, "split, h5wasm, fetch, signal, maxBytes");
+  const known = onlyKeys("options", options, `split, h5wasm, fetch, ${READ_OPTIONS}`);
   if (known.split !== undefined && typeof known.split !== "string") throw mustBe(TypeError, "split", "the name of a filter", known.split);
   if (known.maxBytes !== undefined) integer("maxBytes", known.maxBytes, 1);
   return known;
@@ -109,11 +112,17 @@ interface EpisodePlace {
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);
-    return await RobotReader.of(files, format, options);
+    const selection = new Selection(options);
+    return await selectReader(await RobotReader.of(files, format, { ...options, selection, losses: lossesOf(options.salvage) }), selection);
   } catch (error) {
     await files.close();
     throw error;
   }
+}
+
+interface RobotReadOptions extends RobotOptions {
+  readonly selection: Selection;
+  readonly losses: Losses | undefined;
 }
 
 class RobotReader implements RldsReader {
@@ -121,18 +130,21 @@ class RobotReader implements RldsReader {
   readonly name: string;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  readonly episodes: number;
+  readonly episodes?: number;
+  readonly losses?: readonly SourceLoss[];
+  readonly lengths?: () => Promise<readonly number[]>;
+  readonly startingAt?: (episode: number) => AsyncIterable<ReadEpisode>;
   readonly about: { readonly [key: string]: unknown };
   readonly splits?: readonly string[];
   readonly split?: string;
   readonly #files: EpisodeFiles;
   readonly #places: readonly EpisodePlace[];
   readonly #attributes: AttributeTypes;
-  readonly #options: RobotOptions;
+  readonly #options: RobotReadOptions;
 
-  static async of(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RobotReader> {
-    const { split, signal } = options;
-    const first = await files.open(0);
+  static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
+    const { split, signal, losses, selection } = options;
+    const first = await firstFile(files, losses);
     const splits = format === "robomimic" ? await filters(first) : new Map<string, () => Promise<ReadonlySet<string>>>();
     if (split !== undefined && !splits.has(split)) {
       const names = splits.size === 0 ? "no filters in mask" : `the filters ${[...splits.keys()].join(", ")}`;
@@ -142,18 +154,19 @@ class RobotReader implements RldsReader {
     const places: EpisodePlace[] = [];
     const attributes = new AttributeTypes();
     for (let file = 0; file < files.count; file++) {
-      const hdf5 = format === "aloha" && file > 0 ? undefined : await files.open(file);
-      const groups = hdf5 === undefined ? [""] : await episodeGroups(hdf5, format);
+      const groups = format === "aloha" ? [""] : await episodeGroups(first, format);
       for (const group of groups.filter((path) => chosen === undefined || chosen.has(path.slice(path.lastIndexOf("/") + 1)))) {
         signal?.throwIfAborted();
-        places.push({ file, group });
-        if (format !== "aloha") attributes.add(await leafAttributes(hdf5 as Hdf5File, group));
+        try {
+          if (format !== "aloha") attributes.add(await leafAttributes(first, group));
+          places.push({ file, group });
+        } catch (error) {
+          if (losses === undefined) throw error;
+          losses.add(error);
+        }
       }
     }
-    const [place] = places;
-    if (place === undefined) throw new RldsError("EMPTY", "the dataset has no episodes", { file: first.name });
-    const hdf5 = await files.open(place.file);
-    const { tree, unread } = await robotEpisode(hdf5, format, place.group);
+    const { hdf5, tree, unread } = await firstEpisode(files, format, places, { selection, losses, name: first.name });
     const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
     const about = Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)]));
     return new RobotReader({ files, format, places, attributes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
@@ -168,7 +181,7 @@ class RobotReader implements RldsReader {
       readonly format: RobotFormat;
       readonly places: readonly EpisodePlace[];
       readonly attributes: AttributeTypes;
-      readonly options: RobotOptions;
+      readonly options: RobotReadOptions;
       readonly splits: readonly string[];
     },
     stepSpec: StepSpec,
@@ -179,7 +192,11 @@ class RobotReader implements RldsReader {
     this.name = files.name;
     this.stepSpec = stepSpec;
     this.metadataSpec = finalStepSpec(Object.fromEntries([...attributes.leaves].map(([name, { leaf }]) => [name, leaf])));
-    this.episodes = places.length;
+    if (options.losses === undefined) {
+      this.episodes = places.length;
+      this.startingAt = (episode) => this.#from(integer("episode", episode, 0));
+      this.lengths = () => this.#lengths();
+    } else Object.assign(this, withLosses(options.losses));
     this.about = about;
     if (splits.length > 0) this.splits = splits;
     if (options.split !== undefined) this.split = options.split;
@@ -193,11 +210,7 @@ class RobotReader implements RldsReader {
     return this.#from(0);
   }
 
-  startingAt(episode: number): AsyncIterable<ReadEpisode> {
-    return this.#from(integer("episode", episode, 0));
-  }
-
-  async lengths(): Promise<readonly number[]> {
+  async #lengths(): Promise<readonly number[]> {
     const lengths: number[] = [];
     for (const [episode, place] of this.#places.entries()) {
       const { range } = await this.#episode(place, episode);
@@ -207,20 +220,29 @@ class RobotReader implements RldsReader {
   }
 
   async *#from(first: number): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes = MAX_SOURCE_BYTES } = this.#options;
+    const { losses } = this.#options;
     for (let episode = first; episode < this.#places.length; episode++) {
       const place = this.#places[episode] as EpisodePlace;
-      const { tree, range, hdf5 } = await this.#episode(place, episode);
-      const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
-      const attributes = this.format === "aloha" ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
-      yield { ...values(this.#attributes.conform(attributes)), ...ended };
+      const whole = await this.#read(place, episode).catch((error) => {
+        if (losses === undefined) throw error;
+        losses.add(error);
+      });
+      if (whole !== undefined) yield whole;
     }
+  }
+
+  async #read(place: EpisodePlace, episode: number): Promise<ReadEpisode> {
+    const { maxBytes = MAX_SOURCE_BYTES } = this.#options;
+    const { tree, range, hdf5 } = await this.#episode(place, episode);
+    const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
+    const attributes = this.format === "aloha" ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
+    return { ...values(this.#attributes.conform(attributes)), ...ended };
   }
 
   async #episode({ file, group }: EpisodePlace, episode: number) {
     this.#options.signal?.throwIfAborted();
     const hdf5 = await this.#files.open(file);
-    const found = await robotEpisode(hdf5, this.format, group);
+    const found = await robotEpisode(hdf5, this.format, group, this.#options.selection);
     const difference = specDifference(this.stepSpec, stepSpecOf(transitionSpecOf(found.tree)));
     if (difference !== undefined)
       throw new RldsError("SPEC_MISMATCH", `${group || hdf5.name} differs from the first episode: ${difference}`, { file: hdf5.name, episode });
@@ -230,6 +252,37 @@ class RobotReader implements RldsReader {
   close(): Promise<void> {
     return this.#files.close();
   }
+}
+
+/** The first file that can be opened, if something may be lost. */
+async function firstFile(files: EpisodeFiles, losses: Losses | undefined): Promise<Hdf5File> {
+  for (let i = 0; ; i++) {
+    try {
+      return await files.open(i);
+    } catch (error) {
+      if (losses === undefined || i >= files.count - 1) throw error;
+      losses.add(error);
+    }
+  }
+}
+
+/** The first episode that can be read, if something may be lost. */
+async function firstEpisode(
+  files: EpisodeFiles,
+  format: RobotFormat,
+  places: readonly EpisodePlace[],
+  { selection, losses, name }: { readonly selection: Selection; readonly losses: Losses | undefined; readonly name: string },
+) {
+  for (const [i, { file, group }] of places.entries()) {
+    try {
+      const hdf5 = await files.open(file);
+      return { hdf5, ...(await robotEpisode(hdf5, format, group, selection)) };
+    } catch (error) {
+      if (losses === undefined || i === places.length - 1) throw error;
+      losses.add(error);
+    }
+  }
+  throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });
 }
 
 /** The attributes of a group, but for names that an episode has for other things. */

@@ -3,6 +3,7 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
+import type { Selection } from "../selection/selection.ts";
 import { alohaImages } from "./aloha-images.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
@@ -24,6 +25,8 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
   if (names.includes("action") && (await hdf5.entry("/observations")) === "group" && (await hdf5.names("/observations")).includes("qpos")) return "aloha";
   return undefined;
 }
+
+type KeepColumn = (path: string) => boolean;
 
 const MANISKILL = /^traj_\d+$/;
 const ROBOMIMIC = /^demo_\d+$/;
@@ -60,30 +63,31 @@ const NAMES: { readonly [format in RobotFormat]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** @param group its path @throws RldsError CORRUPT, UNSUPPORTED */
-export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<RobotEpisode> {
+/** @param group its path @param selection what it leaves out is not opened @throws RldsError CORRUPT, UNSUPPORTED */
+export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   const file = hdf5.name;
   const names = NAMES[format];
+  const keeps = (path: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names)) !== undefined;
   const entries = await hdf5.names(group === "" ? "/" : group);
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
-  const observed = await firstWithRows(hdf5, names.observation.filter((name) => entries.includes(name)).map(at));
+  const observed = await firstWithRows(hdf5, names.observation.filter((name) => entries.includes(name)).map(at), keeps);
   if (observed === undefined)
     throw unsupportedFile({ file }, `${group || "the file"} has no ${names.observation.join(" and no ")}: write observations into the dataset first`);
   if (!entries.includes(names.action)) throw error(`has no ${names.action}`);
-  const action = await hdf5.tree(at(names.action));
+  const action = await hdf5.tree(at(names.action), keeps);
   const rows = columnsOf(action)[0]?.rows ?? -1;
   const observation = format === "aloha" ? await alohaImages(hdf5, observed.tree) : observed.tree;
   const observations = columnsOf(observation)[0]?.rows ?? -1;
   const hasNext = names.nextObservation !== undefined && entries.includes(names.nextObservation) && observed.path === at("obs");
-  const next = hasNext ? await hdf5.tree(at(names.nextObservation as string)) : undefined;
+  const next = hasNext ? await hdf5.tree(at(names.nextObservation as string), keeps) : undefined;
   const hasFinal = next !== undefined || observations === rows + 1;
   const flag = await lastFlag(hdf5, names.terminated.filter((name) => entries.includes(name)).map(at), rows);
   const used = [...names.terminated, names.truncated, names.nextObservation, names.action, names.reward, observed.path.slice(group.length + 1)];
   const others: [string, ColumnTree][] = [];
   const unread: string[] = [];
   for (const name of entries.filter((name) => !used.includes(name))) {
-    const part = await stepTree(hdf5, at(name), rows, hasFinal);
+    const part = await stepTree(hdf5, at(name), { rows, hasFinal, keeps });
     if (part.tree !== undefined) others.push([name, part.tree]);
     unread.push(...part.unread);
   }
@@ -102,9 +106,19 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   return { tree, range, unread };
 }
 
-async function firstWithRows(hdf5: Hdf5File, paths: readonly string[]): Promise<{ readonly path: string; readonly tree: ColumnTree } | undefined> {
+/** The path of a column in a step. */
+function stepKeys([top = "", ...rest]: readonly string[], { observation, nextObservation, action, reward }: Names): readonly string[] {
+  if (observation.includes(top) || top === nextObservation) return ["observation", ...rest];
+  return [top === action ? "action" : top === reward ? "reward" : top, ...rest];
+}
+
+async function firstWithRows(
+  hdf5: Hdf5File,
+  paths: readonly string[],
+  keeps: KeepColumn,
+): Promise<{ readonly path: string; readonly tree: ColumnTree } | undefined> {
   for (const path of paths) {
-    const tree = await hdf5.tree(path);
+    const tree = await hdf5.tree(path, keeps);
     if (columnsOf(tree).length > 0) return { path, tree };
   }
   return undefined;
@@ -114,17 +128,25 @@ async function firstWithRows(hdf5: Hdf5File, paths: readonly string[]): Promise<
 async function stepTree(
   hdf5: Hdf5File,
   path: string,
-  rows: number,
-  hasFinal: boolean,
+  { rows, hasFinal, keeps }: { readonly rows: number; readonly hasFinal: boolean; readonly keeps: KeepColumn },
 ): Promise<{ readonly tree?: ColumnTree; readonly unread: readonly string[] }> {
+  let isSelected = true;
+  const noteKept = (below: string) => {
+    const isKept = keeps(below);
+    isSelected &&= isKept;
+    return isKept;
+  };
   let tree: ColumnTree;
   try {
-    tree = await hdf5.tree(path);
+    if ((await hdf5.entry(path)) === "dataset" && !keeps(path)) return { unread: [] };
+    tree = await hdf5.tree(path, noteKept);
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "UNSUPPORTED") throw error;
     return { unread: [path] };
   }
   const columns = columnsOf(tree);
+  // All of it is left out.
+  if (columns.length === 0 && !isSelected) return { unread: [] };
   const fits = columns.length > 0 && columns.every((column) => column.rows === rows || (hasFinal && column.rows === rows + 1));
   return fits ? { tree, unread: [] } : { unread: [path] };
 }

@@ -1,8 +1,9 @@
 /** Values of JSON in a file that are not a line each: the elements of one array, or objects over several lines. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { parseExactJson } from "../json.ts";
+import type { Losses } from "../losses.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { inLine, type Line } from "./lines.ts";
+import { inLine, type Line, type LinesOptions } from "./lines.ts";
 
 const CHUNK_BYTES = 2 ** 18;
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 44, 91, 93, 123, 125] as const;
@@ -13,19 +14,27 @@ const MARK = [0xef, 0xbb, 0xbf];
 type Expected = "value" | "comma" | "nothing";
 
 /** One value after the other, each parsed when it is whole. @param inArray whether they are the elements of an array @throws RldsError CORRUPT, also for a value of more than maxBytes */
-export async function* elementsOf(file: SourceFile, inArray: boolean, maxBytes: number, signal?: AbortSignal): AsyncGenerator<Line, void, undefined> {
-  const scanner = new Scanner(file.name, inArray, maxBytes);
-  for (let at = 0; at < file.size; at += CHUNK_BYTES) {
-    signal?.throwIfAborted();
-    yield* scanner.scan(await file.read(at, Math.min(CHUNK_BYTES, file.size - at)), at);
+export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
+  const scanner = new Scanner(file.name, { inArray, maxBytes, losses });
+  try {
+    for (let at = 0; at < file.size; at += CHUNK_BYTES) {
+      signal?.throwIfAborted();
+      yield* scanner.scan(await file.read(at, Math.min(CHUNK_BYTES, file.size - at)), at);
+    }
+    scanner.finish(file.size);
+  } catch (error) {
+    if (losses === undefined) throw error;
+    // Where the values stop being separate, nobody knows where the next one begins.
+    losses.add(error);
   }
-  scanner.finish(file.size);
 }
 
 class Scanner {
   readonly #file: string;
   readonly #inArray: boolean;
   readonly #maxBytes: number;
+  readonly #losses: Losses | undefined;
+  #isAfterLoss = false;
   #isBegun: boolean;
   #expected: Expected = "value";
   #hasComma = false;
@@ -36,11 +45,12 @@ class Scanner {
   #begin = 0;
   #number = 1;
 
-  constructor(file: string, inArray: boolean, maxBytes: number) {
+  constructor(file: string, { inArray, maxBytes, losses }: { readonly inArray: boolean; readonly maxBytes: number; readonly losses: Losses | undefined }) {
     this.#file = file;
     this.#inArray = inArray;
     this.#isBegun = !inArray;
     this.#maxBytes = maxBytes;
+    this.#losses = losses;
   }
 
   *scan(chunk: Uint8Array, at: number): Generator<Line, void, undefined> {
@@ -62,7 +72,8 @@ class Scanner {
       else if (code === OPEN || code === OPEN_OBJECT) this.#depth++;
       else if ((code === CLOSE || code === CLOSE_OBJECT) && --this.#depth === 0) {
         this.#parts.push(chunk.subarray(from, i + 1));
-        yield this.#value(at + i + 1);
+        const line = this.#value(at + i + 1);
+        if (line !== undefined) yield line;
       }
     }
     if (this.#depth === 0) return;
@@ -98,18 +109,34 @@ class Scanner {
     throw this.#error(`must be an object of JSON${this.#inArray ? ", with a comma before the next one" : ""}`, at);
   }
 
-  #value(end: number): Line {
+  /** Undefined for a value that is lost. */
+  #value(end: number): Line | undefined {
     const place = { number: this.#number, at: this.#begin, bytes: end - this.#begin, unit: "element" } as const;
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    let text: string;
-    try {
-      text = this.#parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
-    } catch {
-      throw corruptFile(inLine(this.#file, place), "is no UTF-8");
-    }
+    const parts = this.#parts;
     this.#parts = [];
     this.#number++;
     this.#expected = this.#inArray ? "comma" : "value";
+    try {
+      const line = this.#parse(parts, place);
+      const isAfterLoss = this.#isAfterLoss;
+      this.#isAfterLoss = false;
+      return isAfterLoss ? { ...line, isAfterLoss } : line;
+    } catch (error) {
+      if (this.#losses === undefined) throw error;
+      this.#losses.add(error);
+      this.#isAfterLoss = true;
+      return undefined;
+    }
+  }
+
+  #parse(parts: readonly Uint8Array[], place: Omit<Line, "value">): Line {
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text: string;
+    try {
+      text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
+    } catch {
+      throw corruptFile(inLine(this.#file, place), "is no UTF-8");
+    }
     try {
       return { ...place, value: parseExactJson(text) };
     } catch (error) {

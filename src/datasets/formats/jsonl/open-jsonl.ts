@@ -9,12 +9,15 @@ import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { selectSpec } from "../selection/selected-spec.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { elementsOf } from "./elements.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, linesOf } from "./lines.ts";
+import { inLine, type Line, type LinesOptions, linesOf } from "./lines.ts";
 import { Records, type StepGroup } from "./records.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
@@ -29,7 +32,7 @@ export interface JsonlOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
+const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
  * A file of JSON lines, or the only one in a folder; also a file that is one array of the same things, or of arrays of steps, or whose objects are written over several lines. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length
@@ -43,27 +46,34 @@ const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = onlyKeys("options", options, OPTIONS);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const source = await sourceOf(from, { signal, maxBytes, fetch });
   const file = source.file ?? (await onlyFile(source.folder));
   try {
     const form = await formOf(file, maxBytes, signal);
-    const lines = () => (form === "lines" ? linesOf(file, maxBytes, signal) : elementsOf(file, form === "array", maxBytes, signal));
+    const lines = () => (form === "lines" ? linesOf(file, { maxBytes, signal, losses }) : elementsOf(file, form === "array", { maxBytes, signal, losses }));
     const first = await firstOf(lines(), file.name);
-    const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
+    const name = file.name.replace(/\.(jsonl|ndjson|json)$/, "");
+    const base = { format: "jsonl", name, about: {}, close: () => file.close(), ...withLosses(losses) } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
+      const selected = selectSpec(schema.stepSpec, selection);
+      selection.check();
+      const read = { maxBytes, signal, losses, selection, selected };
       return {
         ...base,
         about: schema.about,
-        stepSpec: schema.stepSpec,
+        stepSpec: selected.spec,
         metadataSpec: finalStepSpec(schema.metadataSpec),
-        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, maxBytes, signal),
+        [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, read),
       } as RldsReader<unknown> as RldsReader<S>;
     }
-    const generic = await GenericJsonl.open(file, first, stepSpec, { lines, maxBytes, signal, finalObservation });
+    const generic = await GenericJsonl.open(file, first, stepSpec, { lines, maxBytes, signal, losses, selection, finalObservation });
+    selection.check();
     const { stepSpec: inferredSpec, metadataSpec } = generic;
     return {
       ...base,
@@ -102,13 +112,13 @@ async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal):
   // An object that does not end with its line.
   if (!text.startsWith("{")) return "lines";
   try {
-    await firstOf(linesOf(file, maxBytes, signal), file.name);
+    await firstOf(linesOf(file, { maxBytes, signal }), file.name);
     return "lines";
   } catch (error) {
     if (!(error instanceof RldsError)) throw error;
   }
   try {
-    await firstOf(elementsOf(file, false, maxBytes, signal), file.name);
+    await firstOf(elementsOf(file, false, { maxBytes, signal }), file.name);
     return "values";
   } catch (error) {
     if (!(error instanceof RldsError)) throw error;
@@ -116,11 +126,10 @@ async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal):
   }
 }
 
-interface GenericOptions {
+interface GenericOptions extends LinesOptions {
   /** A new pass. */
   readonly lines: () => AsyncIterable<Line>;
-  readonly maxBytes: number;
-  readonly signal?: AbortSignal;
+  readonly selection: Selection;
   readonly finalObservation: FinalObservation;
 }
 
@@ -133,7 +142,8 @@ class GenericJsonl {
   readonly #schema: RowSchema;
   readonly #options: GenericOptions;
 
-  static async open(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
+  static async open(file: SourceFile, firstLine: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
+    const first = { ...firstLine, value: selectLine(firstLine.value, options.selection) };
     const place = { file: file.name, offset: first.at };
     const records = new Records(first.value, place);
     const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
@@ -144,7 +154,14 @@ class GenericJsonl {
     };
     const pass = async (visit: (value: unknown) => void) => {
       try {
-        for await (const line of options.lines()) visit(line.value);
+        for await (const line of options.lines()) {
+          try {
+            visit(selectLine(line.value, options.selection));
+          } catch (error) {
+            // It is a loss when its episode is read.
+            if (options.losses === undefined || !(error instanceof RldsError)) throw error;
+          }
+        }
       } catch (error) {
         // Whoever reads so far is told, and where it is.
         if (!(error instanceof RldsError)) throw error;
@@ -179,7 +196,7 @@ class GenericJsonl {
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes } = this.#options;
+    const { maxBytes, selection, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
     const byNumber = this.#schema.has.includes("episode");
@@ -194,9 +211,10 @@ class GenericJsonl {
       // What the file says of an episode by itself is believed.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
-    for await (const line of this.#options.lines()) {
+    /** The rows of a line, as far as they are episodes. */
+    const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
-      const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
+      const group = this.#records.of(selectLine(line.value, selection), { ...inLine(this.#file.name, line), episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
@@ -212,8 +230,25 @@ class GenericJsonl {
         if (isEnd && layout !== "steps") yield await finishEpisode(true);
       }
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
+    };
+    for await (const line of this.#options.lines()) {
+      // Nobody knows what was in a line that is lost: what was before it is an episode without an end.
+      if (line.isAfterLoss && rows.length > 0) yield await finishEpisode(false);
+      if (losses === undefined) {
+        yield* readLine.call(this, line);
+        continue;
+      }
+      try {
+        yield* readLine.call(this, line);
+      } catch (error) {
+        losses.add(error);
+        if (areEpisodes) await rows.take(false, place);
+        else if (rows.length > 0) yield await finishEpisode(false);
+        bytes = 0;
+      }
     }
-    if (rows.length > 0) yield await finishEpisode(byNumber);
+    const isCut = losses?.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
+    if (rows.length > 0) yield await finishEpisode(byNumber && !isCut);
   }
 
   #metadata(metadata: object, place: Place): object {
@@ -222,4 +257,14 @@ class GenericJsonl {
     collector.add(valuesOfJson(spec, withMissing(spec, metadata)), place, "the episode's metadata");
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);
   }
+}
+
+/** A line as it is selected: a step, columns, an array of steps, or an episode with its steps. */
+function selectLine(value: unknown, selection: Selection): unknown {
+  if (selection.isEmpty || typeof value !== "object" || value === null) return value;
+  const selectStep = (step: unknown) => (typeof step === "object" && step !== null && !Array.isArray(step) ? selection.value(step) : step);
+  if (Array.isArray(value)) return value.map(selectStep);
+  const { steps, ...rest } = value as { readonly steps?: unknown };
+  if (!Array.isArray(steps)) return selection.value(value);
+  return { ...selection.value(rest), steps: steps.map(selectStep) };
 }

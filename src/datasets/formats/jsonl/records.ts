@@ -1,6 +1,6 @@
 /** What a line of a file holds: a step, an episode as a list of steps, or steps as columns. */
 import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
-import { type Field, fieldOf } from "../columns/names.ts";
+import { type Field, fieldOf, fieldsOf } from "../columns/names.ts";
 import { NUMBER_WORD } from "./infer.ts";
 
 /** The steps of one line. */
@@ -38,7 +38,8 @@ export class Records {
       throw unsupportedFile(place, "the file holds batches of several agents of RLlib: write one file for each policy, with SampleBatch lines");
     this.layout = Array.isArray(value.steps) ? "steps" : isColumns(value, place) ? "columns" : "step";
     const rows = this.layout === "columns" ? lengthOf(fieldIn(value, "action")) : undefined;
-    this.#rowNames = new Set(Object.keys(value).filter((name) => !isRowField(name) && lengthOf(value[name]) === rows));
+    const fields = fieldsOf(Object.keys(value));
+    this.#rowNames = new Set(Object.keys(value).filter((name) => !ROW_FIELDS.includes(fields.get(name)) && lengthOf(value[name]) === rows));
     this.#hasNumbers = this.layout === "columns" && Array.isArray(fieldIn(value, "episode"));
   }
 
@@ -71,8 +72,9 @@ export class Records {
     const rows = lengthOf(fieldIn(value, "action")) as number;
     const columns: [string, (i: number) => unknown][] = [];
     const metadata: [string, unknown][] = [];
+    const fields = fieldsOf(Object.keys(value));
     for (const [name, column] of Object.entries(value)) {
-      const field = fieldOf(name);
+      const field = fields.get(name);
       if (this.#isRllib && name === "type") continue;
       if (field === "observation") {
         const observations = lengthOf(column) as number;
@@ -80,7 +82,7 @@ export class Records {
         // One more than there are actions is the final observation.
         if (observations === rows + 1) columns.push(["next_observation", (i) => valueAt(column, i + 1)]);
       } else if (FLAGS.includes(field) && !Array.isArray(column)) columns.push([name, (i) => (i === rows - 1 ? column : false)]);
-      else if (isRowField(name)) {
+      else if (ROW_FIELDS.includes(field)) {
         if (lengthOf(column) !== rows) throw lengthError(name, column, rows, place);
         columns.push([name, (i) => valueAt(column, i)]);
       } else if (this.#rowNames.has(name)) columns.push([name, (i) => valueAt(column, i)]);
@@ -102,8 +104,13 @@ function isRowField(name: string): boolean {
   return ROW_FIELDS.includes(fieldOf(name));
 }
 
+function nameIn(value: Values, field: Field): string | undefined {
+  const fields = fieldsOf(Object.keys(value));
+  return Object.keys(value).find((name) => fields.get(name) === field);
+}
+
 function fieldIn(value: Values, field: Field): unknown {
-  const name = Object.keys(value).find((name) => fieldOf(name) === field);
+  const name = nameIn(value, field);
   return name === undefined ? undefined : value[name];
 }
 
@@ -124,7 +131,7 @@ const isNumber = (value: unknown) => typeof value === "number" || typeof value =
 
 /** Whether a line has a list of rewards, and means one a step. A step may have several rewards, under a name in singular. */
 function isColumns(value: Values, place: Place): boolean {
-  const name = Object.keys(value).find((name) => fieldOf(name) === "reward");
+  const name = nameIn(value, "reward");
   const rewards = name === undefined ? undefined : value[name];
   const isPlural = name?.toLowerCase().endsWith("s") ?? false;
   const isRllib = value.type === RLLIB;
@@ -146,7 +153,7 @@ function isColumns(value: Values, place: Place): boolean {
 }
 
 function nameOf(value: Values, field: Field): string {
-  return Object.keys(value).find((name) => fieldOf(name) === field) ?? field;
+  return nameIn(value, field) ?? field;
 }
 
 function lengthError(name: string, column: unknown, rows: number, place: Place) {

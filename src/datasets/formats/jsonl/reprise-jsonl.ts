@@ -9,9 +9,11 @@ import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type About, nestedAbout } from "../about.ts";
 import type { ReadEpisode } from "../reader.ts";
+import type { SelectedSpec } from "../selection/selected-spec.ts";
+import type { Selection } from "../selection/selection.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, linesOf } from "./lines.ts";
+import { inLine, type Line, type LinesOptions, linesOf } from "./lines.ts";
 import { specFromJson } from "./spec-json.ts";
 
 export interface RepriseSchema {
@@ -35,14 +37,20 @@ export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   };
 }
 
+export interface RepriseReadOptions extends LinesOptions {
+  readonly selection: Selection;
+  readonly selected: SelectedSpec;
+}
+
 /** @throws RldsError CORRUPT for lines in another order, SPEC_MISMATCH for what the first line does not say */
 export async function* readRepriseEpisodes(
   file: SourceFile,
-  { stepSpec, metadataSpec }: RepriseSchema,
-  maxBytes: number,
-  signal?: AbortSignal,
+  { metadataSpec }: RepriseSchema,
+  options: RepriseReadOptions,
 ): AsyncGenerator<ReadEpisode, void, undefined> {
   const name = file.name;
+  const { maxBytes, losses, selection } = options;
+  const stepSpec = options.selected.spec;
   const [elements, ofEpisode] = [stepSpec, metadataSpec].map((spec) => leavesOf(spec).reduce((sum, { size }) => sum + size, 0)) as [number, number];
   let isHeadRead = false;
   let steps: Collector | undefined;
@@ -56,13 +64,13 @@ export async function* readRepriseEpisodes(
     const episodeSteps = new StepColumns<RldsStep>(stepSpec, data, length);
     return { [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true), ...metadata, steps: episodeSteps };
   };
-  for await (const line of linesOf(file, maxBytes, signal)) {
+  const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
     const lineError = (what: string) => corruptFile(inLine(name, line), what);
     const place = { file: name, offset: line.at, episode };
     // The form, behind blank lines perhaps.
     if (!isHeadRead) {
       isHeadRead = true;
-      continue;
+      return;
     }
     const { episode: first, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
     if ((first === undefined) === (step === undefined)) throw lineError('must be {"episode": …} or {"step": …}');
@@ -79,7 +87,25 @@ export async function* readRepriseEpisodes(
       bytes += line.bytes;
       if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
       steps ??= new Collector(stepSpec, 1);
-      steps.add(valuesOfJson(stepSpec, step), { ...place, step: steps.length });
+      steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
+    }
+  };
+  for await (const line of linesOf(file, options)) {
+    if (losses === undefined) {
+      yield* readLine(line);
+      continue;
+    }
+    // What follows a line that is lost may be of another episode: nothing is taken up to the next one that begins.
+    if (line.isAfterLoss && metadata !== undefined) {
+      yield finishEpisode();
+      metadata = undefined;
+    }
+    try {
+      yield* readLine(line);
+    } catch (error) {
+      losses.add(error);
+      if (metadata !== undefined && steps !== undefined && steps.length > 0) yield finishEpisode();
+      metadata = undefined;
     }
   }
   if (metadata !== undefined) yield finishEpisode();

@@ -4,16 +4,16 @@ import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
-import type { StepSpec } from "../../model/dataset.ts";
+import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { plainSpec } from "../../model/plain-numbers.ts";
-import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import { type Field, fieldOf } from "../columns/names.ts";
+import { type Field, fieldOf, fieldsOf, isWeakName } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type EndedSteps, type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeaves } from "../leaf-count.ts";
@@ -29,6 +29,16 @@ interface Row {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
+/** Fields that are single numbers, also where a file has lists of one. */
+const SINGLE: readonly string[] = ["reward", "discount"];
+const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
+
+function squeezed(spec: StepSpec): StepSpec {
+  const { dtype, shape } = spec as StepLeaf;
+  return Array.isArray(shape) && shape.length === 1 && shape[0] === 1 ? ({ dtype, shape: [] } as StepLeaf) : spec;
+}
+
+const single = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 const BOOL = { dtype: "bool", shape: [] } as const;
 
 /** What the values of all rows of a file are. */
@@ -52,7 +62,7 @@ export class RowTypes {
   /** Undefined for a field that had no value. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
     const spec = this.#types[name].spec(name !== "action");
-    return spec && plainSpec(spec);
+    return spec && plainSpec(SINGLE.includes(name) ? squeezed(spec) : spec);
   }
 
   /** Of every name that had a value. */
@@ -71,14 +81,20 @@ export interface RowSchema {
   /** Which of the fields that say how an episode ends are there. */
   readonly has: readonly Field[];
   readonly finalObservation: FinalObservation;
+  /** The names that fields have in the first row. */
+  readonly names: ReadonlyMap<string, Field>;
 }
 
-function rowOf(value: unknown, place: Place): Row {
+/** @param names of the first row: no later one may have another name of a field beside it */
+function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
   const fields: Fields = {};
   const metadata: [string, unknown][] = [];
+  const known = fieldsOf(Object.keys(value));
+  for (const [name, field] of names ?? [])
+    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
   for (const [name, part] of Object.entries(value)) {
-    const field = fieldOf(name);
+    const field = known.get(name) ?? (isWeakName(name) ? undefined : fieldOf(name));
     if (field === undefined || field === "lengths") metadata.push([name, part]);
     else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
     else fields[field] = part;
@@ -95,6 +111,7 @@ export function inferRowSchema(
   place: Place,
 ): RowSchema {
   const { fields, metadata } = rowOf(value, place);
+  const names = fieldsOf(Object.keys(value as object));
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
@@ -112,15 +129,15 @@ export function inferRowSchema(
   if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
   const metadataTypes = types.metadata;
   checkLeaves(metadataTypes, "the metadata of the steps", place);
-  const names = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
+  const metadataNames = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
   const metadataOf = (name: string) => (Object.hasOwn(metadataTypes, name) ? metadataTypes[name] : undefined);
-  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(names, (name) => part(name, metadataOf(name)))];
+  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(metadataNames, (name) => part(name, metadataOf(name)))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
-  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
+  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation, names };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
   const tree = Object.fromEntries(entries.map(([name, fieldTree]) => [name, blankTree(fieldTree)]));
   const stepSpec = stepTableSpec({ tree, isTerminal: new Uint8Array(0) });
-  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation };
+  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation, names };
 }
 
 /** Collects the rows of one episode after the other. */
@@ -140,7 +157,7 @@ export class Rows {
     this.#schema = schema;
     this.#maxBytes = maxBytes;
     this.#collector = new Collector(schema.rowSpec, 1);
-    this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => fieldOf(name) === undefined || name === "lengths"));
+    this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => !STEP_NAMES.includes(name)));
     this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size, keys }) => sum + (keys[0] !== undefined && keys[0] in this.#metadataSpec ? 0 : size), 0);
   }
 
@@ -150,23 +167,28 @@ export class Rows {
 
   /** Whether a row belongs to another episode than those that were collected. */
   begins(value: unknown, place: Place): boolean {
-    const { fields } = rowOf(value, place);
+    const { fields } = rowOf(value, place, this.#schema.names);
     return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
   }
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps } = this.#schema;
-    const { fields, metadata } = rowOf(value, place);
+    const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
     // What a row does not have takes memory all the same.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
       throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows`);
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
-    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const) if (Object.hasOwn(rowSpec, name)) row[name] = fields[name];
+    for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
+      if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
-    this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
+    try {
+      this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });
+    } catch (error) {
+      throw leafError(error);
+    }
     this.#length++;
     this.#next = fields.next_observation;
     this.#episode = episodeKey(fields.episode);
@@ -210,6 +232,14 @@ export class Rows {
   }
 }
 
+/** An error of a value names the options that help against its leaf. */
+function leafError(error: unknown): unknown {
+  if (!(error instanceof RldsError) || error.code !== "SPEC_MISMATCH") return error;
+  const [path = "", rule = ""] = error.message.split(" must be ");
+  if (path === "" || path === "step" || rule === "") return error;
+  return withRemedy(error, [path], / got null\b/.test(rule));
+}
+
 function appendValues(data: ColumnData, last: ColumnData): ColumnData {
   if (Array.isArray(data)) return [...data, ...(last as readonly string[])];
   const all = new (data.constructor as Float32ArrayConstructor)(data.length + last.length);
@@ -227,7 +257,12 @@ function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }
 
-function flag(value: unknown, name: string, place: Place): boolean | undefined {
+function isScalar(spec: StepSpec | undefined): boolean {
+  return (spec as StepLeaf | undefined)?.shape?.length === 0;
+}
+
+function flag(stated: unknown, name: string, place: Place): boolean | undefined {
+  const value = single(stated);
   if (value === undefined) return undefined;
   if (value !== true && value !== false && value !== 0 && value !== 1)
     throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${show(value)}`, place);

@@ -36,7 +36,7 @@ const EPISODES = "meta/episodes";
 
 /** In order. @throws RldsError CORRUPT, NOT_FOUND */
 export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
-  const { episodes: entries, metadataSpec } = await (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
+  const { episodes: entries, metadataSpec } = await readEpisodeList(folder, info, videos, maxBytes);
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
   const invalidIndex = entries.findIndex(({ index, length }, i) => index !== i || !Number.isSafeInteger(length) || length < 0);
   if (invalidIndex >= 0)
@@ -46,6 +46,11 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
     );
   if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`);
   return { episodes: entries, metadataSpec };
+}
+
+/** What the list says, right or wrong. */
+export function readEpisodeList(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
+  return (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
 }
 
 async function fromLines(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {

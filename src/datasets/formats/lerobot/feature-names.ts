@@ -1,2 +1,57 @@
-/** Names of a vector's elements, perhaps in groups: `{ motors: ["a", "b"] }`. */
-export type FeatureNames = readonly string[] | { readonly [group: string]: readonly string[] };
+/** Where the features of a LeRobot dataset are in a step: by LeRobot's names, by those of openpi and others, or as the caller says. */
+import { unsupportedFile } from "../../model/rlds-error.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
+import type { Selection } from "../selection/selection.ts";
+import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
+
+/** Names that RLDS has another for. */
+const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
+/** Frames of films have their times, whatever else is left out. */
+const TIME = "timestamp";
+const TASK = "task_index";
+
+export interface NamedFeatures {
+  readonly info: LeRobotInfo;
+  /** Whether steps have the text of their task. */
+  readonly hasTask: boolean;
+}
+
+/** The features that are selected, each with its place in a step. @throws RldsError UNSUPPORTED where there is no observation or no action */
+export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeatures {
+  const found = foundNames(info);
+  const features = new Map<string, Feature>();
+  const excluded = new Map<string, Feature>();
+  for (const [name, feature] of info.features) {
+    const keys = found.get(name) ?? NAMES[name] ?? name.split(".");
+    const isStructural = name === "episode_index" || name === "next.done" || name === "next.success";
+    const selected = selection.keysOf([name], keys);
+    const isRenamed = selection.isRenamed([name]);
+    if (selected !== undefined) features.set(name, { ...feature, keys: isRenamed ? selected : keys });
+    else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
+  }
+  const keepsTask = selection.keysOf(["task"]) !== undefined;
+  const [time, task] = [excluded.get(TIME), excluded.get(TASK)];
+  if (time !== undefined && [...features.values()].some(({ dtype }) => dtype === "video")) features.set(TIME, time);
+  if (task !== undefined && keepsTask && !selection.isEmpty) features.set(TASK, task);
+  for (const field of ["observation", "action"]) {
+    if ([...features.values()].some(({ keys }) => keys[0] === field)) continue;
+    const names = [...info.features.keys()].join(", ");
+    throw unsupportedFile({ file: INFO }, `no feature is the ${field} by its name, of ${names}: rename: { NAME: "${field}" } names it`);
+  }
+  return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
+}
+
+/** Names of others, where nothing has LeRobot's name: `state`, `image` and `actions` of openpi. */
+function foundNames({ features }: LeRobotInfo): Map<string, readonly string[]> {
+  const first = (name: string) => (NAMES[name] ?? name.split("."))[0];
+  const lacks = (field: string) => ![...features.keys()].some((name) => first(name) === field);
+  const fields = fieldsOf([...features.keys()]);
+  const named = (field: Field) => [...fields].flatMap(([name, found]) => (found === field ? [name] : []));
+  const found = new Map<string, readonly string[]>();
+  if (lacks("observation")) {
+    for (const [name, { dtype }] of features) if (dtype === "image" || dtype === "video") found.set(name, ["observation", ...name.split(".")]);
+    for (const name of named("observation")) found.set(name, ["observation", "state"]);
+  }
+  for (const field of ["action", "reward"] as const) if (lacks(field)) for (const name of named(field)) found.set(name, [field]);
+  return found;
+}

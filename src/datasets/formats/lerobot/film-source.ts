@@ -5,14 +5,13 @@ import { findColumn } from "../parquet/table.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 import { episodeTables } from "./episode-list.ts";
 import { wholeLeaf } from "./episode-metadata.ts";
-import { keysOf } from "./frame-schema.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 import { STATISTICS } from "./statistics.ts";
 
 /** Undefined if the dataset has none. */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  for (const [name, { dtype, raw }] of info.features) if (dtype === "video") cameras.set(keysOf(name).join("/"), { name, feature: raw });
+  for (const [name, { dtype, raw, keys }] of info.features) if (dtype === "video") cameras.set(keys.join("/"), { name, feature: raw });
   if (cameras.size === 0) return undefined;
   const statistics = new Map<string, () => Promise<readonly CameraStatistics[]>>();
   return {

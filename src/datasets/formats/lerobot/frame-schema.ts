@@ -3,55 +3,53 @@
 import { sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
-import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
-import type { FileColumn } from "../parquet/columns.ts";
+import { columnRemedy, corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { type FileColumn, nullFor } from "../parquet/columns.ts";
 import type { GenericSchema } from "../parquet/generic-schema.ts";
 import { type ColumnMapping, checkNesting, type Mapping } from "../parquet/mapping.ts";
 import type { ParquetFile } from "../parquet/parquet-file.ts";
+import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
-
-/** Names that RLDS has another for. */
-const NAMES = new Map([["next.reward", ["reward"]]]);
 
 export interface ImageLeaf {
   readonly path: string;
   /** Height, width, channels. */
   readonly shape: readonly [number, number, number];
-}
-
-/** `observation.images.top` → observation, images, top */
-export function keysOf(name: string): readonly string[] {
-  return NAMES.get(name) ?? name.split(".");
+  /** Of a pixel. */
+  readonly type: "u8" | "u16";
+  /** Names of the column in the file. */
+  readonly column: readonly string[];
 }
 
 /** The file's columns as leaves; images are bytes still. @throws RldsError CORRUPT for a feature without a column */
-export function frameMapping(file: ParquetFile, { features }: LeRobotInfo): Mapping {
+export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selection: Selection): Mapping {
   const leaves: ColumnMapping[] = [];
   let terminal: FileColumn | undefined;
   const find = (keys: readonly string[]) => file.columns.find((column) => column.keys.length === keys.length && column.keys.every((key, i) => key === keys[i]));
-  for (const [name, { dtype }] of features) {
+  for (const [name, { dtype, keys }] of features) {
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
-      throw corruptFile({ file: file.name }, `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column`);
+      throw corruptFile({ file: file.name }, `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column${columnRemedy([name])}`);
     if (name === "is_terminal" && column.dtype === "bool" && column.listDepth === 0) terminal = column;
-    else leaves.push({ column, keys: keysOf(name) });
+    else leaves.push({ column: { ...column, nullValue: nullFor(column, selection.nullOf([name], keys)) }, keys });
   }
   checkNesting(leaves, INFO);
   const episode = find(["episode_index"]);
   if (episode?.dtype !== "i64" || episode.listDepth > 0) throw corruptFile({ file: file.name }, "the file has no column episode_index of i64");
-  return { leaves, episode, ...(terminal && { terminal }), unread: [] };
+  return { leaves: [...leaves, { column: episode, keys: ["episode_index"] }], episode, ...(terminal && { terminal }), unread: [] };
 }
 
 /** Images with their shapes, as they will be. @throws RldsError UNSUPPORTED */
 export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
   return [...features]
     .filter(([, { dtype }]) => dtype === "image")
-    .map(([name, { shape, names }]) => {
-      if (shape.length !== 3) throw unsupportedFile({ file: INFO }, `image ${name} must have height, width and channels, got shape [${shape.join(", ")}]`);
+    .map(([name, { shape, names, keys }]) => {
+      if (shape.length !== 3)
+        throw unsupportedFile({ file: INFO }, `image ${name} must have height, width and channels, got shape [${shape.join(", ")}]${columnRemedy([name])}`);
       const first = Array.isArray(names) ? String(names[0]) : "";
       const [a, b, c] = shape as [number, number, number];
-      return { path: keysOf(name).join("/"), shape: first.startsWith("channel") ? [b, c, a] : [a, b, c] };
+      return { path: keys.join("/"), column: [name, "bytes"], type: "u8", shape: first.startsWith("channel") ? [b, c, a] : [a, b, c] };
     });
 }
 
@@ -59,7 +57,7 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
  * The step's spec: the table's leaves with the shapes of info.json where those have as many elements, images as pixels, videos as references, and the task's text.
  * @throws RldsError CORRUPT where info.json says another shape
  */
-export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[]): StepSpec {
+export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
   const spec = structuredClone(schema.stepSpec) as { [name: string]: unknown };
   const set = (keys: readonly string[], value: unknown) => {
     const node = keys.slice(0, -1).reduce((at, key) => {
@@ -69,21 +67,32 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
     setPart(node, keys.at(-1) as string, value);
   };
   for (const [name, feature] of info.features) {
-    const keys = keysOf(name);
+    const { keys } = feature;
     if (feature.dtype === "video") set(keys, { path: { dtype: "string", shape: [] }, timestamp: { dtype: "f64", shape: [] } });
     const fileLeaf = schema.leaves.find((leaf) => leaf.keys.join("/") === keys.join("/"));
     if (feature.dtype === "video" || feature.dtype === "image" || fileLeaf === undefined) continue;
     if (sizeOf(fileLeaf.leaf.shape) !== sizeOf(feature.shape))
       throw corruptFile({ file: INFO }, `${name} must be of shape [${feature.shape.join(", ")}], the data has [${fileLeaf.leaf.shape.join(", ")}]`);
-    set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(name, feature) ? feature.shape : fileLeaf.leaf.shape });
+    set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(feature) ? feature.shape : fileLeaf.leaf.shape });
   }
-  for (const { path, shape } of images) set(path.split("/"), { dtype: "u8", shape });
-  if (info.features.has("task_index")) set(["task"], { dtype: "string", shape: [] });
+  for (const { path, shape, type } of images) set(path.split("/"), { dtype: type, shape });
+  // Which episode a row is of is known of the episode.
+  delete spec.episode_index;
+  for (const { keys, isHidden } of info.features.values()) if (isHidden) unset(spec, keys);
+  if (hasTask) set(["task"], { dtype: "string", shape: [] });
   return spec as StepSpec;
 }
 
 /** LeRobot calls a single number a vector of one; only what is observed and done is one here. */
-function isVector(name: string, { dtype, shape }: Feature): boolean {
+function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
-  return shape.length !== 1 || shape[0] !== 1 || /^(observation|action)(\.|$)/.test(name);
+  return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);
+}
+
+/** Takes a leaf away, and what has nothing else in it. */
+function unset(node: { [name: string]: unknown }, [name = "", ...rest]: readonly string[]): void {
+  const part = node[name] as { [name: string]: unknown } | undefined;
+  if (part === undefined) return;
+  if (rest.length > 0) unset(part, rest);
+  if (rest.length === 0 || Object.keys(part).length === 0) delete node[name];
 }

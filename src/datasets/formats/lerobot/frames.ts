@@ -1,17 +1,21 @@
 /** The frames of an episode as steps: images decoded, videos as references, the task's text, and where it ended. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile } from "../../model/rlds-error.ts";
+import { columnRemedy, corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
+import type { Losses } from "../losses.ts";
 import type { EpisodeEntry } from "./episode-list.ts";
-import { type ImageLeaf, keysOf } from "./frame-schema.ts";
+import type { ImageLeaf } from "./frame-schema.ts";
 
 export interface FramesOptions {
   readonly stepSpec: StepSpec;
   readonly tasks: ReadonlyMap<number, string>;
   readonly images: readonly ImageLeaf[];
+  /** Where videos are in a step, by the names of their features. */
+  readonly videos: ReadonlyMap<string, readonly string[]>;
+  readonly hasTask: boolean;
   readonly decode: ImageDecoder | undefined;
   /** The column that says whether the last frame is terminal. */
   readonly terminal: string | undefined;
@@ -19,11 +23,13 @@ export interface FramesOptions {
   readonly keepsTerminal: boolean;
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;
+  /** Of tasks that are missing, if those are no error. */
+  readonly losses?: Losses | undefined;
 }
 
 /** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
-  const { stepSpec, tasks, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
+  const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;
   const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.data[k] as ColumnData]));
   const place = { file: entry.path, episode: entry.index };
@@ -35,7 +41,8 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
   if (!keepsDiscount) columns.set("discount", Float32Array.from({ length }, discountAt));
   const times = columns.get("timestamp");
   for (const [name, { path, from }] of entry.videos) {
-    const video = keysOf(name).join("/");
+    const video = videos.get(name)?.join("/");
+    if (video === undefined) continue;
     columns.set(`${video}/path`, new Array<string>(length).fill(path));
     columns.set(
       `${video}/timestamp`,
@@ -43,26 +50,29 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
     );
   }
   const numbers = columns.get("task_index");
-  if (numbers !== undefined) {
+  if (numbers !== undefined && hasTask) {
     const texts = Array.from(numbers as ArrayLike<number | bigint>, (number, step) => {
       const text = tasks.get(Number(number));
-      if (text === undefined) throw corruptFile({ ...place, step }, `the frame has task_index ${number}, and there is no such task`);
-      return text;
+      if (text !== undefined) return text;
+      const error = corruptFile({ file: entry.path }, `frames have task_index ${number}, and there is no such task`);
+      if (losses === undefined) throw corruptFile({ ...place, step }, `the frame has task_index ${number}, and there is no such task`);
+      losses.add(error);
+      return "";
     });
     columns.set("task", texts);
   }
   if (decode !== undefined) {
-    for (const { path, shape } of images) {
+    for (const { path, shape, type } of images) {
       const size = shape[0] * shape[1] * shape[2];
-      if (size * length > maxBytes) throw corruptFile(place, `${path} takes more than the ${maxBytes} bytes that maxBytes allows`);
-      const pixels = new Uint8Array(size * length);
+      if (size * length * (type === "u16" ? 2 : 1) > maxBytes) throw corruptFile(place, `${path} takes more than the ${maxBytes} bytes that maxBytes allows`);
+      const pixels = type === "u16" ? new Uint16Array(size * length) : new Uint8Array(size * length);
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {
           const { height, width } = imageHead(bytes);
           if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width}, and is said to be ${shape[0]} × ${shape[1]}`);
-          pixels.set(decode(bytes, { type: "u8", channels: shape[2] }, maxBytes), step * size);
+          pixels.set(decode(bytes, { type, channels: shape[2] }, maxBytes), step * size);
         } catch (cause) {
-          throw corruptFile({ ...place, step }, `${path} cannot be decoded: ${(cause as Error).message}`, cause);
+          throw corruptFile({ ...place, step }, `${path} cannot be decoded: ${(cause as Error).message}${columnRemedy([path])}`, cause);
         }
       });
       columns.set(path, pixels);

@@ -10,6 +10,10 @@ export interface Feature {
   readonly names?: unknown;
   /** All that the file says of it. */
   readonly raw: { readonly [key: string]: unknown };
+  /** Where it is in a step. */
+  readonly keys: readonly string[];
+  /** Whether it is read for what follows from it, and left out of the steps. */
+  readonly isHidden?: boolean;
 }
 
 export interface LeRobotInfo {
@@ -58,7 +62,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
     const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
     if (typeof dtype !== "string" || !isShape) throw corruptFile(where, `feature ${name} must have a dtype and a shape`);
-    checked.set(name, { dtype, shape, names, raw: feature as { readonly [key: string]: unknown } });
+    checked.set(name, { dtype, shape, names, raw: feature as { readonly [key: string]: unknown }, keys: name.split(".") });
   }
   return {
     version: version === "2" ? 2 : 3,

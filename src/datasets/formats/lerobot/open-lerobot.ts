@@ -5,19 +5,25 @@ import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { StepColumns } from "../../model/step-columns.ts";
+import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
-import { readGenericSchema } from "../parquet/generic-schema.ts";
+import { type GenericSchema, readGenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { type EpisodeEntry, listEpisodes, tasksOf } from "./episode-list.ts";
+import { nameFeatures } from "./feature-names.ts";
 import { filmsOf } from "./film-source.ts";
-import { frameMapping, frameSpec, imageLeaves } from "./frame-schema.ts";
+import { frameMapping, frameSpec, type ImageLeaf, imageLeaves } from "./frame-schema.ts";
 import { type FramesOptions, framesOf } from "./frames.ts";
-import { INFO, leRobotInfo, readText } from "./info.ts";
+import { INFO, type LeRobotInfo, leRobotInfo, readText } from "./info.ts";
+import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists } from "./salvage.ts";
 
 export interface LeRobotOptions extends ReadOptions {
   /** Whether images of the table become pixels (u8), or stay PNG and JPEG; pixels where it is left out. */
@@ -28,7 +34,7 @@ export interface LeRobotOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "images, terminal, fetch, signal, maxBytes";
+const OPTIONS = `images, terminal, fetch, ${READ_OPTIONS}`;
 const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 /**
@@ -40,7 +46,7 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FIN
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
-  const { images: imageMode = "decode", terminal, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { images: imageMode = "decode", terminal, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   if (!["decode", "bytes"].includes(imageMode)) throw mustBe(RangeError, "images", '"decode" or "bytes"', imageMode);
   if (terminal !== undefined && !["success", "done", "never"].includes(terminal))
     throw mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
@@ -50,21 +56,34 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     await file.close();
     throw unsupportedFile({ file: file.name }, `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`);
   }
-  const info = leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes)));
-  const videos = [...info.features].filter(([, { dtype }]) => dtype === "video").map(([name]) => name);
-  const { episodes: entries, metadataSpec } = await listEpisodes(folder, info, videos, maxBytes);
-  if (entries.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
-  const tasks = info.features.has("task_index") ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
+  const { info, hasTask } = nameFeatures(leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes))), selection);
+  selection.check();
+  const videos = new Map([...info.features].flatMap(([name, { dtype, keys }]) => (dtype === "video" ? [[name, keys] as const] : [])));
+  const lists = await (losses === undefined
+    ? readLists(folder, info, [...videos.keys()], hasTask, maxBytes)
+    : salvageLists(folder, info, [...videos.keys()], maxBytes, losses));
+  const { episodes: entries, metadataSpec, tasks, paths } = lists;
   const decode = imageMode === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
-  const images = decode === undefined ? [] : imageLeaves(info);
   const films = filmsOf(folder, info, maxBytes);
-  const paths = [...new Set(entries.map(({ path }) => path))];
-  const schema = await withParquetFile(folder, paths[0] as string, maxBytes, (first) => readGenericSchema(first, frameMapping(first, info)));
+  const { schema, images } = await withFirstTable(folder, paths, maxBytes, losses, async (first) => ({
+    schema: await readGenericSchema(first, frameMapping(first, info, selection)),
+    images: decode === undefined ? [] : await typedImages(first, imageLeaves(info)),
+  }));
   const hasTerminal = terminal === undefined && schema.mapping.terminal !== undefined;
-  const stepSpec = frameSpec(schema, info, images);
+  const stepSpec = frameSpec(schema, info, images, hasTask);
   const column = terminal === "never" || hasTerminal ? undefined : `next/${terminal ?? "success"}`;
   const hasDiscount = schema.leaves.some(({ keys }) => keys.join("/") === "discount");
-  const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, keepsTerminal: hasTerminal, keepsDiscount: hasDiscount, maxBytes };
+  const kept = { keepsTerminal: hasTerminal, keepsDiscount: hasDiscount };
+  const frames: FramesOptions = { stepSpec, tasks, images, videos, hasTask, decode, terminal: column, ...kept, maxBytes, losses };
+  const base = {
+    ...{ format: "lerobot" as const, name: folder.name, stepSpec, metadataSpec: { ...metadataSpec, ...METADATA }, about: info.about },
+    ...(films && { films }),
+    async close() {},
+  };
+  if (losses !== undefined)
+    return { ...base, ...withLosses(losses), [Symbol.asyncIterator]: () => salvaged<S>(folder, lists, schema, { maxBytes, signal, losses }, frames) };
   const startingAt = (episode: number) => {
     const { path } = entries[episode] ?? {};
     const first = path === undefined ? paths.length : paths.indexOf(path);
@@ -74,21 +93,59 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     return episodes<S>(entries, episode, rows, frames);
   };
   return {
-    ...{
-      format: "lerobot",
-      name: folder.name,
-      stepSpec,
-      metadataSpec: { ...metadataSpec, ...METADATA },
-      episodes: info.episodes,
-      steps: info.frames,
-      about: info.about,
-      ...(films && { films }),
-    },
+    ...base,
+    episodes: info.episodes,
+    steps: info.frames,
     [Symbol.asyncIterator]: () => startingAt(0),
     startingAt: (episode) => startingAt(integer("episode", episode, 0)),
     lengths: async () => entries.map(({ length }) => length),
-    async close() {},
   };
+}
+
+async function readLists(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], hasTask: boolean, maxBytes: number): Promise<SalvagedList> {
+  const list = await listEpisodes(folder, info, videos, maxBytes);
+  if (list.episodes.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
+  const tasks = hasTask ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
+  return { ...list, tasks, paths: [...new Set(list.episodes.map(({ path }) => path))] };
+}
+
+/** Images with the bits of a pixel that the first frame has: a depth has 16. */
+async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Promise<ImageLeaf[]> {
+  const group = file.groups.findIndex((rows) => rows > 0);
+  const typed: ImageLeaf[] = [];
+  for (const image of images) {
+    const column = file.columns.find(({ keys }) => keys.join("\0") === image.column.join("\0"));
+    const [chunk] = group < 0 || column === undefined ? [] : await file.read(group, [column]);
+    typed.push({ ...image, type: depthOf(chunk?.values[0]) === 16 ? "u16" : "u8" });
+  }
+  return typed;
+}
+
+/** Undefined for what is no image: whoever decodes it says so. */
+function depthOf(bytes: unknown): number | undefined {
+  try {
+    return imageHead(bytes as Uint8Array).depth;
+  } catch {
+    return undefined;
+  }
+}
+
+async function* salvaged<S>(
+  folder: SourceFolder,
+  lists: SalvagedList,
+  schema: GenericSchema,
+  options: SalvageOptions,
+  frames: FramesOptions,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  for await (const { steps, entry } of salvageEpisodes(folder, lists, schema, options)) {
+    let whole: StepColumns<S> | undefined;
+    try {
+      whole = framesOf<S>(steps, entry, frames);
+    } catch (error) {
+      options.losses.add(error);
+    }
+    if (whole !== undefined) yield { ...entry.metadata, episode_index: BigInt(entry.index), [FINAL_STEP]: "transition", steps: whole };
+  }
 }
 
 function jsonOf(text: string): unknown {
@@ -131,11 +188,28 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-async function withParquetFile<T>(folder: SourceFolder, path: string, maxBytes: number, use: (file: ParquetFile) => Promise<T>): Promise<T> {
-  const file = await folder.open(path);
-  try {
-    return await use(await parquetFile(file, maxBytes));
-  } finally {
-    await file.close();
+/** Uses the first table of frames; if something may be lost, the first that can be read. */
+async function withFirstTable<T>(
+  folder: SourceFolder,
+  paths: readonly string[],
+  maxBytes: number,
+  losses: Losses | undefined,
+  use: (file: ParquetFile) => Promise<T>,
+): Promise<T> {
+  let damage: unknown = new RldsError("EMPTY", "the dataset has no frames", { file: folder.name });
+  for (const path of paths) {
+    try {
+      const file = await folder.open(path);
+      try {
+        return await use(await parquetFile(file, maxBytes));
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (losses === undefined) throw error;
+      losses.add(error);
+      damage = error;
+    }
   }
+  throw damage;
 }

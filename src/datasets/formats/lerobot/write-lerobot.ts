@@ -14,7 +14,7 @@ import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
 import type { EncodePng } from "./episode-frames.ts";
-import type { FeatureNames } from "./feature-names.ts";
+import type { FeatureNames } from "./feature-columns.ts";
 import { createFrameSchema } from "./features.ts";
 import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { checkFilmRate } from "./film-copies.ts";

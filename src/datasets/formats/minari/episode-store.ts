@@ -16,7 +16,8 @@ export interface EpisodeStore {
   /** What is in a group. */
   names(group: string): Promise<string[]>;
   entry(path: string): Promise<"group" | "dataset" | undefined>;
-  tree(path: string): Promise<ColumnTree>;
+  /** @param keeps whether the dataset at a path is read */
+  tree(path: string, keeps?: (path: string) => boolean): Promise<ColumnTree>;
   column(path: string): Promise<Column>;
   /** Whether an episode has infos, read or not. */
   hasInfos(group: string): Promise<boolean>;

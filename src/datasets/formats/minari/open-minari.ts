@@ -11,7 +11,10 @@ import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
-import type { ReadEpisode, RldsReader, Unread } from "../reader.ts";
+import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import { AttributeTypes } from "./attribute-types.ts";
@@ -19,7 +22,7 @@ import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import { type Space, spaceOf, withPixels } from "./images.ts";
 import { unnestedAbout } from "./known-about.ts";
 import { metadataOf } from "./metadata.ts";
-import { ParquetStore } from "./parquet-store.ts";
+import { isReadColumn, ParquetStore } from "./parquet-store.ts";
 
 export interface MinariOptions extends Hdf5Options {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
@@ -29,6 +32,8 @@ export interface MinariOptions extends Hdf5Options {
 /** The options, and the spaces of the metadata. */
 interface EpisodeReadOptions extends MinariOptions {
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
+  readonly selection: Selection;
+  readonly losses: Losses | undefined;
 }
 
 /** One episode before it is read. */
@@ -73,7 +78,9 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
   if (dataFormat !== "parquet") throw dataFormatError(dataFormat, `${base}${METADATA}`);
   const spaces = spacesOf(about, `${base}${METADATA}`);
   const episodeCount = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
-  return MinariReader.of(await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: episodeCount }), about, { ...options, spaces });
+  const selection = new Selection(options);
+  const store = await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: episodeCount, selection });
+  return readerOf(store, about, { ...options, spaces, selection, losses: lossesOf(options.salvage) });
 }
 
 /** Where in a folder the metadata are. */
@@ -100,7 +107,7 @@ function spacesOf({ observation_space, action_space }: { readonly [key: string]:
 }
 
 function checkOptions(options: MinariOptions): void {
-  onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+  onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
 /** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
@@ -111,11 +118,16 @@ export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: Mina
     const about = folder === undefined ? {} : await metadataOf(folder, file);
     const { data_format: dataFormat = "hdf5" } = about;
     if (dataFormat !== "hdf5") throw dataFormatError(dataFormat, file);
-    return await MinariReader.of(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name) });
+    const selection = new Selection(options);
+    return await readerOf(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name), selection, losses: lossesOf(options.salvage) });
   } catch (error) {
     await hdf5.close();
     throw error;
   }
+}
+
+async function readerOf(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: EpisodeReadOptions): Promise<RldsReader> {
+  return selectReader(await MinariReader.of(store, about, options), options.selection);
 }
 
 class MinariReader implements RldsReader {
@@ -123,8 +135,9 @@ class MinariReader implements RldsReader {
   readonly name: string;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  readonly episodes: number;
+  readonly episodes?: number;
   readonly steps?: number;
+  readonly losses?: readonly SourceLoss[];
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
   /** By the head of each episode's rewards, which only HDF5 has apart from the rewards. */
@@ -153,19 +166,32 @@ class MinariReader implements RldsReader {
     this.#attributes = attributes;
     const metadataSpec = nestAttributes(attributes.leaves, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
     this.metadataSpec = { ...metadataSpec, [FINAL_STEP]: FINAL_STEP_LEAF };
-    this.episodes = groups.length;
-    if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
+    Object.assign(this, withLosses(options.losses));
+    if (options.losses === undefined) this.episodes = groups.length;
+    if (options.losses === undefined && typeof about.total_steps === "number" && about.total_episodes === groups.length)
+      this.steps = about.total_steps + groups.length;
     this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
     this.about = unnestedAbout(about);
     this.unread = hasUnreadInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
-    if (!(store instanceof ParquetStore)) this.lengths = () => this.#lengths();
+    if (!(store instanceof ParquetStore) && options.losses === undefined) this.lengths = () => this.#lengths();
   }
 
   static async of(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: EpisodeReadOptions): Promise<MinariReader> {
+    const { losses } = options;
     const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
-    const first = await findColumns(store, group, 0, options);
+    let first: EpisodeSource | undefined;
+    for (const [episode, name] of groups.entries()) {
+      try {
+        first = await findColumns(store, name, episode, options);
+        break;
+      } catch (error) {
+        if (losses === undefined || episode === groups.length - 1) throw error;
+        losses.add(error);
+      }
+    }
+    if (first === undefined) throw new RldsError("EMPTY", `the dataset has no episodes, only ${group}`, { file: store.name });
     const hasUnreadInfos = options.infos !== true && (await store.hasInfos(group));
     return new MinariReader(store, groups, first, await attributeTypes(store, groups, options.signal), about, hasUnreadInfos, options);
   }
@@ -191,10 +217,19 @@ class MinariReader implements RldsReader {
     for (let episode = first; episode < this.#groups.length; episode++) {
       const group = this.#groups[episode] as string;
       this.#options.signal?.throwIfAborted();
-      const ended = await this.#steps(group, episode);
-      const metadata = nestAttributes(this.#attributes.conform(await this.#store.attributes(`/${group}`)), readAttribute);
-      yield { ...metadata, ...ended };
+      const { losses } = this.#options;
+      const whole = await this.#episode(group, episode).catch((error) => {
+        if (losses === undefined) throw error;
+        losses.add(error);
+      });
+      if (whole !== undefined) yield whole;
     }
+  }
+
+  async #episode(group: string, episode: number): Promise<ReadEpisode> {
+    const ended = await this.#steps(group, episode);
+    const metadata = nestAttributes(this.#attributes.conform(await this.#store.attributes(`/${group}`)), readAttribute);
+    return { ...metadata, ...ended };
   }
 
   close(): Promise<void> {
@@ -236,15 +271,16 @@ async function attributeTypes(store: EpisodeStore, groups: readonly string[], si
 const numberOf = (group: string) => Number(group.slice("episode_".length));
 
 /** The columns of an episode, whose rows must fit each other. */
-async function findColumns(store: EpisodeStore, group: string, episode: number, { infos, spaces }: EpisodeReadOptions): Promise<EpisodeSource> {
+async function findColumns(store: EpisodeStore, group: string, episode: number, { infos, spaces, selection }: EpisodeReadOptions): Promise<EpisodeSource> {
   const file = store.name;
+  const keeps = (path: string) => isReadColumn(path.split("/").slice(2), selection);
   const [observation, action, reward] = [
-    withPixels(await store.tree(`/${group}/observations`), spaces.observation, file, store.maxBytes),
-    withPixels(await store.tree(`/${group}/actions`), spaces.action, file, store.maxBytes),
+    withPixels(await store.tree(`/${group}/observations`, keeps), spaces.observation, file, store.maxBytes),
+    withPixels(await store.tree(`/${group}/actions`, keeps), spaces.action, file, store.maxBytes),
     await store.column(`/${group}/rewards`),
   ];
   const withInfos = infos === true && (await store.entry(`/${group}/infos`)) === "group";
-  const info = withInfos ? await store.tree(`/${group}/infos`) : {};
+  const info = withInfos ? await store.tree(`/${group}/infos`, keeps) : {};
   const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
   const terminations = await store.column(`/${group}/terminations`);
   const columns = columnsOf(tree);

@@ -9,6 +9,7 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 import { lazy } from "../lazy.ts";
 import { parquetFile } from "../parquet/parquet-file.ts";
 import { bytesOf, columnOf, joined, leafOfColumn, slice } from "../parquet/table.ts";
+import type { Selection } from "../selection/selection.ts";
 import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { attributesOf } from "./attributes.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
@@ -43,6 +44,7 @@ export interface ParquetStoreOptions {
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
   /** How many there are, as the metadata say; for folders that cannot be listed. */
   readonly episodes: number;
+  readonly selection: Selection;
 }
 
 /** Columns with a row an action, and one more that says nothing. */
@@ -129,7 +131,7 @@ export class ParquetStore implements EpisodeStore {
   }
 
   async #table(path: string): Promise<Table> {
-    const { maxBytes, signal, infos } = this.#options;
+    const { maxBytes, signal, infos, selection } = this.#options;
     const tableFile = await this.#folder.open(path);
     try {
       const file = await parquetFile(tableFile, maxBytes);
@@ -138,6 +140,7 @@ export class ParquetStore implements EpisodeStore {
       const columns: MemoryColumn[] = [];
       let bytes = 0;
       for (const column of file.columns.filter(({ keys }) => keys[0] === "observations" || PADDED.has(keys[0] as string) || (infos && keys[0] === "infos"))) {
+        if (!isReadColumn(column.keys, selection)) continue;
         const chunks: ColumnData[] = [];
         let leaf: StepLeaf | undefined;
         for (const [group, groupRows] of groups.entries()) {
@@ -157,6 +160,13 @@ export class ParquetStore implements EpisodeStore {
       await tableFile.close();
     }
   }
+}
+
+/** Whether a column is read: what says how an episode goes on always is. */
+export function isReadColumn(keys: readonly string[], selection: Selection): boolean {
+  const [name = "", ...rest] = keys;
+  const field = { observations: "observation", actions: "action", infos: "infos" }[name];
+  return field === undefined || selection.keysOf([field, ...rest]) !== undefined;
 }
 
 /** Columns by their names; a struct of a Tuple is an array. */

@@ -5,15 +5,17 @@ import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import { fieldOf } from "../columns/names.ts";
+import { fieldOf, fieldsOf } from "../columns/names.ts";
 import { lazy } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { episodeMetadata, metadataParts } from "./metadata.ts";
@@ -38,7 +40,15 @@ export interface NpzOptions extends ReadOptions {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const { finalObservation = "rlds", maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  const {
+    finalObservation = "rlds",
+    salvage,
+    maxBytes = MAX_SOURCE_BYTES,
+    signal,
+    fetch,
+  } = onlyKeys("options", options, `finalObservation, fetch, ${READ_OPTIONS}`);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
@@ -46,9 +56,12 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   let isFileKept = false;
   try {
     const budget = new MemoryBudget(file.name, maxBytes);
-    const arrays = await arraysOf(file, budget, { maxBytes, signal });
-    const { fields, metadata } = fieldsOf(arrays.columns, file.name);
-    for (const [name, error] of arrays.unread) if (fieldOf(name.split("/")[0] as string) !== undefined) throw error;
+    const arrays = await arraysOf(file, budget, { maxBytes, selection, losses, signal });
+    selection.check();
+    const { fields, metadata } = groupArrays(arrays.columns, file.name);
+    const tops = (paths: Iterable<string>) => [...paths].map((path) => path.split("/")[0] as string);
+    const known = fieldsOf([...tops(arrays.columns.keys()), ...tops(arrays.unread.keys())]);
+    for (const [name, error] of arrays.unread) if (known.has(name.split("/")[0] as string)) throw error;
     const rows = fields.action === undefined ? undefined : columnsOf(fields.action)[0]?.rows;
     const parts = metadataParts(metadata, rows);
     const plan = await planOf(fields, parts.steps, file.name, { finalObservation, maxBytes, signal, budget });
@@ -72,6 +85,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
         episodes,
         steps,
         about: { ...about, ...(unread.length > 0 && { unread }) },
+        ...withLosses(losses),
       },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
@@ -88,38 +102,56 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
 /** Arrays of so many bytes together are read at once, and their checksums with them. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
+interface ArrayOptions {
+  readonly maxBytes: number;
+  readonly selection: Selection;
+  readonly losses: Losses | undefined;
+  readonly signal?: AbortSignal;
+}
+
 /** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
 async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
-): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly unread: Map<string, RldsError> }> {
+  { maxBytes, selection, losses, signal }: ArrayOptions,
+): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly unread: Map<string, unknown> }> {
   const all = await zipEntries(file, maxBytes);
-  const entries = all.filter(({ name }) => name.endsWith(".npy"));
-  if (entries.length === 0 && all.length > 0)
+  const arrays = all.filter(({ name }) => name.endsWith(".npy"));
+  if (arrays.length === 0 && all.length > 0)
     throw unsupportedFile(
       { file: file.name },
       `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
     );
+  const entries = arrays.flatMap((entry) => {
+    const names = entry.name.slice(0, -".npy".length).split("/");
+    const keys = selection.keysOf(names);
+    return keys === undefined ? [] : [{ ...entry, names, path: keys.join("/") }];
+  });
   checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
   const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
   if (bytes > maxBytes) throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
   const columns = new Map<string, Column>();
-  const unread = new Map<string, RldsError>();
+  const unread = new Map<string, unknown>();
   for (const entry of entries) {
     signal?.throwIfAborted();
-    const path = entry.name.slice(0, -".npy".length);
+    const { path } = entry;
     if (columns.has(path) || unread.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
     const array = { file: file.name, name: entry.name, size: entry.size, budget };
     try {
       const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
       columns.set(path, stored ?? (await loadedColumn(zipPieces(file, entry, signal), array, { path, maxBytes })));
     } catch (error) {
+      const named = withRemedy(error, entry.names);
       // An array of objects does not take the others with it.
-      if (!(error instanceof ElementTypeError)) throw error;
-      unread.set(path, error);
+      if (error instanceof ElementTypeError) {
+        unread.set(path, named);
+        continue;
+      }
+      // Without metadata of steps there are steps all the same.
+      if (losses === undefined || fieldOf(entry.names[0] as string) !== undefined) throw named;
+      losses.add(named);
     }
   }
   return { columns, areNamed, unread };
@@ -140,7 +172,7 @@ async function loadedColumn(
 }
 
 /** Names with slashes nest; the first part says what it is. */
-function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
+function groupArrays(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
   const groups = new Map<string, ColumnTree>();
   const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} as an array and as a group of them`);
   for (const [path, column] of arrays) {
@@ -161,8 +193,9 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
   }
   const fields: Fields = {};
   const metadata: [string, ColumnTree][] = [];
+  const known = fieldsOf([...groups.keys()]);
   for (const [name, tree] of groups) {
-    const field = fieldOf(name);
+    const field = known.get(name);
     if (field === undefined) metadata.push([name, tree]);
     else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}: one is called ${name}`);
     else fields[field] = tree;

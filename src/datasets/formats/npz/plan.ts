@@ -5,7 +5,7 @@ import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import type { TransitionTree } from "../columns/episode-ranges.ts";
-import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
+import { type FinalObservation, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
 import type { Field } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
@@ -39,7 +39,13 @@ export async function planOf(
   );
   const starts = single("episode_starts");
   const terminations = terminated ?? single("done");
-  const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
+  const main = {
+    observation,
+    action,
+    reward: reward instanceof Column ? squeezeColumn(reward) : reward,
+    ...(fields.discount === undefined ? {} : { discount: fields.discount }),
+    ...metadata,
+  };
   const { indices, ...beside } = metadata;
   if (indices instanceof Column && terminations?.rows !== undefined && terminations.rows === (indices.rows ?? 0) + 1) {
     const tree: TransitionTree = { ...main, ...beside };

@@ -1,6 +1,8 @@
 /** The columns of a Parquet file: what their values are, and how deep their lists nest. */
-import type { Dtype } from "../../../schema/dtype.ts";
+import { mustBe } from "../../../base/error.ts";
+import { type Dtype, isFloat } from "../../../schema/dtype.ts";
 import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
+import type { NullValue } from "../selection/selection.ts";
 
 /** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
@@ -36,6 +38,8 @@ export interface FileColumn {
   readonly maxDefinition: number;
   /** Whether a value may be missing by itself. */
   readonly optional: boolean;
+  /** What stands for a null; a float is NaN without it. */
+  readonly nullValue?: NullValue | undefined;
 }
 
 const INTEGERS = dtypesBy(({ parquet }) => parquet.integer);
@@ -86,4 +90,27 @@ function dtypeOf(physical: string, length: number, converted: string | undefined
   }
   const text = ["UTF8", "JSON", "ENUM"].includes(converted ?? "") || ["STRING", "JSON", "ENUM"].includes(logical?.type ?? "");
   return physical === "BYTE_ARRAY" ? (text ? "string" : "bytes") : undefined;
+}
+
+/** A value for nulls as the column's values are. @throws RangeError */
+export function nullFor({ keys, dtype, type }: FileColumn, value: NullValue | undefined): NullValue | undefined {
+  if (value === undefined) return undefined;
+  const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column, which is ${dtype ?? type}`, value);
+  if (dtype === undefined || dtype === "bytes") throw misfit();
+  if (dtype === "string") return String(value);
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (isFloat(dtype)) {
+    if (typeof number === "string" || (Number.isNaN(Number(number)) && value !== "NaN")) throw misfit();
+    return Number(number);
+  }
+  const whole = typeof number === "boolean" ? Number(number) : number;
+  if (typeof whole === "string" || (typeof whole === "number" && !Number.isSafeInteger(whole))) throw misfit();
+  const [min, max] = dtype === "bool" ? [0n, 1n] : integerRange(dtype);
+  if (BigInt(whole) < min || BigInt(whole) > max) throw misfit();
+  return dtype === "i64" || dtype === "u64" ? BigInt(whole) : Number(whole);
+}
+
+function integerRange(dtype: Dtype): readonly [min: bigint, max: bigint] {
+  const bits = BigInt(dtype.slice(1));
+  return dtype.startsWith("u") ? [0n, 2n ** bits - 1n] : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n];
 }

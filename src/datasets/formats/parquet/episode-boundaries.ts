@@ -1,6 +1,6 @@
 /** Where episodes end in generic files: where their number changes, or where a flag is set. */
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError } from "../../model/rlds-error.ts";
+import { columnRemedy, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Mapping } from "./mapping.ts";
@@ -57,6 +57,12 @@ export class EpisodeBoundaries {
     this.#length += rows;
   }
 
+  /** What comes next begins an episode. */
+  cut(): void {
+    this.#length = 0;
+    this.#previous = undefined;
+  }
+
   /** The file is over: whether an episode is, too. Where nothing says what an episode is, a file is one. */
   endsWithFile(): boolean {
     const { episode, first, last, terminal, truncated, done } = this.#mapping;
@@ -87,9 +93,11 @@ function checkPresent(values: ColumnData, column: FileColumn, file: string): voi
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));
   if (row >= 0)
-    throw new RldsError("INVALID_DATA", `column ${column.keys.join("/")} must have a value in every row, got none or NaN in row ${row} of a row group`, {
-      file,
-    });
+    throw new RldsError(
+      "INVALID_DATA",
+      `column ${column.keys.join("/")} must have a value in every row, got none or NaN in row ${row} of a row group${columnRemedy(column.keys, true)}`,
+      { file },
+    );
 }
 
 export function isSet(flags: ColumnData | undefined, i: number): boolean {

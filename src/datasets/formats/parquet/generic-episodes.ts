@@ -1,11 +1,13 @@
 /** Episodes of generic files: rows, cut where an episode's number changes, or where a flag is set. */
 
 import { zeros } from "../../../schema/dtype.ts";
+import { blank } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { Losses } from "../losses.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
 import { EpisodeBoundaries, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
@@ -13,13 +15,15 @@ import { EpisodeBuffer } from "./episode-buffer.ts";
 import { finalRowOf } from "./final-row.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
-import { bytesOf, columnOf } from "./table.ts";
+import { bytesOf, columnOf, joined, slice } from "./table.ts";
 
 export interface GenericReadOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   /** The row of the first file with which an episode begins, where it is not the first one of all. */
   readonly row?: number;
+  /** What could not be read, if that is no error. */
+  readonly losses?: Losses | undefined;
 }
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
@@ -28,7 +32,7 @@ const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 export async function* readGenericEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: GenericSchema,
-  { maxBytes, signal, row = 0 }: GenericReadOptions,
+  { maxBytes, signal, row = 0, losses }: GenericReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { mapping, leaves } = schema;
   // Behind the file's own columns: whether the row is the first, last, terminal.
@@ -36,8 +40,7 @@ export async function* readGenericEpisodes<S>(
   const boundaries = new EpisodeBoundaries(mapping);
   const hasRldsFlags = (mapping.first ?? mapping.last) !== undefined;
   const finishEpisode = (isEnd: boolean): ReadEpisode<S> => {
-    const steps = createSteps<S>(schema, buffer.take().data, isEnd);
-    return { steps, [FINAL_STEP]: finalRowOf(steps, hasRldsFlags) };
+    return createEpisode<S>(schema, buffer.take().data, isEnd, hasRldsFlags);
   };
   let skippedRows = row;
   for await (const file of files) {
@@ -49,12 +52,15 @@ export async function* readGenericEpisodes<S>(
         skippedRows -= rows;
         continue;
       }
-      const read = await file.read(group, readColumns);
-      const leafColumns = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
-      const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
-      if (bytesOf([...leafColumns, ...Object.values(roles)]) > maxBytes)
-        throw corruptFile({ file: file.name }, `a row group has more than the ${maxBytes} bytes that maxBytes allows`);
-      const data = [...leafColumns, ...flagsOf(roles, rows)];
+      const chunk = await readGroup(schema, file, group, { maxBytes, columns: readColumns, losses });
+      if (chunk === undefined) {
+        // What was read before the damage is an episode that has no end.
+        if (buffer.length > 0) yield finishEpisode(false);
+        boundaries.cut();
+        skippedRows = 0;
+        continue;
+      }
+      const { data, roles } = chunk;
       let from = skippedRows;
       skippedRows = 0;
       for (const { to, isEnd } of boundaries.of(roles, rows, from)) {
@@ -71,6 +77,35 @@ export async function* readGenericEpisodes<S>(
   if (buffer.length > 0) yield finishEpisode(mapping.episode !== undefined);
 }
 
+interface GroupOptions {
+  readonly maxBytes: number;
+  /** Those of the leaves, then those that have a role. */
+  readonly columns: readonly FileColumn[];
+  readonly losses: Losses | undefined;
+}
+
+/** A row group: its leaves, then whether a row is the first, last, terminal. Undefined if it is a loss. @throws RldsError */
+export async function readGroup(
+  { mapping, leaves }: GenericSchema,
+  file: ParquetFile,
+  group: number,
+  { maxBytes, columns, losses }: GroupOptions,
+): Promise<{ readonly data: readonly ColumnData[]; readonly roles: Roles } | undefined> {
+  const rows = file.groups[group] as number;
+  try {
+    const read = await file.read(group, columns);
+    const leafColumns = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
+    const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
+    if (bytesOf([...leafColumns, ...Object.values(roles)]) > maxBytes)
+      throw corruptFile({ file: file.name }, `a row group has more than the ${maxBytes} bytes that maxBytes allows`);
+    return { data: [...leafColumns, ...flagsOf(roles, rows)], roles };
+  } catch (error) {
+    if (losses === undefined) throw error;
+    losses.add(error);
+    return undefined;
+  }
+}
+
 /** First, last and terminal, as far as the rows tell it themselves. */
 function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number): Uint8Array[] {
   const of = (is: (i: number) => boolean) => Uint8Array.from({ length: rows }, (_, i) => Number(is(i)));
@@ -80,20 +115,51 @@ function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number
 }
 
 /**
- * The steps of an episode. The last row keeps its action and reward. A reward that is not there is 0, a
+ * An episode of rows. The last row keeps its action and reward; if the rows have next observations, the final observation follows. A reward that is not there is 0, a
  * discount 1, and 0 in the step that is terminal.
  */
-function createSteps<S>({ leaves, stepSpec, mapping }: GenericSchema, data: readonly ColumnData[], isEnd: boolean): StepColumns<S> {
+export function createEpisode<S>(schema: GenericSchema, data: readonly ColumnData[], isEnd: boolean, hasRldsFlags: boolean): ReadEpisode<S> {
+  const { leaves, stepSpec, mapping, hasNext } = schema;
   const [first, last, terminal] = data.slice(leaves.length) as [Uint8Array, Uint8Array, Uint8Array];
   const { length } = first;
   if (mapping.first === undefined) first[0] = 1;
   if (mapping.last === undefined) last[length - 1] = Number(isEnd);
-  const flags: { readonly [name: string]: ColumnData } = { is_first: first, is_last: last, is_terminal: terminal };
+  const flags: { readonly [name: string]: Uint8Array } = { is_first: first, is_last: last, is_terminal: terminal };
+  const indexOf = (path: string) => leaves.findIndex(({ keys }) => keys.join("/") === path);
+  const hasFinal = hasNext && isEnd;
   const columns = leavesOf(stepSpec).map(({ path, keys, leaf, size }): ColumnData => {
-    if (keys.length === 1 && flags[path] !== undefined) return flags[path];
-    const leafIndex = leaves.findIndex((leaf) => leaf.keys.join("/") === path);
-    if (leafIndex >= 0) return data[leafIndex] as ColumnData;
-    return path === "discount" ? Float32Array.from(terminal, (is) => 1 - is) : zeros(leaf.dtype as "f32", size * length);
+    const found = keys.length === 1 && flags[path] !== undefined ? -1 : indexOf(path);
+    if (found >= 0) {
+      const column = data[found] as ColumnData;
+      if (!hasFinal) return column;
+      const next = keys[0] === "observation" ? data[indexOf(["next_observation", ...keys.slice(1)].join("/"))] : undefined;
+      return joined(leaf, [column, next === undefined ? blank(leaf, size) : slice(next, size, length - 1, length)]);
+    }
+    if (path === "discount")
+      return withZero(
+        Float32Array.from(terminal, (is) => 1 - is),
+        hasFinal,
+      );
+    return flags[path] === undefined ? zeros(leaf.dtype as "f32", size * (length + Number(hasFinal))) : withFinalFlag(path, flags[path], hasFinal);
   });
-  return new StepColumns<S>(stepSpec, columns, length);
+  const steps = new StepColumns<S>(stepSpec, columns, length + Number(hasFinal));
+  return { steps, [FINAL_STEP]: hasFinal ? "observation" : finalRowOf(steps, hasRldsFlags) };
+}
+
+function withZero(column: Float32Array, isLonger: boolean): Float32Array {
+  if (!isLonger) return column;
+  const longer = new Float32Array(column.length + 1);
+  longer.set(column);
+  return longer;
+}
+
+/** A final observation is the last step, and the terminal one in the place of the action that led there. */
+function withFinalFlag(path: string, flags: Uint8Array, hasFinal: boolean): Uint8Array {
+  if (!hasFinal) return flags;
+  const longer = new Uint8Array(flags.length + 1);
+  longer.set(flags);
+  if (path === "is_first") return longer;
+  longer[flags.length] = flags[flags.length - 1] as number;
+  longer[flags.length - 1] = 0;
+  return longer;
 }

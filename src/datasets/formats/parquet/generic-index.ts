@@ -8,22 +8,39 @@ export interface GenericIndex {
   readonly files: readonly number[];
   readonly rows: readonly number[];
   readonly lengths: readonly number[];
+  /** Whether the rows of an episode are not all in a row: its number comes back after that of another one. */
+  readonly isInterleaved: boolean;
 }
 
 /** O(rows), but for groups of which the footer says that they are of one episode. @throws RldsError as readGenericEpisodes, for these columns */
 export async function readGenericIndex(
   files: AsyncIterable<ParquetFile>,
-  { mapping }: GenericSchema,
+  { mapping, hasNext }: GenericSchema,
   { signal }: { readonly signal?: AbortSignal },
 ): Promise<GenericIndex> {
   const index = { files: [] as number[], rows: [] as number[], lengths: [] as number[] };
   const boundaries = new EpisodeBoundaries(mapping);
   let [file, length, begin] = [-1, 0, { file: 0, row: 0 }];
-  const finishEpisode = (next: { file: number; row: number }) => {
+  const known = new Set<unknown>();
+  let isInterleaved = false;
+  let previous: unknown;
+  const note = (value: unknown) => {
+    if (value === previous) return;
+    isInterleaved ||= known.has(value);
+    known.add(value);
+    previous = value;
+  };
+  const finishEpisode = (next: { file: number; row: number }, isEnd: boolean) => {
     index.files.push(begin.file);
     index.rows.push(begin.row);
-    index.lengths.push(length);
+    index.lengths.push(length + Number(hasNext && isEnd));
     [length, begin] = [0, next];
+  };
+  const readRoles = async (parquet: ParquetFile, group: number, rows: number) => {
+    const columns = roleColumns(mapping).map(({ path }) => sameColumn(parquet, path));
+    const roles = rolesOf(mapping, await parquet.read(group, columns), rows, parquet.name);
+    if (roles.episode !== undefined) for (let i = 0; i < rows; i++) note(roles.episode[i]);
+    return roles;
   };
   for await (const parquet of files) {
     file++;
@@ -37,20 +54,19 @@ export async function readGenericIndex(
       const range = episode?.dtype?.startsWith("i") ? parquet.range(group, episode) : undefined;
       const isSingleEpisode = range !== undefined && range.min === range.max && rows > 0;
       const value = isSingleEpisode && (episode?.dtype === "i64" ? range.min : Number(range.min));
-      const ends = isSingleEpisode
-        ? boundaries.ofSingleEpisode(value as number | bigint, rows)
-        : boundaries.of(rolesOf(mapping, await parquet.read(group, readColumns), rows, parquet.name), rows, 0);
+      const ends = isSingleEpisode ? boundaries.ofSingleEpisode(value as number | bigint, rows) : boundaries.of(await readRoles(parquet, group, rows), rows, 0);
+      if (isSingleEpisode) note(value);
       let from = 0;
-      for (const { to } of ends) {
+      for (const { to, isEnd } of ends) {
         length += to - from;
         from = to;
-        finishEpisode({ file, row: rowsBefore + to });
+        finishEpisode({ file, row: rowsBefore + to }, isEnd);
       }
       length += rows - from;
       rowsBefore += rows;
     }
-    if (boundaries.endsWithFile()) finishEpisode({ file: file + 1, row: 0 });
+    if (boundaries.endsWithFile()) finishEpisode({ file: file + 1, row: 0 }, true);
   }
-  if (length > 0) finishEpisode({ file: file + 1, row: 0 });
-  return index;
+  if (length > 0) finishEpisode({ file: file + 1, row: 0 }, mapping.episode !== undefined);
+  return { ...index, isInterleaved };
 }

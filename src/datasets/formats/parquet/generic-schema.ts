@@ -18,6 +18,8 @@ export interface GenericSchema {
   readonly mapping: Mapping;
   readonly leaves: readonly GenericLeaf[];
   readonly stepSpec: StepSpec;
+  /** Whether columns have the observation after each action, so that the last one of an episode is its final observation. */
+  readonly hasNext: boolean;
 }
 
 const FLOAT = { dtype: "f32", shape: [] } as const;
@@ -31,10 +33,12 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
   const first = new Map<FileColumn, Awaited<ReturnType<ParquetFile["read"]>>[number]>();
   for (const column of listColumns) first.set(column, (await file.read(group, [column]))[0] as never);
   const leaves = mapping.leaves.map(
-    ({ column, keys }): GenericLeaf => ({ keys, path: column.path, leaf: leafOfColumn(column, first.get(column)) as StepLeaf }),
+    ({ column, keys }): GenericLeaf => ({ keys, path: column.path, leaf: squeezed(keys, leafOfColumn(column, first.get(column)) as StepLeaf) }),
   );
+  const hasNext = mapping.first === undefined && mapping.last === undefined && isSameForm(leaves);
   const spec: { [name: string]: unknown } = {};
   for (const { keys, leaf } of leaves) {
+    if (hasNext && keys[0] === NEXT) continue;
     const node = keys.slice(0, -1).reduce<{ [name: string]: unknown }>((at, key) => {
       if (!Object.hasOwn(at, key)) setPart(at, key, {});
       return at[key] as { [name: string]: unknown };
@@ -42,5 +46,26 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
     setPart(node, keys.at(-1) as string, leaf);
   }
   const stepSpec = { reward: FLOAT, discount: FLOAT, ...spec, is_first: BOOL, is_last: BOOL, is_terminal: BOOL } as StepSpec;
-  return { mapping, leaves, stepSpec };
+  return { mapping, leaves, stepSpec, hasNext };
+}
+
+const NEXT = "next_observation";
+const SINGLE = ["reward", "discount"];
+
+/** A reward and a discount are single numbers, also as lists of one. */
+function squeezed(keys: readonly string[], leaf: StepLeaf): StepLeaf {
+  return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1
+    ? ({ ...leaf, shape: [] } as StepLeaf)
+    : leaf;
+}
+
+/** Whether there are next observations, with the leaves of the observations. */
+function isSameForm(leaves: readonly GenericLeaf[]): boolean {
+  const formOf = (field: string) =>
+    leaves
+      .filter(({ keys }) => keys[0] === field)
+      .map(({ keys, leaf }) => JSON.stringify([keys.slice(1), leaf.dtype, leaf.shape]))
+      .sort()
+      .join();
+  return leaves.some(({ keys }) => keys[0] === NEXT) && formOf(NEXT) === formOf("observation");
 }

@@ -1,6 +1,7 @@
 /** Which columns of somebody else's file are what of a step. */
 import { mustBe } from "../../../base/error.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
 import type { ColumnNames, FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { findColumn } from "./table.ts";
@@ -26,21 +27,19 @@ export interface Mapping {
   readonly unread: readonly string[];
 }
 
-/** Names by which files have it, the first one first. */
-const NAMES: { readonly [role: string]: readonly string[] } = {
-  observation: ["observation", "observations", "obs", "state", "states"],
-  action: ["action", "actions"],
-  reward: ["reward", "rewards"],
-  discount: ["discount", "discounts"],
-};
-const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "truncated" | "done"]: readonly string[] } = {
-  episode: ["episode_index", "episode_id", "episode", "trajectory_id", "traj_id"],
+/** Fields that say where episodes end, by the parts that they have here. */
+const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "truncated" | "done"]: readonly Field[] } = {
+  episode: ["episode"],
   first: ["is_first"],
   last: ["is_last"],
-  terminal: ["is_terminal", "terminal", "terminals", "terminated", "terminations"],
-  truncated: ["truncated", "truncations", "timeout", "timeouts"],
-  done: ["done", "dones"],
+  terminal: ["is_terminal", "terminated"],
+  truncated: ["truncated"],
+  done: ["done"],
 };
+const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation"];
+
+/** The names of a column, cut at its dots and slashes. */
+const partsOf = ({ keys }: FileColumn) => keys.flatMap((key) => key.split(/[./]/));
 
 /** @throws TypeError, RangeError for `names` · RldsError UNSUPPORTED where there is no observation or no action */
 export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
@@ -54,14 +53,17 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     assigned.add(column);
   }
   const roles: { [role: string]: FileColumn | undefined } = {};
-  for (const [role, names] of Object.entries(ROLES)) {
+  const unassigned = () => file.columns.filter((column) => !assigned.has(column));
+  for (const [role, roleFields] of Object.entries(ROLES)) {
     const rlds = role === "first" || role === "last" || role === "terminal" ? `is_${role}` : role;
+    const singles = new Map(unassigned().flatMap((column) => (partsOf(column).length === 1 ? [[partsOf(column)[0] as string, column] as const] : [])));
+    const fields = fieldsOf([...singles.keys()]);
     const column =
       namedColumns.get(role) ??
       namedColumns.get(rlds) ??
-      names.map((name) => findColumn(file, name)).find((candidate) => candidate !== undefined && !assigned.has(candidate));
+      roleFields.flatMap((field) => [...singles].filter(([name]) => fields.get(name) === field).map(([, candidate]) => candidate))[0];
     if (column === undefined) continue;
-    if (column.listDepth > 0 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
+    if (column.listDepth > 1 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
       throw unsupportedFile(
         { file: file.name },
         `column ${column.keys.join("/")} must be single ${role === "episode" ? "numbers or texts" : "booleans"} as it is the ${role} of a step`,
@@ -74,20 +76,19 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     .map(([path, column]) => ({ column, keys: path.split("/") }));
   const unread: string[] = [];
   const index = findColumn(file, "step_index");
-  const role = (name: string) =>
-    Object.keys(NAMES).find(
-      (otherRole) =>
-        NAMES[otherRole]?.includes(name) &&
-        !hasPreferredColumn(file, otherRole, name) &&
-        !leaves.some(({ keys }) => keys[0] === otherRole && namedColumns.has(keys.join("/"))),
-    );
+  const valueFields = fieldsOf([...new Set(unassigned().map((column) => partsOf(column)[0] as string))]);
+  const role = (name: string) => {
+    const field = valueFields.get(name);
+    const isGiven = leaves.some(({ keys }) => keys[0] === field && namedColumns.has(keys.join("/")));
+    return VALUES.includes(field) && !isGiven ? field : undefined;
+  };
   for (const column of file.columns) {
     if (assigned.has(column) || column === index) continue;
     if (column.dtype === undefined) {
       unread.push(column.keys.join("/"));
       continue;
     }
-    const [first = "", ...rest] = column.keys.flatMap((key) => key.split(/[./]/));
+    const [first = "", ...rest] = partsOf(column);
     const keys = [role(first) ?? first, ...rest];
     // Its place was given to another.
     if ([...namedColumns.keys()].some((path) => `${path}/`.startsWith(`${keys.join("/")}/`) || `${keys.join("/")}/`.startsWith(`${path}/`)))
@@ -97,17 +98,13 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const field of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === field)) continue;
     const columnNames = file.columns.map(({ keys }) => keys.join("/")).join(", ");
-    throw unsupportedFile({ file: file.name }, `the file has no column that is the ${field} by its name, of ${columnNames}: columns: { ${field}: … } names it`);
+    throw unsupportedFile(
+      { file: file.name },
+      `the file has no column that is the ${field} by its name, of ${columnNames}: rename: { NAME: "${field}" } names it`,
+    );
   }
   checkNesting(leaves, file.name);
   return { ...roles, leaves, unread };
-}
-
-/** Whether another column has a name that comes before this one: `state` is the observation only where nothing is called so. */
-function hasPreferredColumn(file: ParquetFile, role: string, name: string): boolean {
-  const names = NAMES[role] as readonly string[];
-  const better = names.slice(0, names.indexOf(name));
-  return file.columns.some(({ keys }) => better.includes(keys.flatMap((key) => key.split(/[./]/))[0] as string));
 }
 
 /** No path may be a value and have others below it. */
@@ -117,6 +114,6 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
     if (conflict !== undefined)
-      throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step: give one of them another path with columns: { … }`);
+      throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step: give one of them another name with rename: { … }`);
   }
 }

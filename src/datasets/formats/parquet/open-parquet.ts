@@ -7,16 +7,20 @@ import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import type { ReadOptions, RldsReader } from "../reader.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { selectSpec } from "../selection/selected-spec.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { type SourceFile, type SourceTarget, sortPaths } from "../sources/source.ts";
 import type { ColumnNames } from "./columns.ts";
 import { readGenericEpisodes } from "./generic-episodes.ts";
-import { readGenericIndex } from "./generic-index.ts";
+import { type GenericIndex, readGenericIndex } from "./generic-index.ts";
 import { readGenericSchema } from "./generic-schema.ts";
+import { readInterleavedEpisodes } from "./interleaved-episodes.ts";
 import { mappingOf } from "./mapping.ts";
 import { type ParquetFile, parquetFile } from "./parquet-file.ts";
-import { readRepriseEpisodes, readRepriseLengths } from "./reprise-episodes.ts";
+import { readRepriseEpisodes, readRepriseLengths, salvageRepriseEpisodes } from "./reprise-episodes.ts";
 import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
 import { ABOUT } from "./schema.ts";
 
@@ -27,7 +31,7 @@ export interface ParquetOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "columns, fetch, signal, maxBytes";
+const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
 
 /**
  * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote give back what was written. In others a row is a step:
@@ -40,12 +44,14 @@ const OPTIONS = "columns, fetch, signal, maxBytes";
  * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
-  const { columns = {}, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { columns = {}, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await sourceOf(from, { signal, fetch, maxBytes });
   try {
-    return await readerOf<S>(source, { columns, signal, maxBytes });
+    return await readerOf<S>(source, { columns, selection, losses, signal, maxBytes });
   } catch (error) {
     await source.file?.close();
     throw error;
@@ -54,71 +60,107 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
 
 interface OpenOptions {
   readonly columns: ColumnNames;
+  readonly selection: Selection;
+  readonly losses: Losses | undefined;
   readonly signal?: AbortSignal;
   readonly maxBytes: number;
 }
 
-async function readerOf<S>(source: SourceTarget, { columns, signal, maxBytes }: OpenOptions): Promise<RldsReader<S>> {
+async function readerOf<S>(source: SourceTarget, { columns, selection, losses, signal, maxBytes }: OpenOptions): Promise<RldsReader<S>> {
   const paths = await pathsOf(source);
   const name = source.folder?.name ?? (source.file as SourceFile).name;
-  const files = (from = 0) => filesOf(source, paths.slice(from), maxBytes);
-  const first = await openFile(source, paths[0] as string, maxBytes);
+  const files = (from = 0) => filesOf(source, paths.slice(from), maxBytes, losses);
+  const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
     if (repriseSchema !== undefined) {
       findRepriseColumns(first.parquet, repriseSchema);
-      const end = repriseSchema.last ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
+      const selected = selectSpec(repriseSchema.stepSpec, selection);
+      selection.check();
+      const end = repriseSchema.last || losses !== undefined ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
+      const read = { maxBytes, signal, selected };
       // How many episodes there are up to the end of each file.
       const episodeEnds = lazy(async () => {
         const counts: number[] = [];
         for await (const file of files()) counts.push(readRepriseSchema(file)?.episodes ?? 0);
         return counts;
       });
+      const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> => {
+        integer("episode", episode, 0);
+        return lazyIterable(async () => {
+          const part = (await episodeEnds()).findIndex((end) => episode < end);
+          return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
+        });
+      };
       return {
         ...{
           format: "parquet" as const,
           name,
-          stepSpec: repriseSchema.stepSpec,
+          stepSpec: selected.spec,
           metadataSpec: finalStepSpec(repriseSchema.metadataSpec),
-          episodes: end?.episodes,
-          steps: end?.steps,
+          episodes: losses === undefined ? end?.episodes : undefined,
+          steps: losses === undefined ? end?.steps : undefined,
           about: { ...nestedAbout(repriseSchema.about), ...about },
           close,
         },
-        [Symbol.asyncIterator]: () => readRepriseEpisodes<S>(files(), repriseSchema, { maxBytes, signal }),
-        startingAt(episode) {
-          integer("episode", episode, 0);
-          return lazyIterable(async () => {
-            const part = (await episodeEnds()).findIndex((end) => episode < end);
-            return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { maxBytes, signal, start: { part, episode } });
-          });
-        },
-        lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })),
+        ...withLosses(losses),
+        [Symbol.asyncIterator]: () =>
+          losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
+        ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
       };
     }
-    const schema = await readGenericSchema(first.parquet, mappingOf(first.parquet, columns));
-    const index = lazy(() => readGenericIndex(files(), schema, { signal }));
+    if (first.parquet.rows === 0) throw new RldsError("EMPTY", "the file has no rows", { file: first.parquet.name });
+    const selected = first.parquet.select(selection);
+    const schema = await readGenericSchema(selected, mappingOf(selected, columns));
+    selection.check();
+    const selectedFiles = (from = 0) => selectFiles(files(from), selection);
+    const index = lazy(() => readGenericIndex(selectedFiles(), schema, { signal }));
+    const read = { maxBytes, signal, losses };
+    // Only numbers of episodes can come back; what is damaged has no index.
+    const isInterleaved = async () => schema.mapping.episode !== undefined && losses === undefined && (await index()).isInterleaved;
+    const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> =>
+      lazyIterable(async () => {
+        if (await isInterleaved()) return skipEpisodes(readInterleavedEpisodes<S>(selectedFiles(), schema, read), episode);
+        if (episode === 0) return readGenericEpisodes<S>(selectedFiles(), schema, read);
+        const { files: numbers, rows } = await index();
+        const [file, row] = [numbers[episode], rows[episode]];
+        return file === undefined ? emptyIterable() : readGenericEpisodes<S>(selectedFiles(file), schema, { ...read, row: row as number });
+      });
     return {
       ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
-      steps: paths.length === 1 ? first.parquet.rows : undefined,
+      steps: paths.length === 1 && !schema.hasNext && losses === undefined ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
       unread: schema.mapping.unread.map((what) => ({ what, remedy: "name it in columns, if its type is one that is read" })),
-      [Symbol.asyncIterator]: () => readGenericEpisodes<S>(files(), schema, { maxBytes, signal }),
-      startingAt(episode) {
-        integer("episode", episode, 0);
-        return lazyIterable(async () => {
-          const { files: numbers, rows } = await index();
-          const [file, row] = [numbers[episode], rows[episode]];
-          return file === undefined ? emptyIterable() : readGenericEpisodes<S>(files(file), schema, { maxBytes, signal, row: row as number });
-        });
-      },
-      lengths: async () => (await index()).lengths,
+      [Symbol.asyncIterator]: () => startingAt(0)[Symbol.asyncIterator](),
+      ...(losses === undefined
+        ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
+        : withLosses(losses)),
     };
   } finally {
     await first.close();
   }
+}
+
+async function* selectFiles(files: AsyncIterable<ParquetFile>, selection: Selection): AsyncGenerator<ParquetFile, void> {
+  for await (const file of files) yield file.select(selection);
+}
+
+async function* skipEpisodes<S>(episodes: AsyncIterable<ReadEpisode<S>>, count: number): AsyncGenerator<ReadEpisode<S>, void> {
+  let index = 0;
+  for await (const episode of episodes) if (index++ >= count) yield episode;
+}
+
+/** Of interleaved rows only the episodes themselves tell it. */
+async function lengthsOf(
+  { isInterleaved, lengths }: GenericIndex,
+  startingAt: (episode: number) => AsyncIterable<ReadEpisode<unknown>>,
+): Promise<readonly number[]> {
+  if (!isInterleaved) return lengths;
+  const counts: number[] = [];
+  for await (const { steps } of startingAt(0)) counts.push(steps.length);
+  return counts;
 }
 
 async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
@@ -142,9 +184,31 @@ async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: 
   }
 }
 
-async function* filesOf(source: SourceTarget, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
+/** The first file that has rows, or is of ours; without any the first one. */
+async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Losses | undefined): ReturnType<typeof openFile> {
+  let damage: unknown;
+  for (const [i, path] of paths.entries()) {
+    try {
+      const opened = await openFile(source, path, maxBytes);
+      if (i === paths.length - 1 || opened.parquet.rows > 0 || readRepriseSchema(opened.parquet) !== undefined) return opened;
+      await opened.close();
+    } catch (error) {
+      if (losses === undefined) throw error;
+      losses.add(error);
+      damage = error;
+    }
+  }
+  throw damage;
+}
+
+async function* filesOf(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Losses | undefined): AsyncGenerator<ParquetFile, void> {
   for (const path of paths) {
-    const { parquet, close } = await openFile(source, path, maxBytes);
+    const opened = await openFile(source, path, maxBytes).catch((error) => {
+      if (losses === undefined) throw error;
+      losses.add(error);
+    });
+    if (opened === undefined) continue;
+    const { parquet, close } = opened;
     try {
       yield parquet;
     } finally {

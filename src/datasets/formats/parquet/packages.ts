@@ -7,10 +7,10 @@ export async function hyparquet() {
     // Awaited where they stand, inside `try`: a bundler then sees that the package may be missing.
     const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
     // These files are not documented: a minor version may move them, so package.json bounds the peer to this one.
-    const { byteStreamSplit, readRleBitPackedHybrid } = await import("hyparquet/src/encoding.js");
+    const { byteStreamSplit } = await import("hyparquet/src/encoding.js");
     const { readPlain } = await import("hyparquet/src/plain.js");
     const { deltaBinaryUnpack, deltaLengthByteArray } = await import("hyparquet/src/delta.js");
-    return { parquetMetadata, parquetSchema, snappyUncompress, byteStreamSplit, readRleBitPackedHybrid, readPlain, deltaBinaryUnpack, deltaLengthByteArray };
+    return { parquetMetadata, parquetSchema, snappyUncompress, byteStreamSplit, readPlain, deltaBinaryUnpack, deltaLengthByteArray };
   } catch (cause) {
     throw missing("hyparquet", "read Parquet", cause);
   }

@@ -4,7 +4,7 @@ import { type AnyArray, type Dtype, isFloat, zeros } from "../../../schema/dtype
 import { widenHalf } from "../../../schema/half.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Decompress, Hyparquet } from "./packages.ts";
-import { checkRuns, widthOf } from "./runs.ts";
+import { decodeRuns, widthOf } from "./runs.ts";
 import { Thrift, type ThriftStruct } from "./thrift.ts";
 
 /** The values of a column in a row group. */
@@ -30,7 +30,19 @@ export interface ChunkSchema {
 
 /** Types of pages, and encodings, by their numbers in the file. */
 const [DATA, INDEX, DICTIONARY, DATA_V2] = [0, 1, 2, 3];
-const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, RLE_DICTIONARY, SPLIT] = [0, 2, 3, 5, 6, 8, 9];
+const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, DELTA_BYTES, RLE_DICTIONARY, SPLIT] = [0, 2, 3, 5, 6, 7, 8, 9];
+const ENCODINGS = [
+  "PLAIN",
+  undefined,
+  "PLAIN_DICTIONARY",
+  "RLE",
+  "BIT_PACKED",
+  "DELTA_BINARY_PACKED",
+  "DELTA_LENGTH_BYTE_ARRAY",
+  "DELTA_BYTE_ARRAY",
+  "RLE_DICTIONARY",
+  "BYTE_STREAM_SPLIT",
+];
 const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
 
 /** Decoded, but as the file has it: numbers, booleans, bigints, bytes. */
@@ -60,8 +72,8 @@ export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hy
       const header = fieldsOf(head, 7);
       dictionary = decodePlain(body, numberAt(header, 1), column, packages);
     } else if (type === DATA || type === DATA_V2) {
-      const page = type === DATA ? pageOf(body, fieldsOf(head, 5), column, packages) : pageV2Of(head, body, schema, packages);
-      columnBuffer.add(page, decodePage(page, dictionary, column, packages));
+      const page = type === DATA ? pageOf(body, fieldsOf(head, 5), column) : pageV2Of(head, body, schema);
+      columnBuffer.add(page, decodePage(page, dictionary, schema, packages));
     }
   }
   return columnBuffer.finish();
@@ -92,7 +104,7 @@ function* pagesOf(
   }
 }
 
-function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefinition }: FileColumn, packages: Hyparquet): Page {
+function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefinition }: FileColumn): Page {
   const entries = numberAt(header, 1);
   const view = dataView(body);
   let at = 0;
@@ -101,7 +113,7 @@ function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefiniti
     if (encoding !== RLE) throw new Unreadable("its levels have the encoding of Parquet 1 before 2014");
     const length = view.getUint32(at, true);
     at += 4;
-    const levels = levelsOf(body, at, at + length, max, entries, packages);
+    const levels = levelsOf(body, at, at + length, max, entries);
     at += length;
     return levels;
   };
@@ -110,15 +122,15 @@ function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefiniti
   return { entries, encoding: numberAt(header, 2), definitions, repetitions, bytes: body.subarray(at) };
 }
 
-function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: ChunkSchema, packages: Hyparquet): Page {
+function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: ChunkSchema): Page {
   const header = fieldsOf(head, 8);
   const entries = numberAt(header, 1);
   const [definitionBytes, repetitionBytes] = [numberAt(header, 5), numberAt(header, 6)];
   const start = repetitionBytes + definitionBytes;
   const size = numberAt(head, 2) - start;
   if (start > body.length || size < 0) throw new RangeError("its levels are longer than their page");
-  const repetitions = column.listDepth === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.listDepth, entries, packages);
-  const definitions = column.maxDefinition === 0 ? undefined : levelsOf(body, repetitionBytes, start, column.maxDefinition, entries, packages);
+  const repetitions = column.listDepth === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.listDepth, entries);
+  const definitions = column.maxDefinition === 0 ? undefined : levelsOf(body, repetitionBytes, start, column.maxDefinition, entries);
   const rest = body.subarray(start);
   // A page without values has nothing to decompress.
   const bytes = header[7] === false || size === 0 ? rest : decompress(rest, size);
@@ -126,34 +138,26 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   return { entries, encoding: numberAt(header, 4), definitions, repetitions, bytes };
 }
 
-function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number, packages: Hyparquet): Uint8Array {
+function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number): Uint8Array {
   if (end > body.length) throw new RangeError("its levels are longer than their page");
-  const width = widthOf(max);
-  const bytes = body.subarray(start, end);
-  return runs(bytes, width, entries, new Uint8Array(entries), max, packages);
+  return runs(body.subarray(start, end), widthOf(max), new Uint8Array(entries), max);
 }
 
-/** Runs of so many values, none of which may be above `max`. */
-function runs<A extends Uint8Array | Uint32Array>(
-  bytes: Uint8Array,
-  width: number,
-  count: number,
-  into: A,
-  max: number,
-  { readRleBitPackedHybrid }: Hyparquet,
-): A {
+/** As many values as `into` has, none of which may be above `max`. */
+function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A, max: number): A {
   if (width === 0) return into;
-  checkRuns(bytes, 0, bytes.length, width, count);
-  // A byte behind the end may be looked at, though never used.
-  const padded = new Uint8Array(bytes.length + 4);
-  padded.set(bytes);
-  readRleBitPackedHybrid({ view: dataView(padded), offset: 0 }, width, into, bytes.length);
-  for (let i = 0; i < count; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
+  decodeRuns(bytes, width, into);
+  for (let i = 0; i < into.length; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
   return into;
 }
 
 /** The values that are there. */
-function decodePage({ entries, encoding, definitions, bytes }: Page, dictionary: PageValues | undefined, column: FileColumn, packages: Hyparquet): PageValues {
+function decodePage(
+  { entries, encoding, definitions, bytes }: Page,
+  dictionary: PageValues | undefined,
+  { column, maxBytes }: ChunkSchema,
+  packages: Hyparquet,
+): PageValues {
   let count = entries;
   if (definitions !== undefined) for (let i = 0; i < entries; i++) if (definitions[i] !== column.maxDefinition) count--;
   const { physical, typeLength } = column;
@@ -161,11 +165,11 @@ function decodePage({ entries, encoding, definitions, bytes }: Page, dictionary:
   if (encoding === PLAIN) return decodePlain(bytes, count, column, packages);
   if (encoding === PLAIN_DICTIONARY || encoding === RLE_DICTIONARY) {
     if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its values are of a dictionary that is not there");
-    const indices = runs(bytes.subarray(1), bytes[0] as number, count, new Uint32Array(count), dictionary.length - 1, packages);
+    const indices = runs(bytes.subarray(1), bytes[0] as number, new Uint32Array(count), dictionary.length - 1);
     return Array.from(indices, (index) => dictionary[index] as number);
   }
   const view = dataView(bytes);
-  if (encoding === RLE && physical === "BOOLEAN") return runs(bytes.subarray(4, 4 + view.getUint32(0, true)), 1, count, new Uint8Array(count), 1, packages);
+  if (encoding === RLE && physical === "BOOLEAN") return runs(bytes.subarray(4, 4 + view.getUint32(0, true)), 1, new Uint8Array(count), 1);
   if (encoding === SPLIT) {
     if (count * (WIDTHS[physical] ?? typeLength) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
     return packages.byteStreamSplit({ view, offset: 0 }, count, physical as "FLOAT", typeLength) as PageValues;
@@ -182,7 +186,39 @@ function decodePage({ entries, encoding, definitions, bytes }: Page, dictionary:
     packages.deltaLengthByteArray({ view, offset: 0 }, count, into);
     return into;
   }
-  throw new Unreadable(`its encoding has the number ${encoding}`);
+  if (encoding === DELTA_BYTES && (physical === "BYTE_ARRAY" || physical === "FIXED_LEN_BYTE_ARRAY")) return decodeDeltaBytes(bytes, count, maxBytes, packages);
+  throw new Unreadable(`its encoding is ${ENCODINGS[encoding] ?? `number ${encoding}`} with values of ${physical}, which is not read here`);
+}
+
+/** Values as the beginning of the one before and what follows. */
+function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { deltaBinaryUnpack }: Hyparquet): Uint8Array[] {
+  const reader = { view: dataView(bytes), offset: 0 };
+  const lengths = () => {
+    checkDelta(bytes.subarray(reader.offset), count);
+    const into = new Int32Array(count);
+    deltaBinaryUnpack(reader, count, into);
+    return into;
+  };
+  const [prefixes, suffixes] = [lengths(), lengths()];
+  const values: Uint8Array[] = [];
+  let previous = NO_TEXT;
+  let total = 0;
+  for (let i = 0; i < count; i++) {
+    const [prefix, suffix] = [prefixes[i] as number, suffixes[i] as number];
+    if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value goes beyond its page");
+    total += prefix + suffix;
+    if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows`);
+    // Most values are those before them, and are decoded once.
+    if (suffix > 0 || prefix !== previous.length) {
+      const value = new Uint8Array(prefix + suffix);
+      value.set(previous.subarray(0, prefix));
+      value.set(bytes.subarray(reader.offset, reader.offset + suffix), prefix);
+      reader.offset += suffix;
+      previous = value;
+    }
+    values.push(previous);
+  }
+  return values;
 }
 
 /** How many miniblocks a block has decides how much is read at once. */
@@ -271,10 +307,13 @@ class ColumnBuffer {
   }
 
   #put(value: number | bigint | boolean | Uint8Array | undefined): void {
-    const { dtype } = this.#column;
+    const { dtype, nullValue } = this.#column;
     const at = this.#size++;
     const to = this.#values as Float32Array;
-    if (value === undefined) {
+    if (value === undefined && nullValue !== undefined) {
+      if (Array.isArray(this.#values)) this.#values.push(nullValue as string);
+      else to[at] = nullValue as number;
+    } else if (value === undefined) {
       const float = isFloat(dtype);
       if (float) to[at] = Number.NaN;
       if (!float && this.#missing < 0) this.#missing = this.#row;

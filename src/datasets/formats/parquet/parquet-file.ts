@@ -1,8 +1,9 @@
 /** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
 import { dataView } from "../../../base/bytes.ts";
-import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { columnRemedy, corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { Selection } from "../selection/selection.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
+import { type FileColumn, fileColumns, nullFor, type SchemaNode } from "./columns.ts";
 import { decompressOf, hyparquet } from "./packages.ts";
 import { type ChunkValues, decodeChunk, Unreadable } from "./pages.ts";
 import { Thrift } from "./thrift.ts";
@@ -17,6 +18,8 @@ export interface ParquetFile {
   readonly about: ReadonlyMap<string, string>;
   /** The least and the largest integer of a column in a group; undefined where the footer does not say, or some are missing. */
   range(group: number, column: FileColumn): ChunkRange | undefined;
+  /** The same file with the columns that are selected, under their names. */
+  select(selection: Selection): ParquetFile;
   /** @param columns of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
   read(group: number, columns: readonly FileColumn[]): Promise<ChunkValues[]>;
 }
@@ -66,15 +69,19 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
     if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, the footer says ${metadata.num_rows}`);
-    return {
+    /** Of each column its place in a row group, under whatever names it is read. */
+    const places = new Map(columns.map((column, i) => [column.path, i]));
+    const placeOf = ({ path }: FileColumn) => places.get(path) as number;
+    const base: ParquetFile = {
       ...{ name: file.name, columns, rows, groups: groups.map((group) => group.rows) },
       about: new Map((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""])),
-      range: (group, column) => groups[group]?.chunks[columns.indexOf(column)]?.range,
+      range: (group, column) => groups[group]?.chunks[placeOf(column)]?.range,
+      select: (selection) => (selection.isEmpty ? base : { ...base, columns: selectColumns(columns, selection) }),
       async read(group, selected) {
         const { rows, chunks } = groups[group] as (typeof groups)[number];
         const results: ChunkValues[] = [];
         for (const column of selected) {
-          const { start, length, entries, codec } = chunks[columns.indexOf(column)] as Chunk;
+          const { start, length, entries, codec } = chunks[placeOf(column)] as Chunk;
           if (length > maxBytes) throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
           const decompress = await decompressOf(codec, packages, file.name);
           const bytes = await file.read(start, length);
@@ -82,7 +89,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
             results.push(decodeChunk(bytes, { column, decompress, rows, entries, maxBytes }, packages));
           } catch (cause) {
             if (cause instanceof RldsError) throw cause;
-            const message = `column ${column.path} cannot be read: ${reasonOf(cause)}`;
+            const message = `column ${column.path} cannot be read: ${reasonOf(cause)}${columnRemedy(column.keys)}`;
             if (cause instanceof Unreadable) throw unsupportedFile({ file: file.name, offset: start }, message, cause);
             throw corruptFile(at(start), message, cause);
           }
@@ -90,10 +97,18 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
         return results;
       },
     };
+    return base;
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
     throw corruptFile(at(end), `the footer cannot be read: ${reasonOf(cause)}`, cause);
   }
+}
+
+function selectColumns(columns: readonly FileColumn[], selection: Selection): FileColumn[] {
+  return columns.flatMap((column) => {
+    const keys = selection.keysOf(column.keys);
+    return keys === undefined ? [] : [{ ...column, keys, nullValue: nullFor(column, selection.nullOf(column.keys)) }];
+  });
 }
 
 /** Why a decoder threw. Of a TypeError, which it has where a part that it counts on is missing, the engine's own words help nobody. */
@@ -112,6 +127,8 @@ function parseCount(value: unknown): number {
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
+  // Of a column without values writers say nothing that holds.
+  if (parseCount(num_values) === 0) return { start: 4, length: 0, entries: 0, codec: String(codec), range: undefined };
   const data = parseCount(data_page_offset);
   // Some writers say 0 where there is none.
   const dictionary = dictionary_page_offset === undefined ? 0 : parseCount(dictionary_page_offset);

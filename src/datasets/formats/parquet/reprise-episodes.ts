@@ -8,7 +8,9 @@ import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
+import type { Losses } from "../losses.ts";
 import type { ReadEpisode } from "../reader.ts";
+import type { SelectedSpec } from "../selection/selected-spec.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
@@ -18,18 +20,22 @@ import { bytesOf, columnOf, slice } from "./table.ts";
 export interface RepriseReadOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /** The leaves of steps that are read. */
+  readonly selected: SelectedSpec;
   /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
   readonly start?: { readonly part: number; readonly episode: number };
+  /** Whether the files are not all there are. Default: they are */
+  readonly isPart?: boolean;
 }
 
 /** @param schema of the first file of all; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
-  { maxBytes, signal, start = { part: 0, episode: 0 } }: RepriseReadOptions,
+  { maxBytes, signal, selected, start = { part: 0, episode: 0 }, isPart = false }: RepriseReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { stepSpec, metadataSpec } = schema;
-  const buffer = new EpisodeBuffer<S>(stepSpec, maxBytes);
+  const buffer = new EpisodeBuffer<S>(selected.spec, maxBytes);
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
@@ -44,7 +50,9 @@ export async function* readRepriseEpisodes<S>(
     if (last || fileSchema.part !== part++)
       throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", behind the last one" : ""}`);
     last = fileSchema.last;
-    const { columns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
+    const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
+    const stepColumns = allColumns.filter(({ of }) => of === "step");
+    const columns = [...selected.places.map((place) => stepColumns[place] as (typeof allColumns)[number]), ...allColumns.filter(({ of }) => of === "episode")];
     const waiting = fileSchema.empty.filter(([index]) => index >= start.episode);
     const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
@@ -54,7 +62,7 @@ export async function* readRepriseEpisodes<S>(
         yield {
           [FINAL_STEP]: "transition",
           ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
-          steps: new StepColumns<S>(stepSpec, new Collector(stepSpec, 1).take().data, 0),
+          steps: new StepColumns<S>(selected.spec, new Collector(selected.spec, 1).take().data, 0),
         };
       }
     };
@@ -101,7 +109,36 @@ export async function* readRepriseEpisodes<S>(
     if (episode !== fileSchema.episodes || waiting.length > 0)
       throw corrupt(`the file says that ${fileSchema.episodes} episodes end with it, and ${episode} do`);
   }
-  if (!last) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
+  if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
+}
+
+/** What is whole of each file by itself: no episode goes beyond its file. */
+export async function* salvageRepriseEpisodes<S>(
+  files: AsyncIterable<ParquetFile>,
+  schema: FileSchema,
+  options: RepriseReadOptions,
+  losses: Losses,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  let next = 0;
+  let isLast = false;
+  for await (const file of files) {
+    try {
+      const { part, last, empty } = readRepriseSchema(file) ?? schema;
+      if (part > next) losses.add(corruptFile({ file: file.name }, `the file is part ${part}, and part ${next} is missing before it`));
+      next = part + 1;
+      isLast = last;
+      const { episode: column } = findRepriseColumns(file, schema);
+      const [read] = file.rows === 0 ? [] : await file.read(0, [column]);
+      const first = Math.min(Number(read?.values[0] ?? Number.POSITIVE_INFINITY), empty[0]?.[0] ?? Number.POSITIVE_INFINITY);
+      const only = (async function* () {
+        yield file;
+      })();
+      if (Number.isFinite(first)) yield* readRepriseEpisodes<S>(only, schema, { ...options, start: { part, episode: first }, isPart: true });
+    } catch (error) {
+      losses.add(error);
+    }
+  }
+  if (!isLast) losses.add(corruptFile({}, `the last part of the dataset is missing: found ${next}`));
 }
 
 /** Metadata of one episode, a value a leaf. */

@@ -1,27 +1,63 @@
-/** Parquet's hybrid of runs and packed bits, looked at before it is decoded: a run of a billion takes six bytes. */
+/** Parquet's hybrid of runs and packed bits. A run of a billion takes six bytes, so a run gives no more values than are wanted: DuckDB writes runs that are longer. */
 
 /**
- * Checks runs of so many values between two places.
- * @throws RangeError
+ * Decodes as many values as `into` has.
+ * @param width bits of a value
+ * @throws RangeError where the bytes end before
  */
-export function checkRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number): void {
+export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A): A {
   if (width > 31) throw new RangeError(`values have ${width} bits`);
-  let at = start;
-  for (let remaining = count; remaining > 0; ) {
+  let at = 0;
+  const next = (): number => {
+    if (at >= bytes.length) throw new RangeError("runs end too early");
+    return bytes[at++] as number;
+  };
+  for (let filled = 0; filled < into.length; ) {
     let head = 0;
     for (let shift = 0; ; shift += 7) {
-      if (at >= end || shift > 28) throw new RangeError("runs end too early");
-      const byte = bytes[at++] as number;
+      if (shift > 28) throw new RangeError("runs end too early");
+      const byte = next();
       head += (byte & 127) * 2 ** shift;
       if (byte < 128) break;
     }
-    const length = head % 2 === 1 ? 8 * Math.floor(head / 2) : Math.floor(head / 2);
-    // The last group of packed values is filled up to eight.
-    if (length === 0 || length > remaining + (head % 2 === 1 ? 7 : 0)) throw new RangeError(`a run of ${length} is longer than the ${remaining} values left`);
-    at += head % 2 === 1 ? (length / 8) * width : Math.ceil(width / 8);
-    remaining -= length;
+    const remaining = into.length - filled;
+    if (head % 2 === 0) {
+      let value = 0;
+      for (let shift = 0; shift < width; shift += 8) value += next() * 2 ** shift;
+      const length = Math.min(head / 2, remaining);
+      into.fill(value, filled, filled + length);
+      filled += length;
+    } else {
+      const count = Math.min(8 * ((head - 1) / 2), remaining);
+      unpack(bytes, at, width, into, filled, count);
+      at += ((head - 1) / 2) * width;
+      filled += count;
+    }
   }
-  if (at > end) throw new RangeError("runs end too early");
+  return into;
+}
+
+/** Values of so many bits, the lowest bit first. */
+function unpack(bytes: Uint8Array, from: number, width: number, into: Uint8Array | Uint32Array, filled: number, count: number): void {
+  if (from + Math.ceil((count * width) / 8) > bytes.length) throw new RangeError("runs end too early");
+  let at = from;
+  let bits = 0;
+  let available = 0;
+  for (let i = 0; i < count; i++) {
+    let value = 0;
+    for (let filledBits = 0; filledBits < width; ) {
+      if (available === 0) {
+        bits = bytes[at++] as number;
+        available = 8;
+      }
+      const some = Math.min(available, width - filledBits);
+      value += (bits & ((1 << some) - 1)) * 2 ** filledBits;
+      bits >>>= some;
+      available -= some;
+      filledBits += some;
+    }
+    into[filled + i] = value;
+  }
 }
 
 /** Bits that a number up to `max` needs. */

@@ -3,7 +3,7 @@ import { setAll, totalLength } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { columnRemedy, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
@@ -36,12 +36,18 @@ function shapeOf(listDepth: number, first: ChunkValues | undefined): number[] {
 export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: ColumnLocation): ColumnData {
   const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;
-  if (missing >= 0) throw new RldsError("INVALID_DATA", `${subject} must have a value in every row, got none in row ${missing} of a row group`, { file });
+  const remedy = columnRemedy(column.keys);
+  if (missing >= 0)
+    throw new RldsError(
+      "INVALID_DATA",
+      `${subject} must have a value in every row, got none in row ${missing} of a row group${columnRemedy(column.keys, true)}`,
+      { file },
+    );
   const size = sizeOf(leaf.shape);
   const mismatch = counts?.findIndex((count) => count !== size) ?? -1;
-  if (mismatch >= 0) throw raggedError(subject, leaf, `${counts?.[mismatch]} elements in row ${mismatch} of a row group`, file);
-  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => raggedError(subject, leaf, "lists of other lengths", file));
-  if (values.length !== rows * size) throw raggedError(subject, leaf, `${values.length} elements in ${rows} rows`, file);
+  if (mismatch >= 0) throw raggedError(subject, leaf, `${counts?.[mismatch]} elements in row ${mismatch} of a row group${remedy}`, file);
+  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => raggedError(subject, leaf, `lists of other lengths${remedy}`, file));
+  if (values.length !== rows * size) throw raggedError(subject, leaf, `${values.length} elements in ${rows} rows${remedy}`, file);
   return values as ColumnData;
 }
 

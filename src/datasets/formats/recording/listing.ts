@@ -8,6 +8,7 @@ import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { parseAbout, type RecordingAbout } from "../../model/recording/about.ts";
 import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import type { Losses } from "../losses.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An episode as it was recorded. */
@@ -33,13 +34,20 @@ export interface Listing {
 /** An index is at a segment's beginning: so much of it is read for that. */
 const HEAD_PIECE = 1 << 16;
 
+export interface ListingOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Of what stands behind damage, if that is no error. */
+  readonly losses?: Losses | undefined;
+}
+
 /** @throws ReplayError CORRUPT, UNSUPPORTED, SPEC_MISMATCH where there is no recording · RldsError EMPTY */
-export async function listRecording(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
+export async function listRecording(folder: RecordingFolder, { signal, losses }: ListingOptions = {}): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
   const newest = directory.list().reduce((max, name) => Math.max(max, segmentOf(name)), 0);
   await folder.ready(newest);
-  const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: false, logger: loggerOf(null) }));
+  const logger = loggerOf(losses?.logger(directory.name) ?? null);
+  const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: losses !== undefined, logger }));
   if (recovered === undefined) throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });
   const { segments, head } = recovered;
   const about = parseAbout(directory.name, head.about);

@@ -9,7 +9,10 @@ import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { episodesOf } from "./episodes.ts";
@@ -53,18 +56,21 @@ const METADATA: { readonly [name: string]: StepSpec } = {
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
-  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
+  const { maxBytes = MAX_SOURCE_BYTES, salvage, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   await ready;
   const read = async () => {
     const folder = await folderOf(from, { maxBytes, signal, fetch });
     try {
-      return await reader<S>(folder, await listRecording(folder, signal), maxBytes, signal);
+      return await reader<S>(folder, await listRecording(folder, { signal, losses }), maxBytes, signal);
     } finally {
       await folder.release();
     }
   };
-  return rlds("the recording", () => readConsistently("the recording", read, signal));
+  const recording = await rlds("the recording", () => readConsistently("the recording", read, signal));
+  return (await selectReader({ ...recording, ...withLosses(losses) }, selection)) as Recording<S>;
 }
 
 async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {

@@ -3,10 +3,16 @@ import { type OpenReplay, Replay } from "../../../replay/replay.ts";
 import { type Directory, ready } from "../../../storage/index.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
+import type { Losses } from "../losses.ts";
+
+// One class for the command line as well: it takes what this module has.
+export { lossesOf } from "../losses.ts";
 
 export interface JournalReading {
   readonly signal?: AbortSignal | undefined;
   readonly module?: WebAssembly.Module | undefined;
+  /** Of what stands behind damage, if that is no error. */
+  readonly losses?: Losses | undefined;
 }
 
 export interface OpenedJournal {
@@ -43,6 +49,7 @@ export async function openJournal(of: string | Directory, options: JournalReadin
 }
 
 /** @param dir whose files nobody changes */
-export function openDirectory(dir: Directory, { signal, module }: JournalReading): Promise<OpenReplay> {
-  return Replay.open({ dir, durability: "manual", logger: null, ...(signal && { signal }), ...(module && { module }) });
+export function openDirectory(dir: Directory, { signal, module, losses }: JournalReading): Promise<OpenReplay> {
+  const damage = losses === undefined ? { logger: null } : { logger: losses.logger(dir.name), salvage: true };
+  return Replay.open({ dir, durability: "manual", ...damage, ...(signal && { signal }), ...(module && { module }) });
 }

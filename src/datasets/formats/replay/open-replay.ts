@@ -2,7 +2,10 @@
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import type { RldsReader } from "../reader.ts";
+import { lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type RldsReader } from "../reader.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { ReplayOpenOptions } from "./stored-replay.ts";
 
@@ -22,9 +25,12 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
  * LOCKED where the owner makes and removes files all the time
  */
 export async function openReplay<S = RldsStep>(from: Source, options: ReplayOpenOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_SOURCE_BYTES, ...rest } = onlyKeys("options", options, "transition, module, fetch, signal, maxBytes");
+  const { maxBytes = MAX_SOURCE_BYTES, ...rest } = onlyKeys("options", options, `transition, module, fetch, ${READ_OPTIONS}`);
+  const selection = new Selection(options);
+  const losses = lossesOf(options.salvage);
   integer("maxBytes", maxBytes, 1);
   // It brings WebAssembly, which no other format needs.
   const { replayReader } = await import("./replay-reader.ts");
-  return replayReader<S>(from, { ...rest, maxBytes });
+  const reader = await replayReader<S>(from, { ...rest, maxBytes, losses });
+  return selectReader({ ...reader, ...withLosses(losses) }, selection);
 }

@@ -7,14 +7,14 @@ import { Roles } from "../../../schema/transition-roles.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
-import { type ReplayOpenOptions, storedReplay } from "./stored-replay.ts";
+import { type StoredOptions, storedReplay } from "./stored-replay.ts";
 import { createStoredSchema } from "./stored-schema.ts";
 import { type EpisodeStart, StoredSteps } from "./stored-steps.ts";
 
 const TEXT = { dtype: "string", shape: [] } as const;
 const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
-export async function replayReader<S>(from: Source, options: ReplayOpenOptions & { readonly maxBytes: number }): Promise<RldsReader<S>> {
+export async function replayReader<S>(from: Source, options: StoredOptions): Promise<RldsReader<S>> {
   const { format, name, replay, history } = await storedReplay(from, options);
   try {
     const engine = engineOf(replay);

@@ -7,6 +7,7 @@ import { ready } from "../../../storage/index.ts";
 import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts";
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { Losses } from "../losses.ts";
 import type { ReadOptions } from "../reader.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
@@ -32,12 +33,16 @@ export interface StoredReplay {
   readonly history?: JournalHistory | undefined;
 }
 
-type OpenOptions = ReplayOpenOptions & { readonly maxBytes: number };
+export interface StoredOptions extends ReplayOpenOptions {
+  readonly maxBytes: number;
+  /** Of what stands behind damage in a journal, if that is no error. */
+  readonly losses?: Losses | undefined;
+}
 
 const BLOCK = 1 << 20;
 
 /** @throws RldsError */
-export async function storedReplay(from: Source, options: OpenOptions): Promise<StoredReplay> {
+export async function storedReplay(from: Source, options: StoredOptions): Promise<StoredReplay> {
   const { signal, fetch, maxBytes } = options;
   const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
   const name = file?.name ?? (folder as SourceFolder).name;
@@ -52,7 +57,7 @@ export async function storedReplay(from: Source, options: OpenOptions): Promise<
   }
 }
 
-function ofSnapshot(file: SourceFile, { signal, module }: OpenOptions): Promise<Replay> {
+function ofSnapshot(file: SourceFile, { signal, module }: StoredOptions): Promise<Replay> {
   if (segmentOf(file.name) > 0) throw unsupportedFile({ file: file.name }, "a file of a journal alone is no memory: give the journal's folder");
   return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
 }
@@ -64,7 +69,7 @@ async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): Asy
   }
 }
 
-async function ofJournal(from: Source, folder: SourceFolder, options: OpenOptions): Promise<Pick<StoredReplay, "replay" | "history">> {
+async function ofJournal(from: Source, folder: SourceFolder, options: StoredOptions): Promise<Pick<StoredReplay, "replay" | "history">> {
   const below = await readConsistently(folder.name, () => folderOf(folder), options.signal);
   const { replay, directory } = await openLog(from, folder, below, options);
   try {
@@ -76,14 +81,14 @@ async function ofJournal(from: Source, folder: SourceFolder, options: OpenOption
 }
 
 /** From where the journal is: a folder of the system and a directory are read in place, anything else is copied. */
-function openLog(from: Source, folder: SourceFolder, below: string, options: OpenOptions): Promise<OpenedJournal> {
+function openLog(from: Source, folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   if (isDirectory(from) && below === "") return openJournal(from, options);
   const path = pathOf(from);
   return path === undefined ? openCopy(folder, below, options) : openJournal(below === "" ? path : `${path}/${below}`, options);
 }
 
 /** Of a source that is no folder of the system. */
-async function openCopy(folder: SourceFolder, below: string, options: OpenOptions): Promise<OpenedJournal> {
+async function openCopy(folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   await ready;
   const files = new FileCopies(folder, below, options.maxBytes);
   return readConsistently(

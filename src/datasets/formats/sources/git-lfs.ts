@@ -1,12 +1,12 @@
 /** Git LFS leaves a small text in the place of a file that it has not fetched: every reader is told so, whatever it looked for. */
-import { unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceTarget } from "./source.ts";
 
 const POINTER = "version https://git-lfs.github.com/spec/";
 /** Pointers are smaller. */
 const MAX_BYTES = 1024;
 
-/** The same source, whose files are no pointers. @throws RldsError UNSUPPORTED for a file that is one, now or when a folder opens it */
+/** The same source, whose files are no pointers. @throws RldsError CORRUPT for a file that is one, now or when a folder opens it */
 export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
   if (file !== undefined) return { file: await checked(file) };
   const { readNow } = folder;
@@ -22,8 +22,11 @@ export async function withoutPointers({ file, folder }: SourceTarget): Promise<S
 
 async function checked(file: SourceFile): Promise<SourceFile> {
   if (file.size < POINTER.length || file.size > MAX_BYTES) return file;
-  const head = await file.read(0, POINTER.length).catch(() => new Uint8Array(0));
-  if (String.fromCharCode(...head) !== POINTER) return file;
+  const bytes = await file.read(0, file.size).catch(() => new Uint8Array(0));
+  const text = String.fromCharCode(...bytes);
+  if (!text.startsWith(POINTER)) return file;
   await file.close();
-  throw unsupportedFile({ file: file.name }, "the file is a Git LFS pointer, and not the data: run git lfs pull in its repository, which fetches it");
+  const size = /^size (\d+)$/m.exec(text)?.[1];
+  const what = `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, and not the data`;
+  throw corruptFile({ file: file.name }, `${what}: run git lfs pull in its repository, which fetches it`);
 }

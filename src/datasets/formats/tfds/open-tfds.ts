@@ -6,7 +6,10 @@ import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO, METADATA } from "./dataset-info.ts";
@@ -27,7 +30,7 @@ export interface TfdsOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-const OPTIONS = "split, text, images, fetch, signal, maxBytes";
+const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 
 /**
  * Opens a version's folder, or a dataset's folder, of which the newest version is taken. Only the two JSON files are read, and where the features leave a shape open the first
@@ -35,7 +38,9 @@ const OPTIONS = "split, text, images, fetch, signal, maxBytes";
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
-  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const { split, text = "string", images = "decode", salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
   mustBeOneOf("text", text, ["string", "bytes"]);
   mustBeOneOf("images", images, ["decode", "bytes"]);
   integer("maxBytes", maxBytes, 1);
@@ -48,26 +53,32 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
   // A server would have to be asked for a file that hardly any dataset has.
   const metadata = (await folder.list())?.includes(METADATA) ? await readJson(folder, METADATA, maxBytes) : {};
-  const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
+  const features = selectFeatures(featuresOf(await readJson(folder, FEATURES, maxBytes)), selection);
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
   const schema = new EpisodeSchema(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
-  const records = (selectedParts: readonly SplitPart[]) => recordsOf(folder, selectedParts, { signal, maxBytes });
+  const records = (selectedParts: readonly SplitPart[]) => recordsOf(folder, selectedParts, { signal, maxBytes, losses });
   if (!schema.isKnown) {
     for await (const { bytes, offset, file: name } of records(parts)) {
-      schema.learn(bytes, { file: name, offset, episode: 0 });
+      try {
+        schema.learn(bytes, { file: name, offset, episode: 0 });
+      } catch (error) {
+        if (losses === undefined) throw error;
+      }
       if (schema.isKnown) break;
     }
   }
   const { stepSpec, metadataSpec } = schema;
   let closed = false;
-  return {
+  const reader: RldsReader<S> = {
     format: "tfds",
     name: info.name,
     stepSpec,
     metadataSpec: finalStepSpec(metadataSpec),
-    episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
+    // How many there are of what is damaged shows when it is read.
+    episodes: losses === undefined ? parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0) : undefined,
+    ...withLosses(losses),
     splits: info.splits.map(({ name }) => name),
     split: split ?? parts[0]?.split.name,
     about: { ...metadata, ...info.about },
@@ -75,13 +86,45 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
       let episode = 0;
       for await (const { bytes, offset, file: name } of records(parts)) {
         if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
-        yield schema.episode<S>(bytes, { file: name, offset, episode: episode++ }, stepSpec);
+        const place = { file: name, offset, episode: episode++ };
+        if (losses === undefined) {
+          yield schema.episode<S>(bytes, place, stepSpec);
+          continue;
+        }
+        let whole: ReadEpisode<S> | undefined;
+        try {
+          whole = schema.episode<S>(bytes, place, stepSpec);
+        } catch (error) {
+          losses.add(error);
+        }
+        if (whole !== undefined) yield whole;
       }
     },
     async close() {
       closed = true;
     },
   };
+  return selectReader(reader, selection);
+}
+
+/** The features of the steps that are selected; those of the episode stay. */
+function selectFeatures(root: Feature, selection: Selection): Feature {
+  if (selection.isEmpty || root.kind !== "dict") return root;
+  const visit = (feature: Feature, keys: readonly string[]): Feature | undefined => {
+    if (feature.kind === "sequence") {
+      const inner = visit(feature.feature, keys);
+      return inner && { ...feature, feature: inner };
+    }
+    if (feature.kind !== "dict") return selection.keysOf(keys) === undefined ? undefined : feature;
+    const features = Object.entries(feature.features).flatMap(([name, part]) => {
+      const kept = visit(part, [...keys, name]);
+      return kept === undefined ? [] : [[name, kept] as const];
+    });
+    return features.length === 0 && keys.length > 0 ? undefined : { ...feature, features: Object.fromEntries(features) };
+  };
+  const { steps } = root.features;
+  const selected = steps && visit(steps, []);
+  return selected === undefined ? root : { ...root, features: { ...root.features, steps: selected } };
 }
 
 interface SourceRecord {
@@ -94,14 +137,26 @@ interface SourceRecord {
 async function* recordsOf(
   folder: SourceFolder,
   parts: readonly SplitPart[],
-  options: { signal?: AbortSignal; maxBytes: number },
+  options: { signal?: AbortSignal; maxBytes: number; losses: Losses | undefined },
 ): AsyncGenerator<SourceRecord, void, undefined> {
   for (const { split, from, to } of parts) {
     let first = 0;
     for (const [shard, length] of split.shardLengths.entries()) {
       const [begin, end] = [Math.max(from - first, 0), Math.min(to - first, length)];
       first += length;
-      if (begin < end) yield* shardOf(folder, split.path(shard), { length, begin, end, ...options });
+      if (begin >= end) continue;
+      const { losses } = options;
+      const records = shardOf(folder, split.path(shard), { length, begin, end, ...options });
+      if (losses === undefined) {
+        yield* records;
+        continue;
+      }
+      try {
+        yield* records;
+      } catch (error) {
+        // What is whole of the other shards is read all the same.
+        losses.add(error);
+      }
     }
   }
 }
@@ -112,12 +167,13 @@ interface ShardOptions {
   readonly end: number;
   readonly signal?: AbortSignal;
   readonly maxBytes: number;
+  readonly losses: Losses | undefined;
 }
 
 async function* shardOf(
   folder: SourceFolder,
   path: string,
-  { length, begin, end, signal, maxBytes }: ShardOptions,
+  { length, begin, end, signal, maxBytes, losses }: ShardOptions,
 ): AsyncGenerator<SourceRecord, void, undefined> {
   const file = await folder.open(path);
   const records = new TfRecords(file, { signal, maxBytes });
@@ -127,8 +183,16 @@ async function* shardOf(
       if (records.atEnd) {
         throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, got ${i}`);
       }
-      if (i < begin) await records.skip();
-      else yield { bytes: await records.next(), offset: records.offset, file: file.name };
+      if (i < begin) {
+        await records.skip();
+        continue;
+      }
+      const bytes = await records.next().catch((error) => {
+        // Behind a record whose bytes are damaged the next one begins.
+        if (losses === undefined || !records.isPast) throw error;
+        losses.add(error);
+      });
+      if (bytes !== undefined) yield { bytes, offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
       throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, but has more`);

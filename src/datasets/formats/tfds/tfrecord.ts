@@ -22,6 +22,8 @@ export interface TfRecordOptions {
 export class TfRecords {
   /** Where the last record begins. */
   offset = 0;
+  /** Whether the last record was gone past, even if its bytes are damaged. */
+  isPast = true;
   readonly #reader: ReadAhead;
   readonly #maxBytes: number;
 
@@ -43,6 +45,7 @@ export class TfRecords {
     const length = await this.#head();
     if (length > this.#maxBytes) throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
     const bytes = await this.#reader.read(length + FOOT);
+    this.isPast = true;
     if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("a record's checksum does not fit its bytes: the file is damaged");
     return bytes.subarray(0, length);
   }
@@ -59,6 +62,7 @@ export class TfRecords {
   /** Reads a record's head: its length, which the rest of the file has room for. */
   async #head(): Promise<number> {
     this.offset = this.#reader.position;
+    this.isPast = false;
     if (this.#reader.remaining < HEAD)
       throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left: it was cut off`);
     const head = await this.#reader.read(HEAD);

@@ -118,15 +118,18 @@ describe("files that say more than they have", () => {
     expectError(await read(files["of ours, snappy"] as Uint8Array, 4000), "CORRUPT", /maxBytes|footer/);
   });
 
-  it("runs of a billion values in a page", async () => {
-    const { checkRuns } = await import("../../../../src/datasets/formats/parquet/runs.ts");
+  it("runs of a billion values in a page give those that are wanted", async () => {
+    const { decodeRuns } = await import("../../../../src/datasets/formats/parquet/runs.ts");
+    const read = (bytes: number[], width = 1) => [...decodeRuns(Uint8Array.from(bytes), width, new Uint32Array(10))];
     const varint = [0xfe, 0xff, 0xff, 0xff, 0x0f];
-    expect(() => checkRuns(Uint8Array.of(...varint, 1), 0, 6, 1, 10)).toThrow(/longer than the 10 values left/);
-    expect(() => checkRuns(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1), 0, 6, 1, 10)).toThrow(RangeError);
-    expect(() => checkRuns(Uint8Array.of(0, 0, 0), 0, 3, 1, 10)).toThrow(/run of 0/);
-    expect(() => checkRuns(Uint8Array.of(20), 0, 1, 1, 10)).toThrow(/too early/);
-    expect(() => checkRuns(Uint8Array.of(20, 1), 0, 2, 1, 10)).not.toThrow();
-    expect(() => checkRuns(Uint8Array.of(5, 1, 2), 0, 3, 1, 10)).not.toThrow();
+    expect(read([...varint, 1])).toEqual(new Array(10).fill(1));
+    expect(() => read([0xff, 0xff, 0xff, 0xff, 0x0f, 1])).toThrow(/too early/);
+    expect(() => read([0, 0, 0, 0])).toThrow(/too early/);
+    expect(() => read([20])).toThrow(/too early/);
+    expect(read([20, 1])).toEqual(new Array(10).fill(1));
+    expect(read([5, 1, 2])).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    expect(read([0, 0, 5, 0x39, 0x0f, 0x53, 0x97, 0x31, 0x86], 3)).toEqual([1, 7, 4, 7, 0, 6, 4, 2, 7, 2]);
+    expect(() => read([20, 1], 32)).toThrow(/32 bits/);
   });
 });
 
@@ -158,10 +161,13 @@ describe("LeRobot", () => {
   });
 
   it("an info that is not as it should be", async () => {
+    const single = { dtype: "float32", shape: [1] };
     expectError(await read(info({ codebase_version: "v1.6" })), "UNSUPPORTED", /codebase_version must be v2\.0, v2\.1 or v3\.0, got "v1\.6"/);
     expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.*says 7/);
     expectError(await read(info({ features: { action: { dtype: "float32", shape: [-1] } } })), "CORRUPT", /feature action/);
-    expectError(await read(info({ features: { nothing: { dtype: "float32", shape: [1] } } })), "CORRUPT", /there is a nothing of float32/);
+    expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /no feature is the observation .*rename/);
+    const features = { "observation.state": { dtype: "float32", shape: [3] }, action: { dtype: "float32", shape: [3] }, nothing: single };
+    expectError(await read(info({ features })), "CORRUPT", /there is a nothing of float32.*without: \["nothing"\]/);
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
     const map = base();
     map.set("meta/info.json", new TextEncoder().encode("{"));

@@ -1,0 +1,54 @@
+/** The options of a reader as a person types them: the same words as those of the command line. */
+import type { NullValue, SelectionOptions } from "reprise/rlds";
+
+export interface ReadingOptions extends SelectionOptions {
+  readonly salvage?: boolean;
+}
+
+/** What the fields of the form have. */
+export interface OptionTexts {
+  readonly without: string;
+  readonly only: string;
+  readonly rename: string;
+  readonly null: string;
+  readonly salvage: boolean;
+}
+
+/** @throws TypeError for what has no `=` where one is needed */
+export function readingOptions({ without, only, rename, null: nulls, salvage }: OptionTexts): ReadingOptions {
+  const [left, kept] = [listOf(without), listOf(only)];
+  const [names, values] = [pairsOf("Rename", "state=observation.state", rename), pairsOf("Nulls", "x=0", nulls)];
+  return {
+    ...(left.length > 0 && { without: left }),
+    ...(kept.length > 0 && { only: kept }),
+    ...(names.length > 0 && { rename: Object.fromEntries(names) }),
+    ...(values.length > 0 && { null: Object.fromEntries(values.map(([name, text]) => [name, nullOf(text)])) }),
+    ...(salvage && { salvage }),
+  };
+}
+
+/** An error of a reader, by the names of the form's fields. */
+export function inWordsOfTheForm(message: string): string {
+  return message
+    .replace(/\bwithout: \["([^"\\]+)"\] leaves it out/g, "“Leave out: $1” leaves it out")
+    .replace(/\bnull: \{ "([^"\\]+)": … \} states a value for nulls/g, "“Nulls: $1=…” states a value for nulls")
+    .replace(/\brename: \{ NAME: "([^"\\]+)" \} names it/g, "“Rename: NAME=$1” names it");
+}
+
+function listOf(text: string): string[] {
+  return text.split(/[,\s]+/).filter((name) => name !== "");
+}
+
+function pairsOf(field: string, example: string, text: string): (readonly [string, string])[] {
+  return listOf(text).map((pair) => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new TypeError(`${field} takes pairs such as ${example}, got ${JSON.stringify(pair)}`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
+  });
+}
+
+function nullOf(text: string): NullValue {
+  if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
+  if (/^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text);
+  return text === "true" || text === "false" ? text === "true" : text;
+}

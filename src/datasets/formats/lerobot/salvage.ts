@@ -1,0 +1,114 @@
+/** What is whole of a LeRobot dataset whose files do not agree, as a crash leaves it: the frames decide, not what is said of them. */
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import type { StepColumns } from "../../model/step-columns.ts";
+import type { Losses } from "../losses.ts";
+import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
+import type { GenericSchema } from "../parquet/generic-schema.ts";
+import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
+import { type SourceFolder, sortPaths } from "../sources/source.ts";
+import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from "./episode-list.ts";
+import { INFO, type LeRobotInfo } from "./info.ts";
+
+export interface SalvagedList extends EpisodeList {
+  /** Of data, also of files that the list does not name. */
+  readonly paths: readonly string[];
+  readonly tasks: ReadonlyMap<number, string>;
+}
+
+/** What there is, with each contradiction as a loss. */
+export async function salvageLists(
+  folder: SourceFolder,
+  info: LeRobotInfo,
+  videos: readonly string[],
+  maxBytes: number,
+  losses: Losses,
+): Promise<SalvagedList> {
+  const attempt = async <T>(read: () => Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await read();
+    } catch (error) {
+      losses.add(error);
+      return otherwise;
+    }
+  };
+  const { episodes, metadataSpec } = await attempt(() => readEpisodeList(folder, info, videos, maxBytes), { episodes: [], metadataSpec: {} });
+  if (episodes.length !== info.episodes)
+    losses.add(corruptFile({ file: INFO }, `the file counts ${info.episodes} episodes, and the list of episodes has ${episodes.length}`));
+  const tasks = info.features.has("task_index") ? await attempt(() => tasksOf(folder, info, maxBytes), new Map<number, string>()) : new Map<number, string>();
+  const files = await folder.list();
+  const missing = (path: string) => files !== undefined && !files.includes(path);
+  for (const { videos: films } of episodes)
+    for (const { path } of films.values()) if (missing(path)) losses.add(new RldsError("NOT_FOUND", "there is no such film", { file: path }));
+  const listed = (files ?? []).filter((path) => path.startsWith("data/") && path.endsWith(".parquet"));
+  const paths = sortPaths([...new Set([...episodes.map(({ path }) => path), ...listed])]);
+  return { episodes, metadataSpec, paths, tasks };
+}
+
+export interface SalvageOptions {
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  readonly losses: Losses;
+}
+
+/** Episodes of which every frame is there, with what is known of them. */
+export async function* salvageEpisodes(
+  folder: SourceFolder,
+  { episodes, paths }: SalvagedList,
+  schema: GenericSchema,
+  { maxBytes, signal, losses }: SalvageOptions,
+): AsyncGenerator<{ readonly steps: StepColumns<unknown>; readonly entry: EpisodeEntry }, void> {
+  const byIndex = new Map(episodes.map((entry) => [entry.index, entry]));
+  const found = new Set<number>();
+  for (const path of paths) {
+    const file = await openTable(folder, path, maxBytes, losses);
+    if (file === undefined) continue;
+    try {
+      const only = (async function* () {
+        yield file.table;
+      })();
+      for await (const { steps } of readGenericEpisodes<unknown>(only, schema, { maxBytes, signal, losses })) {
+        const { episode_index, frame_index } = steps.columns as { readonly [name: string]: { readonly data: ArrayLike<number | bigint> } | undefined };
+        const index = Number(episode_index?.data[0]);
+        const entry = byIndex.get(index);
+        const isWhole = frame_index === undefined || Array.from(frame_index.data).every((frame, i) => Number(frame) === i);
+        const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
+        if (found.has(index)) lose(`episode ${index} is there a second time`);
+        else if (entry !== undefined && entry.length !== steps.length)
+          lose(`the episode must have ${entry.length} frames, as the list says, got ${steps.length}`);
+        else if (!isWhole) lose("the frames of the episode have gaps");
+        else {
+          // What the list does not know was written all the same.
+          if (entry === undefined) lose("the list of episodes does not have this episode, which is read");
+          yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
+          found.add(index);
+        }
+      }
+    } catch (error) {
+      losses.add(error);
+    } finally {
+      await file.close();
+    }
+  }
+  for (const { index, path } of episodes)
+    if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are not there, or not whole`, { file: path, episode: index }));
+}
+
+export async function openTable(
+  folder: SourceFolder,
+  path: string,
+  maxBytes: number,
+  losses: Losses,
+): Promise<{ readonly table: ParquetFile; close(): Promise<void> } | undefined> {
+  try {
+    const file = await folder.open(path);
+    try {
+      return { table: await parquetFile(file, maxBytes), close: () => file.close() };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  } catch (error) {
+    losses.add(error);
+    return undefined;
+  }
+}

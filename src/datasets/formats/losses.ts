@@ -1,0 +1,56 @@
+/** What a reader that salvages could not read. */
+import { flag } from "../../base/error.ts";
+import { type Place, RldsError } from "../model/rlds-error.ts";
+
+/** One part of the files that is not whole. */
+export interface SourceLoss extends Place {
+  readonly code: string;
+  /** The sentence that an error would have had. */
+  readonly reason: string;
+}
+
+/** Losses that are kept; a file of garbage has one a line. */
+const MAX_LOSSES = 1000;
+/** What says that data are damaged or missing. Everything else, such as a full disk or a wrong option, stays an error. */
+const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
+
+/** Losses of one reader. A place that was read twice counts once. */
+export class Losses {
+  /** Grows while the files are read. */
+  readonly all: readonly SourceLoss[];
+  readonly #losses: SourceLoss[] = [];
+  readonly #messages = new Set<string>();
+
+  constructor() {
+    this.all = this.#losses;
+  }
+
+  /** Notes what an error says. @throws the error, if it is none of damaged or missing data */
+  add(error: unknown): void {
+    if (!(error instanceof RldsError) || !CODES.includes(error.code)) throw error;
+    const { file, offset, episode, step, message, code } = error;
+    const place = { ...(file !== undefined && { file }), ...(offset !== undefined && { offset }), ...(episode !== undefined && { episode }) };
+    this.#note({ ...place, ...(step !== undefined && { step }), code, reason: message });
+  }
+
+  /** What takes the warnings of a log: each is of something that is given up. */
+  logger(file: string): { warn(message: string): void } {
+    return { warn: (reason) => this.#note({ file, code: "CORRUPT", reason }) };
+  }
+
+  #note(loss: SourceLoss): void {
+    if (this.#messages.has(loss.reason) || this.#losses.length === MAX_LOSSES) return;
+    this.#messages.add(loss.reason);
+    this.#losses.push(loss);
+  }
+}
+
+/** What a reader with the option `salvage` has; undefined without it. @throws TypeError */
+export function lossesOf(salvage: boolean | undefined): Losses | undefined {
+  return salvage !== undefined && flag("salvage", salvage) === 1 ? new Losses() : undefined;
+}
+
+/** The part of a reader that tells them. */
+export function withLosses(losses: Losses | undefined): { readonly losses?: readonly SourceLoss[] } {
+  return losses === undefined ? {} : { losses: losses.all };
+}

@@ -1,0 +1,63 @@
+/** Selection and salvage in files of robots' demonstrations, and in JSON that is no lines. */
+import { describe, expect, it } from "vitest";
+import { openRobots } from "../../../../src/datasets/formats/hdf5/open-robots.ts";
+import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { all } from "../../../support/columns.ts";
+import { dataFolder } from "../rlds/data.ts";
+
+const ROBOMIMIC = dataFolder("wild/hdf5_robots/robomimic.hdf5");
+
+describe("robomimic", () => {
+  it("leaves columns out, by the names of the file and of a step, and renames them", async () => {
+    for (const without of [["obs/agentview_image"], ["observation/agentview_image"]]) {
+      const reader = await openRobots(ROBOMIMIC, { without });
+      expect(Object.keys((reader.stepSpec as { readonly observation: object }).observation)).not.toContain("agentview_image");
+      expect((await all(reader)).map(({ steps }) => [steps.length, "agentview_image" in (steps.at(0).observation as object)])).toEqual([
+        [6, false],
+        [11, false],
+      ]);
+      await reader.close();
+    }
+    const renamed = await openRobots(ROBOMIMIC, { only: ["observation/robot0_eef_pos"], rename: { "observation/robot0_eef_pos": "observation/position" } });
+    expect(renamed.stepSpec).toMatchObject({ observation: { position: { dtype: "f64", shape: [3] } } });
+    expect(renamed.stepSpec).not.toHaveProperty("states");
+    expect(await renamed.lengths?.()).toEqual([6, 11]);
+    await renamed.close();
+  });
+
+  it("refuses a name that no column has, and all of a field", async () => {
+    await expect(openRobots(ROBOMIMIC, { without: ["obs/nothing"] })).rejects.toThrow(/without must be names of columns.*obs\/nothing/);
+    await expect(openRobots(ROBOMIMIC, { without: ["actions"] })).rejects.toThrow(RangeError);
+  });
+
+  it("with salvage reads what is whole, and counts nothing ahead", async () => {
+    const reader = await openRobots(ROBOMIMIC, { salvage: true });
+    expect([reader.episodes, reader.lengths, reader.startingAt, reader.losses]).toEqual([undefined, undefined, undefined, []]);
+    expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([6, 11]);
+    await reader.close();
+  });
+});
+
+describe("an array of JSON", () => {
+  const step = (i: number, more: object = {}) => ({ observation: [i], action: i, reward: 1, note: "a", terminated: i === 2, ...more });
+
+  it("is selected as lines are, also as lists of steps", async () => {
+    for (const value of [[step(0), step(2)], [[step(0), step(2)]]]) {
+      const reader = await openJsonl(new Blob([JSON.stringify(value)]), { without: ["note"] });
+      expect(reader.stepSpec).not.toHaveProperty("note");
+      expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([3]);
+    }
+  });
+
+  it("that is cut, or has an element that is no JSON, gives the rest with salvage", async () => {
+    const episode = (id: number) => JSON.stringify({ id, steps: [step(0), step(2)] });
+    const cut = new Blob([`[${episode(1)}, ${episode(2)}, {"id": 3, "steps": [`]);
+    await expect(openJsonl(cut).then(all)).rejects.toMatchObject({ code: "CORRUPT" });
+    const bad = new Blob([`[${episode(1)}, {"id": oops}, ${episode(2)}]`]);
+    for (const from of [cut, bad]) {
+      const reader = await openJsonl(from, { salvage: true });
+      expect((await all(reader)).map(({ id }) => id)).toEqual([1, 2]);
+      expect(reader.losses?.map(({ code }) => code)).toEqual(["CORRUPT"]);
+    }
+  });
+});
