@@ -5,6 +5,7 @@ import { customInspect } from "../base/inspect.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { type EncodedMessage, encodeMessage, type Message } from "../base/publication.ts";
 import { Appender, checkSteps, foreignMessage, type Progress, type Task } from "./appender.ts";
+import { Calls, GOODBYE } from "./calls.ts";
 import { CLOSE, closeCodeOf, withCloseCode } from "./channels/close-codes.ts";
 import type { Link } from "./channels/link.ts";
 import { encodeError } from "./channels/port.ts";
@@ -59,10 +60,6 @@ export interface AcceptedOptions {
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
 }
 
-/** Calls that may wait for an answer. */
-const MAX_CALLS = 1000;
-/** A number that no flush has. */
-const GOODBYE = -1;
 /** Bytes of answers that may wait in a socket whose other end does not read. */
 const MAX_ANSWERS = 1 << 20;
 
@@ -81,10 +78,7 @@ export class AcceptedWriter {
   #leave: () => void = () => {};
   /** What came and is not in the memory yet. */
   readonly #queue = new Fifo<ToMemory>();
-  /** Calls without an answer: numbers of flushes, and GOODBYE. */
-  readonly #calls = new Set<number>();
-  /** The flushes among them whose turn has come. */
-  readonly #flushes: number[] = [];
+  readonly #calls: Calls;
   #received: number;
   #confirmed: number;
   /** Ends what waits. */
@@ -113,6 +107,19 @@ export class AcceptedWriter {
     this.#credits = new Credits(host.engine.layout.leaves, writer.options.lanes);
     this.#terms = terms;
     this.terms = terms;
+    const { signal } = this.#aborter;
+    this.#calls = new Calls({
+      signal,
+      settle: async () => {
+        await writer.flush({ signal });
+        if (this.#terms.confirm === "disk") await options.sync();
+      },
+      answer: (id) => {
+        this.#checkAnswers();
+        this.#link?.post({ kind: "flushed", id } satisfies FlushedMessage);
+      },
+      fail: (error) => this.#fail(error),
+    });
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -230,7 +237,7 @@ export class AcceptedWriter {
         this.#queue.push(message);
       } else if (kind === "flush" || kind === "bye") {
         const id = kind === "bye" ? GOODBYE : (message as FlushMessage).id;
-        if (!this.#receiveCall(id)) return;
+        if (!this.#calls.add(id)) return;
         // Not the message, which may have fields that nobody counts.
         this.#queue.push(kind === "bye" ? { kind } : { kind, id });
       } else throw foreignMessage();
@@ -252,15 +259,6 @@ export class AcceptedWriter {
     if (number !== this.#received + 1) throw foreignMessage();
     this.#credits.add(message, bytes);
     this.#received = number;
-    return true;
-  }
-
-  /** Whether a flush of this number, or the goodbye, is new: one that waits for its answer comes again where the actor does. */
-  #receiveCall(id: number): boolean {
-    if (id !== GOODBYE && !isCount(id)) throw foreignMessage();
-    if (this.#calls.has(id)) return false;
-    if (this.#calls.size >= MAX_CALLS) throw tooMuch(`${this.#calls.size + 1} calls wait for an answer`);
-    this.#calls.add(id);
     return true;
   }
 
@@ -293,7 +291,7 @@ export class AcceptedWriter {
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       const kind = kindOfMessage(message);
       if (kind === "bye") yield* this.#leaveNow();
-      else if (kind === "flush") this.#flush((message as FlushMessage).id);
+      else if (kind === "flush") this.#calls.flush((message as FlushMessage).id);
       else if (kind === "block" || kind === "columns") {
         const wait = this.#credits.pauseMs((message as BlockMessage).number);
         if (wait > 0) yield this.#pause(wait);
@@ -337,27 +335,6 @@ export class AcceptedWriter {
       if (link?.transfers) link.post({ kind: "confirmation", number: block.number, buffer: block.buffer } satisfies ConfirmationMessage, [block.buffer]);
     }
     if (link?.transfers === false) link.post({ kind: "confirmation", number } satisfies ConfirmationMessage);
-  }
-
-  #flush(id: number): void {
-    this.#flushes.push(id);
-    if (this.#flushes.length === 1) this.#answerFlushes().catch((error) => this.#aborter.signal.aborted || this.#fail(error));
-  }
-
-  /** One wait for all flushes that are there, since each waits for what the first of them waits for. */
-  async #answerFlushes(): Promise<void> {
-    const { signal } = this.#aborter;
-    while (this.#flushes.length > 0) {
-      const count = this.#flushes.length;
-      await this.#writer.flush({ signal });
-      if (this.#terms.confirm === "disk") await this.#options.sync();
-      if (signal.aborted) return;
-      for (const id of this.#flushes.splice(0, count)) {
-        this.#calls.delete(id);
-        this.#checkAnswers();
-        this.#link?.post({ kind: "flushed", id } satisfies FlushedMessage);
-      }
-    }
   }
 
   /** @throws ReplayError CORRUPT for an actor that sends on, and reads no answers */
