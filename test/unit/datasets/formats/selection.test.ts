@@ -113,6 +113,7 @@ describe("Parquet as people have it", () => {
     const second = [];
     for await (const { steps } of reader.startingAt?.(1) ?? []) second.push(Array.from(steps, ({ reward }) => reward));
     expect(second).toEqual(found.slice(1));
+    await reader.close();
   });
 
   it("a delta of texts reads the texts", async () => {
