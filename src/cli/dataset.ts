@@ -100,7 +100,8 @@ export function selectionOf({ without, only, rename, null: nulls }: SelectOption
 /** A number, true or false; anything else is a text. */
 function nullOf(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
-  if (/^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text);
+  const number = Number(text);
+  if (/^[-+.\dE]+$/i.test(text) && Number.isFinite(number)) return number;
   return text === "true" || text === "false" ? text === "true" : text;
 }
 

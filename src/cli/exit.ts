@@ -74,7 +74,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\bwithout: \["([^"\\]+)"\]/g, "--without $1"],
   [/\bnull: \{ "([^"\\]+)": … \}/g, "--null $1=VALUE"],
   [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
-  [/\bnull\.(\S+) must be/g, "--null $1=… must be"],
+  [/^null\.(\S+) must be/, "--null $1=… must be"],
   [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
 ];
 

@@ -7,9 +7,7 @@ import { FORMAT_NAMES } from "../dtypes.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { type ColumnRows, encodingOf } from "../parquet/table-writer.ts";
 import type { OutputFeature } from "./features.ts";
-
-/** Names of a vector's elements, perhaps in groups: `{ motors: ["a", "b"] }`. */
-export type FeatureNames = readonly string[] | { readonly [group: string]: readonly string[] };
+import type { FeatureNames } from "./joint-names.ts";
 
 /** A vector of one is a single number in LeRobot's tables. */
 export function columnLeaf(leaf: StepLeaf): StepLeaf {

@@ -14,11 +14,11 @@ import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
 import type { EncodePng } from "./episode-frames.ts";
-import type { FeatureNames } from "./feature-columns.ts";
 import { createFrameSchema } from "./features.ts";
 import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { checkFilmRate } from "./film-copies.ts";
 import { INFO } from "./info.ts";
+import type { FeatureNames } from "./joint-names.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
 export interface LeRobotWriteOptions extends WriteOptions {
