@@ -13,7 +13,7 @@ import { memorySink, type RldsDataset, type StepSpec, writeJsonl, writeParquet }
 import { all } from "../../../support/columns.ts";
 import { root } from "../../../support/core.ts";
 import { scaled, whole } from "../../../support/size.ts";
-import { archive, npyHeader } from "./npz-archive.ts";
+import { archive, npyHeader } from "./npz/npz-archive.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-bounds-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -9,7 +9,7 @@ import type { RldsReader } from "../../../../src/datasets/formats/reader.ts";
 import { mapSteps, type RldsDataset } from "../../../../src/datasets/rlds/index.ts";
 import { Replay } from "../../../../src/index.ts";
 import { all } from "../../../support/columns.ts";
-import { archive, npyHeader } from "./npz-archive.ts";
+import { archive, npyHeader } from "./npz/npz-archive.ts";
 
 const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty"];
 

@@ -22,7 +22,7 @@ import { errorFrom } from "../../../support/later.ts";
 import { TestRandom } from "../../../support/random.ts";
 import { expectError } from "../../../support/refused.ts";
 import { all, everything } from "../../../support/rlds-data.ts";
-import { storedArchive } from "./npz-archive.ts";
+import { storedArchive } from "./npz/npz-archive.ts";
 
 const DATA = join(root, "test/data");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-random-access-"));

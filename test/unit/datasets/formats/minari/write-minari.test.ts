@@ -14,12 +14,12 @@ import {
   type StepSpec,
   sourceOf,
   writeMinari,
-} from "../../../../src/datasets/rlds/index.ts";
-import { errorFrom } from "../../../support/later.ts";
-import { FLAGS, leaf, type MadeDataset, made } from "../../../support/random-steps.ts";
-import { expectError } from "../../../support/refused.ts";
-import { all } from "../../../support/rlds-data.ts";
-import { scaled } from "../../../support/size.ts";
+} from "../../../../../src/datasets/rlds/index.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { FLAGS, leaf, type MadeDataset, made } from "../../../../support/random-steps.ts";
+import { expectError } from "../../../../support/refused.ts";
+import { all } from "../../../../support/rlds-data.ts";
+import { scaled } from "../../../../support/size.ts";
 
 const SPEC = {
   observation: {
@@ -166,7 +166,7 @@ describe("refuses", () => {
 });
 
 describe("of the real minari", () => {
-  const DATA = join(import.meta.dirname, "../../../data/extra");
+  const DATA = join(import.meta.dirname, "../../../../data/extra");
 
   it("a Parquet dataset is read as its HDF5 is", async () => {
     const options = { infos: true };
@@ -228,7 +228,7 @@ describe("a damaged dataset", () => {
       new Map([...files, ["made/all-v0/data/metadata.json", new TextEncoder().encode(JSON.stringify({ ...about, ...more }))]]);
     expectError(await errorFrom(openMinari(withAbout({ data_format: "arrow" }))), "UNSUPPORTED", /format is "arrow": only Minari's hdf5 and parquet are read/);
     expectError(await errorFrom(openMinari(new Map([...files].filter(([path]) => !path.endsWith(".parquet"))))), "EMPTY", /no episodes/);
-    const twice = new Map([...files, ["made/all-v0/data/0/part-1.parquet", readFileSync(join(import.meta.dirname, "../../../data/extra/plain.parquet"))]]);
+    const twice = new Map([...files, ["made/all-v0/data/0/part-1.parquet", readFileSync(join(import.meta.dirname, "../../../../data/extra/plain.parquet"))]]);
     expectError(await errorFrom(openMinari(twice)), "UNSUPPORTED", /episode 0 has several tables/);
   });
 });

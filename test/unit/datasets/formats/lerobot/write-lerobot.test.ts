@@ -9,11 +9,11 @@ import {
   type RldsDataset,
   type StepSpec,
   writeLeRobot,
-} from "../../../../src/datasets/rlds/index.ts";
-import { errorFrom } from "../../../support/later.ts";
-import { FLAGS, leaf, type MadeDataset, made } from "../../../support/random-steps.ts";
-import { expectError } from "../../../support/refused.ts";
-import { all } from "../../../support/rlds-data.ts";
+} from "../../../../../src/datasets/rlds/index.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { FLAGS, leaf, type MadeDataset, made } from "../../../../support/random-steps.ts";
+import { expectError } from "../../../../support/refused.ts";
+import { all } from "../../../../support/rlds-data.ts";
 
 const SPEC = {
   observation: { images: { top: leaf("u8", [4, 5, 3]), wrist: leaf("u8", [3, 3, 3]) }, state: leaf("f32", [2]), said: leaf("string") },

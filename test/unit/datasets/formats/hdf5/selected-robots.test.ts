@@ -1,9 +1,9 @@
 /** Selection and salvage in files of robots' demonstrations, and in JSON that is no lines. */
 import { describe, expect, it } from "vitest";
-import { openRobots } from "../../../../src/datasets/formats/hdf5/open-robots.ts";
-import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
-import { all } from "../../../support/columns.ts";
-import { dataFolder } from "../rlds/data.ts";
+import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
+import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
 
 const ROBOMIMIC = dataFolder("wild/hdf5_robots/robomimic.hdf5");
 

@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { memorySink, openLeRobot, openParquet, RldsError, writeParquet } from "../../../../src/datasets/rlds/index.ts";
-import { errorFrom } from "../../../support/later.ts";
-import { expectError } from "../../../support/refused.ts";
-import { all, everything } from "../../../support/rlds-data.ts";
-import { scaled } from "../../../support/size.ts";
+import { memorySink, openLeRobot, openParquet, RldsError, writeParquet } from "../../../../../src/datasets/rlds/index.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { expectError } from "../../../../support/refused.ts";
+import { all, everything } from "../../../../support/rlds-data.ts";
+import { scaled } from "../../../../support/size.ts";
 
-const EXTRA = fileURLToPath(new URL("../../../data/extra/", import.meta.url));
+const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url));
 const MUTANTS = scaled(1000);
 const MAX_BYTES = 2 ** 24;
 
@@ -119,7 +119,7 @@ describe("files that say more than they have", () => {
   });
 
   it("runs of a billion values in a page give those that are wanted", async () => {
-    const { decodeRuns } = await import("../../../../src/datasets/formats/parquet/runs.ts");
+    const { decodeRuns } = await import("../../../../../src/datasets/formats/parquet/runs.ts");
     const read = (bytes: number[], width = 1) => [...decodeRuns(Uint8Array.from(bytes), width, new Uint32Array(10))];
     const varint = [0xfe, 0xff, 0xff, 0xff, 0x0f];
     expect(read([...varint, 1])).toEqual(new Array(10).fill(1));
@@ -153,9 +153,9 @@ describe("LeRobot", () => {
   const read = async (map: Map<string, Uint8Array>) => errorFrom(openLeRobot(map).then(all));
 
   it("paths that lead out of the folder", async () => {
-    for (const data_path of ["../{chunk_index}.parquet", "/etc/passwd", "data/../../x.parquet", "C:/x", "data//x"])
+    for (const data_path of ["../../{chunk_index}.parquet", "/etc/passwd", "data/../../x.parquet", "C:/x", "data//x"])
       expectError(await read(info({ data_path })), "CORRUPT", /no file inside the dataset's folder/);
-    expectError(await read(info({ video_path: "../{video_key}" })), "CORRUPT", /no file inside/);
+    expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /no file inside/);
     expectError(await read(info({ data_path: "data/{episode_index.__class__}" })), "NOT_FOUND");
     expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /nothing fills in/);
   });

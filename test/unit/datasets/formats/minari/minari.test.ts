@@ -1,12 +1,12 @@
 /** Minari's datasets, as the real minari wrote them, against what it reads back. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMinari } from "../../../../src/datasets/formats/minari/open-minari.ts";
-import { crc32 } from "../../../../src/datasets/formats/npz/zip.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { RldsError, type SourceFolder, sourceOf } from "../../../../src/datasets/rlds/index.ts";
-import { all, allOf, bytesOf, columnsTold } from "../../../support/columns.ts";
-import { dataFolder, fileBytes, json } from "../rlds/data.ts";
+import { openMinari } from "../../../../../src/datasets/formats/minari/open-minari.ts";
+import { crc32 } from "../../../../../src/datasets/formats/npz/zip.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { RldsError, type SourceFolder, sourceOf } from "../../../../../src/datasets/rlds/index.ts";
+import { all, allOf, bytesOf, columnsTold } from "../../../../support/columns.ts";
+import { dataFolder, fileBytes, json } from "../../rlds/data.ts";
 
 const cartpole = dataFolder("minari/cartpole/scripted-v0");
 const main = join(cartpole, "data/main_data.hdf5");

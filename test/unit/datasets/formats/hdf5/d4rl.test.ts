@@ -1,9 +1,9 @@
 /** D4RL's files, against what h5py reads and what RLDS's own importer makes of them. */
 import { describe, expect, it } from "vitest";
-import { openD4rl } from "../../../../src/datasets/formats/hdf5/d4rl.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { all, allOf, columnsTold } from "../../../support/columns.ts";
-import { dataFolder, json } from "../rlds/data.ts";
+import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { all, allOf, columnsTold } from "../../../../support/columns.ts";
+import { dataFolder, json } from "../../rlds/data.ts";
 
 const extra = (name: string) => dataFolder(`extra/d4rl/${name}.hdf5`);
 
@@ -152,7 +152,7 @@ describe("types of HDF5", () => {
   it("that are no leaf are refused by name, and nothing is read from elsewhere", async () => {
     await expect(openD4rl(extra("lzf"))).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("lzf") });
     await expect(openD4rl(extra("refused"), { infos: true })).rejects.toMatchObject({ code: "UNSUPPORTED", file: "refused.hdf5" });
-    const { openHdf5 } = await import("../../../../src/datasets/formats/hdf5/open-file.ts");
+    const { openHdf5 } = await import("../../../../../src/datasets/formats/hdf5/open-file.ts");
     const { hdf5 } = await openHdf5(extra("refused"), [], {});
     const refused = { compound: /compound/, complex: /compound|complex/, virtual: /other files/, linked: /leads nowhere/ };
     for (const [name, message] of Object.entries(refused)) await expect(hdf5.tree(`/infos/${name}`)).rejects.toThrow(message);

@@ -1,12 +1,12 @@
 /** HDF5 files of robots' demonstrations, in every layout that there is. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openRobots } from "../../../../src/datasets/formats/hdf5/open-robots.ts";
-import { openRlds } from "../../../../src/datasets/formats/open.ts";
-import type { ReadEpisode, RldsReader } from "../../../../src/datasets/formats/reader.ts";
-import { all } from "../../../support/columns.ts";
-import { some } from "../../../support/size.ts";
-import { dataFolder, fileBytes } from "../rlds/data.ts";
+import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
+import { openRlds } from "../../../../../src/datasets/formats/open.ts";
+import type { ReadEpisode, RldsReader } from "../../../../../src/datasets/formats/reader.ts";
+import { all } from "../../../../support/columns.ts";
+import { some } from "../../../../support/size.ts";
+import { dataFolder, fileBytes } from "../../rlds/data.ts";
 
 const path = (name: string) => dataFolder(`wild/hdf5_robots/${name}`);
 const ends = ({ steps, final_step }: ReadEpisode) => [steps.length, final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal];

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { valuesOfJson } from "../../../../src/datasets/formats/jsonl/json-values.ts";
-import { memorySink, writeJsonl } from "../../../../src/datasets/rlds/index.ts";
-import { errorFrom } from "../../../support/later.ts";
-import { expectError } from "../../../support/refused.ts";
-import { EVERYTHING, everything, everythingStep, METADATA } from "../../../support/rlds-data.ts";
+import { valuesOfJson } from "../../../../../src/datasets/formats/jsonl/json-values.ts";
+import { memorySink, writeJsonl } from "../../../../../src/datasets/rlds/index.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { expectError } from "../../../../support/refused.ts";
+import { EVERYTHING, everything, everythingStep, METADATA } from "../../../../support/rlds-data.ts";
 
 const lines = (bytes: Uint8Array | undefined) =>
   new TextDecoder()

@@ -1,9 +1,9 @@
 /** NumPy's archives, as NumPy wrote them. */
 import { describe, expect, it } from "vitest";
-import { openNpz } from "../../../../src/datasets/formats/npz/open-npz.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { all, columnsTold } from "../../../support/columns.ts";
-import { dataFolder, fileBytes, json } from "../rlds/data.ts";
+import { openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { all, columnsTold } from "../../../../support/columns.ts";
+import { dataFolder, fileBytes, json } from "../../rlds/data.ts";
 
 const path = (name: string) => dataFolder(`extra/npz/${name}.npz`);
 const expected = json("extra/expected_npz.json");

@@ -12,13 +12,13 @@ import {
   sourceOf,
   withFinalObservations,
   writeTfds,
-} from "../../../../src/datasets/rlds/index.ts";
-import { crc32 } from "../../../support/crc32.ts";
-import { errorFrom } from "../../../support/later.ts";
-import { expectError } from "../../../support/refused.ts";
-import { all } from "../../../support/rlds-data.ts";
+} from "../../../../../src/datasets/rlds/index.ts";
+import { crc32 } from "../../../../support/crc32.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { expectError } from "../../../../support/refused.ts";
+import { all } from "../../../../support/rlds-data.ts";
 
-const EXTRA = fileURLToPath(new URL("../../../data/extra/", import.meta.url));
+const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url));
 const EXPECTED = JSON.parse(readFileSync(`${EXTRA}expected_parquet.json`, "utf8"));
 
 /** By LeRobot's name, the path in a step. */

@@ -1,21 +1,21 @@
 /** Numbers of files keep their value, whatever a later line or episode adds. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openD4rl } from "../../../../src/datasets/formats/hdf5/d4rl.ts";
-import { parseExactJson } from "../../../../src/datasets/formats/json.ts";
-import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
-import { writeJsonl } from "../../../../src/datasets/formats/jsonl/write.ts";
-import { writeLeRobot } from "../../../../src/datasets/formats/lerobot/write-lerobot.ts";
-import { openMinari } from "../../../../src/datasets/formats/minari/open-minari.ts";
-import { writeMinari } from "../../../../src/datasets/formats/minari/write-minari.ts";
-import { isF32, NumberRange } from "../../../../src/datasets/formats/number-range.ts";
-import { openRlds } from "../../../../src/datasets/formats/open.ts";
-import { writeParquet } from "../../../../src/datasets/formats/parquet/write-parquet.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { memorySink } from "../../../../src/datasets/formats/sinks/sink.ts";
-import { writeTfds } from "../../../../src/datasets/formats/tfds/write-tfds.ts";
-import { all } from "../../../support/columns.ts";
-import { dataFolder } from "../rlds/data.ts";
+import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
+import { parseExactJson } from "../../../../../src/datasets/formats/json.ts";
+import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../../../src/datasets/formats/jsonl/write.ts";
+import { writeLeRobot } from "../../../../../src/datasets/formats/lerobot/write-lerobot.ts";
+import { openMinari } from "../../../../../src/datasets/formats/minari/open-minari.ts";
+import { writeMinari } from "../../../../../src/datasets/formats/minari/write-minari.ts";
+import { isF32, NumberRange } from "../../../../../src/datasets/formats/number-range.ts";
+import { openRlds } from "../../../../../src/datasets/formats/open.ts";
+import { writeParquet } from "../../../../../src/datasets/formats/parquet/write-parquet.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { memorySink } from "../../../../../src/datasets/formats/sinks/sink.ts";
+import { writeTfds } from "../../../../../src/datasets/formats/tfds/write-tfds.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
 
 const lines = (...values: readonly (string | object)[]) =>
   new Blob([values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("\n")]);

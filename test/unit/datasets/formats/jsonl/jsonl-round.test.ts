@@ -1,7 +1,7 @@
 /** What writeJsonl wrote, openJsonl reads. */
 import { expect, it } from "vitest";
-import { memorySink, openJsonl, writeJsonl } from "../../../../src/datasets/rlds/index.ts";
-import { all, EVERYTHING, everything, METADATA, SECOND_STEP } from "../../../support/rlds-data.ts";
+import { memorySink, openJsonl, writeJsonl } from "../../../../../src/datasets/rlds/index.ts";
+import { all, EVERYTHING, everything, METADATA, SECOND_STEP } from "../../../../support/rlds-data.ts";
 
 it("gives back every dtype, text, images, metadata, NaN and -0, and episodes without steps", async () => {
   const files = memorySink();

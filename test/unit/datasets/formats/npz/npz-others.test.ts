@@ -1,10 +1,10 @@
 /** Archives of Stable-Baselines and of imitation; arrays that are no columns of steps. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openNpz } from "../../../../src/datasets/formats/npz/open-npz.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { all } from "../../../support/columns.ts";
-import { dataFolder, fileBytes } from "../rlds/data.ts";
+import { openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder, fileBytes } from "../../rlds/data.ts";
 import { archive, npyHeader, storedArchive } from "./npz-archive.ts";
 
 const wild = (name: string) => dataFolder(`wild/${name}.npz`);

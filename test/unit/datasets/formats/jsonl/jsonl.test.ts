@@ -1,13 +1,13 @@
 /** Lines of JSON: our own form there and back, and what others write. */
 import { describe, expect, it } from "vitest";
-import { type JsonlOptions, openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
-import { writeJsonl } from "../../../../src/datasets/formats/jsonl/write.ts";
-import { openMinari } from "../../../../src/datasets/formats/minari/open-minari.ts";
-import type { ReadEpisode } from "../../../../src/datasets/formats/reader.ts";
-import { memorySink } from "../../../../src/datasets/formats/sinks/sink.ts";
-import { rldsDataset } from "../../../../src/datasets/model/dataset.ts";
-import { all, columnsTold } from "../../../support/columns.ts";
-import { dataFolder } from "../rlds/data.ts";
+import { type JsonlOptions, openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../../../src/datasets/formats/jsonl/write.ts";
+import { openMinari } from "../../../../../src/datasets/formats/minari/open-minari.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
+import { memorySink } from "../../../../../src/datasets/formats/sinks/sink.ts";
+import { rldsDataset } from "../../../../../src/datasets/model/dataset.ts";
+import { all, columnsTold } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
 
 const lines = (...values: readonly unknown[]) => new Blob([values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("\n")]);
 const read = async (values: readonly unknown[], options?: JsonlOptions) => all(await openJsonl(lines(...values), options));

@@ -1,11 +1,11 @@
 /** Files of JSON that are no lines: arrays, objects over several lines, and what RLlib writes. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
-import { openRlds } from "../../../../src/datasets/formats/open.ts";
-import type { ReadEpisode, RldsReader } from "../../../../src/datasets/formats/reader.ts";
-import { all } from "../../../support/columns.ts";
-import { dataFolder } from "../rlds/data.ts";
+import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
+import { openRlds } from "../../../../../src/datasets/formats/open.ts";
+import type { ReadEpisode, RldsReader } from "../../../../../src/datasets/formats/reader.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
 
 const text = (value: unknown) => new Blob([typeof value === "string" ? value : JSON.stringify(value)]);
 const step = (i: number, more: object = {}) => ({ observation: [i, i / 2], action: i % 2, reward: 1, terminated: false, truncated: false, ...more });
