@@ -6,7 +6,7 @@ import { scaled } from "../support/size.ts";
 import { Twin } from "./twin.ts";
 import { type World, worldOf } from "./world.ts";
 
-const SPECS = scaled(400, 30);
+const SPECS = scaled(400, 8);
 const CALLS = 50;
 
 /** A rule of sequences in the place of one of transitions; now and then one that is refused. */

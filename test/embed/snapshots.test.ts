@@ -161,7 +161,7 @@ describe("entries of packed frames", () => {
   test("that are altered and have the right checksums are frames, or refused; TypeScript says the same", () => {
     const random = new TestRandom(8);
     let refused = 0;
-    const count = scaled(1000, 150);
+    const count = scaled(1000, 40);
     for (let i = 0; i < count; i++) {
       const bytes = WHOLE.slice();
       const section = random.pick(sectionsIn(bytes).filter(({ kind }) => kind === kinds.ENTRIES));

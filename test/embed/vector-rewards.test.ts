@@ -6,7 +6,7 @@ import { scaled } from "../support/size.ts";
 import { Twin } from "./twin.ts";
 import { type World, worldOf } from "./world.ts";
 
-const SPECS = scaled(200, 20);
+const SPECS = scaled(200, 6);
 const CALLS = 40;
 
 /** The same world with another shape of the reward; undefined without views of transitions. */

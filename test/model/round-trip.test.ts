@@ -9,7 +9,7 @@ import { given, type LeafValue, spec, stepsOf } from "../support/arbitrary-spec.
 import { broken } from "../support/health.ts";
 import { scaled } from "../support/size.ts";
 
-const RUNS = { seed: 20, numRuns: scaled(200, 6) };
+const RUNS = { seed: 20, numRuns: scaled(200, 3) };
 
 /** A spec with steps of it. */
 const recorded = (min: number, max: number) => spec.chain((of) => fc.record({ of: fc.constant(of), steps: stepsOf(of, min, max) }));

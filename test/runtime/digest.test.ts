@@ -43,7 +43,7 @@ describe("the digest", () => {
     expect(await pfrlDigest()).toBe(kept.pfrl);
   });
 
-  it.each<Target>(["release", "scalar", "debug"])("of draws with goals is the kept one: %s", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("of draws with goals is the kept one: %s", async (target) => {
     expect(await goalsDigest(moduleOf(target))).toBe(kept.goals);
   });
 
@@ -51,7 +51,7 @@ describe("the digest", () => {
     expect(await tracked(() => goalsDigest(moduleOf("release")))).toBe(kept.goals);
   });
 
-  it.each<Target>(some(["release", "scalar", "debug"], 2))("of sequences is the kept one in the %s build", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("of sequences is the kept one in the %s build", async (target) => {
     expect(await sequencesDigest(moduleOf(target))).toBe(kept.sequences);
   });
 
@@ -61,7 +61,7 @@ describe("the digest", () => {
 });
 
 describe("the digest of draws by age", () => {
-  it.each<Target>(["release", "scalar"])("is the kept one, with the %s build", async (target) => {
+  it.each<Target>(some(["release", "scalar"], 1))("is the kept one, with the %s build", async (target) => {
     expect(await agesDigest(moduleOf(target))).toBe(kept.ages);
   });
 });

@@ -92,7 +92,7 @@ async function world(seed: number): Promise<void> {
 }
 
 test("nothing of an episode is left that was given up, in any table, and what others made stays", async () => {
-  for (let seed = 0; seed < scaled(200, 8); seed++) await world(seed);
+  for (let seed = 0; seed < scaled(200, 3); seed++) await world(seed);
 });
 
 test("whoever waits for an item of it goes on, and counters say that it was deleted", async () => {

@@ -61,7 +61,7 @@ async function world(seed: number): Promise<void> {
 }
 
 test("items have the value of their first step as priority: windows, transitions, lanes, blocks, ends, snapshots", async () => {
-  for (let seed = 0; seed < scaled(100, 10); seed++) await world(seed);
+  for (let seed = 0; seed < scaled(100, 4); seed++) await world(seed);
 });
 
 test("a table with minHeap keeps the best k", () => {

@@ -1,8 +1,15 @@
 /** Rules and views of sequences: columns, types, priorities, options, errors. What items there are, and what each step says: test/model/sequences.test.ts. */
+
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, f32, fifo, i32, minSize, prioritized, Replay, type Sequences, shared, text } from "../../src/index.ts";
 import type { ColumnLike } from "../../src/schema/column.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
+import { some } from "../support/size.ts";
+
+const LENGTHS = some(
+  Array.from({ length: 24 }, (_, i) => i + 1),
+  6,
+);
 
 const spec = {
   observation: { x: f32(2) },
@@ -299,7 +306,7 @@ describe("a rule", () => {
     for (const burnIn of [0, 2])
       for (const length of [4, 5, 9]) {
         for (let stride = 1; stride < length - burnIn; stride++)
-          for (let steps = 1; steps < 25; steps++) {
+          for (const steps of LENGTHS) {
             const replay = new Replay({ spec, tables: { memory: { maxSize: 99, sampler: fifo() } } });
             const writer = replay.writer({ items: [{ table: "memory", sequence: { length, burnIn, stride } }] });
             for (let i = 0; i < steps; i++) writer.append({ observation: { x: [i, 0] }, action: i, reward: 1, hidden: { h: [0, 0, 0], c: 0 }, note: "" });

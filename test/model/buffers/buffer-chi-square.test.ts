@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, some } from "../../support/size.ts";
 
 const DRAWS = scaled(12_000);
 /** What chance alone stays above, all but once in a thousand runs. */
@@ -76,7 +76,7 @@ describe("an episodic buffer", () => {
     for (const [i, id] of (ids as { data: Float64Array }).data.entries()) expect(Math.floor((items.data[i * numSteps] as number) / 100)).toBe(id);
   });
 
-  test.each([false, true])("draws whole episodes alike, completedOnly %s", (completedOnly) => {
+  test.each(some([false, true], 1))("draws whole episodes alike, completedOnly %s", (completedOnly) => {
     const count = completedOnly ? 4 : 5;
     const outcomes = new Map(LENGTHS.slice(0, count).map((_, i) => [100 * (i + 2), 1 / count]));
     const firsts: [number, number][] = [];

@@ -382,7 +382,7 @@ describe("a journal with packed frames, its checksums repaired", () => {
     expectWhole((await Replay.open({ dir: written(about, groups), logger: null })) as unknown as AnyReplay);
     const random = new TestRandom(11);
     let [refused, accepted, read] = [0, 0, 0];
-    for (let n = 0; n < scaled(250, 30); n++) {
+    for (let n = 0; n < scaled(250, 15); n++) {
       const copy = groups.map((group) => group.map((section) => ({ ...section, payload: Buffer.from(section.payload) })));
       // What steps and items say is checked of salvaged journals alone.
       const sections = copy.flat().filter(({ kind, id }) => kind === ENTRIES || (kind === ROWS && id < 4));

@@ -1,4 +1,5 @@
 /** The last step of an episode on the command line: it is never lost, and the next observation that nobody saw is repeated and counted. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,6 +7,7 @@ import { openRlds } from "../../../src/datasets/rlds/index.ts";
 import { f32 } from "../../../src/index.ts";
 import { open } from "../../../src/recorder/index.ts";
 import { type EpisodeFacts, factsOf } from "../../support/episode-facts.ts";
+import { some } from "../../support/size.ts";
 import { DATA, document, failure, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -23,7 +25,7 @@ async function factsIn(path: string): Promise<EpisodeFacts[]> {
 const push = (path: string, ...more: string[]) => ["push", path, "--dir", temp(`journal-${folders++}`), "--table", "t", ...more];
 
 describe("a reward on the last step alone", () => {
-  test.each(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"])("%s: 10 actions, a return of 1 each episode", async (name) => {
+  test.each(some(["sparse.parquet", "sparse.jsonl", "lerobot_sparse"], 1))("%s: 10 actions, a return of 1 each episode", async (name) => {
     const path = join(WILD, name);
     const { episodes, transitions, report } = await document("inspect", path);
     expect([episodes, transitions, report.faultyEpisodes]).toEqual([2, 10, 0]);

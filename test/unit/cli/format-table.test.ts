@@ -1,4 +1,5 @@
 /** Every format as every other one, as the table in docs/datasets.md has it: the table is what these conversions report. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,6 +8,7 @@ import { f32, Replay } from "../../../src/index.ts";
 import { open } from "../../../src/recorder/index.ts";
 import { root } from "../../support/core.ts";
 import { type EpisodeFacts, factsOf } from "../../support/episode-facts.ts";
+import { whole } from "../../support/size.ts";
 import { DATA, document, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -84,7 +86,7 @@ function nounOf({ what, reason }: { readonly what: string; readonly reason: stri
   return reason.startsWith("films") ? "films" : what.endsWith("_space") ? "bounds" : what;
 }
 
-test("the table of docs/datasets.md is what conversions report", async () => {
+test.runIf(whole)("the table of docs/datasets.md is what conversions report", async () => {
   const rows: string[] = [];
   for (const [k, [title, path, ...options]] of SOURCES.entries()) {
     const from = await path();

@@ -21,7 +21,7 @@ function asked(random: TestRandom, keys: ReadonlyMap<string, ArrayLike<number>>)
 
 test("the same draws, counters, bytes in use and snapshots, whoever looks between two calls", () => {
   const counts = { survey: 0, live: 0, drawn: 0, episodes: 0 };
-  const calls = scaled(200, 100);
+  const calls = scaled(200, 70);
   for (let seed = 1; seed <= scaled(40, 4); seed++) {
     const alone = play(seed, calls, () => {});
     const keys = new Map<string, ArrayLike<number>>();

@@ -69,6 +69,6 @@ it("leaves nothing behind when it is let go", async () => {
     collect();
     return process.memoryUsage().heapUsed;
   };
-  const before = cloned(2);
-  expect(cloned(scaled(10, 4)) - before).toBeLessThan(scaled(2, 1) * 2 ** 20);
+  const before = cloned(scaled(2, 1));
+  expect(cloned(scaled(10, 2)) - before).toBeLessThan(scaled(2, 1) * 2 ** 20);
 });

@@ -1,4 +1,5 @@
 /** Calls and messages that wait for their answers: how many an honest end may have, and what those of another one take. Time is a clock of turns. */
+
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -7,6 +8,7 @@ import type { ChannelHandlers } from "../../../src/remote/channels/channel.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 import { useTurnClock } from "../../support/turn-clock.ts";
 import { frame, RawPeer } from "./raw-peer.ts";
 import { MemoryServer } from "./server.ts";
@@ -66,7 +68,7 @@ test("an honest writer may flush as often as it likes while items wait", async (
   const server = new MemoryServer(replay, { items });
   const writer = await remoteWriter(server.connect, { spec });
   for (let n = 0; n < 5; n++) await writer.append({ n });
-  for (let n = 0; n < 1500; n++) expectError(await errorFrom(writer.flush({ timeoutMs: 1 })), "TIMEOUT");
+  for (let n = 0; n < scaled(1500, 400); n++) expectError(await errorFrom(writer.flush({ timeoutMs: 1 })), "TIMEOUT");
   expect(server.accepted[0]?.connected).toBe(true);
   const flushed = writer.flush();
   let isFlushed = false;

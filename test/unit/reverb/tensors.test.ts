@@ -10,7 +10,7 @@ import { type AnyArray, DTYPES, type Dtype } from "../../../src/schema/dtype.ts"
 import { isHalf, widenHalves } from "../../../src/schema/half.ts";
 import { scaled } from "../../support/size.ts";
 
-const runs = { numRuns: scaled(500) };
+const runs = { numRuns: scaled(500, 8) };
 const hex = (content: Uint8Array) => Buffer.from(content).toString("hex");
 const dtypes = Object.keys(DTYPES) as Dtype[];
 
