@@ -150,7 +150,7 @@ describe("a thousand layouts in one Replay", () => {
   test("show each item as it was created, through evictions, deletions, blocks and restored snapshots", () => {
     const side = new Side(new Replay(Side.options) as unknown as AnyReplay, 1);
     for (let session = 0; session < 4; session++) {
-      side.run(scaled(8000, 600));
+      side.run(scaled(8000, 300));
       const bytes = bytesOf(side.replay);
       const again = Replay.restore(bytes) as unknown as AnyReplay;
       expect(bytesOf(again).equals(bytes)).toBe(true);
@@ -171,7 +171,7 @@ describe("a thousand layouts in one Replay", () => {
     const options = { segmentBytes: 65_536, durability: "manual" } as const;
     const side = new Side((await Replay.open({ dir, ...Side.options, ...options })) as unknown as AnyReplay, 2);
     for (let session = 0; session < 4; session++) {
-      side.run(scaled(4000, 400));
+      side.run(scaled(4000, 200));
       await side.replay.flush();
       const before = bytesOf(side.replay);
       dir = dir.crash();
@@ -188,7 +188,7 @@ test("the files of a Replay stay within twice what they must hold, and two segme
   const replay = await Replay.open({ dir, spec, tables: { t: { maxSize: 1500 } }, ...options });
   const writer = replay.writer();
   let max = 0;
-  for (let k = 0; k < scaled(12_000, 2000); k++) {
+  for (let k = 0; k < scaled(12_000, 1000); k++) {
     writer.append({ x: k, y: [0, 0] });
     writer.createItem("t", { length: 1, columns: { [`episode${k}`]: { leaf: "x", at: 0 } } as never });
     if (k % 20 !== 0) continue;

@@ -71,7 +71,7 @@ function replaysOf({ options, writers }: World, modules: readonly (WebAssembly.M
 }
 
 describe("in lock-step, half floats and f32 show the same", () => {
-  const seeds = Array.from({ length: scaled(60, 2) }, (_, i) => i + 1);
+  const seeds = Array.from({ length: scaled(60, 1) }, (_, i) => i + 1);
   test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random, specOf);

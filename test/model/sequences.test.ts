@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 import { SequenceWorld } from "./sequence-worlds.ts";
 
-const SEEDS = scaled(400, 40);
+const SEEDS = scaled(400, 15);
 
 test.each(["append", "lanes", "nextStep", "columns", "port"].map((way, k) => [way, k] as const))("sequences of steps that come by %s", async (_, k) => {
   let compared = 0;

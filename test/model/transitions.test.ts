@@ -166,7 +166,7 @@ function compare(pair: Pair, name: "ruled" | "made", past: Past, random: TestRan
 
 test("a view shows what the steps say: rules of n steps, items of any length, every kind of end", () => {
   let compared = 0;
-  for (let seed = 1; seed <= scaled(40, 4); seed++) {
+  for (let seed = 1; seed <= scaled(40, 2); seed++) {
     const random = new TestRandom(seed);
     let pair: Pair = [replayOf(seed), replayOf(seed)];
     // Ends by a leaf are rare, or there would be no other.

@@ -15,7 +15,7 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 const temp = temporary();
 
 /** Of half_cheetah's 40, each of which has 250 steps, comes to 251 trajectories, and has 83 items of four steps, three apart. */
-const EPISODES = scaled(40, 10);
+const EPISODES = scaled(40, 6);
 const SPLIT = `train[:${EPISODES}]`;
 const inWords = (count: number) => count.toLocaleString("en");
 

@@ -184,7 +184,7 @@ describe("a draw that is not made", () => {
     );
     const before = table.stats();
     const counts = new Map<number, number>();
-    const draws = scaled(20, 3);
+    const draws = scaled(20, 2);
     for (let i = 0; i < draws; i++)
       for (const { key } of (surveyor.answer({ kind: "draw", table: "t", n: 1000 }) as DrawPreview).items) counts.set(key, (counts.get(key) ?? 0) + 1);
     const expected = (i: number) => (1000 * draws * (i + 1)) / 190;

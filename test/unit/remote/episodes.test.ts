@@ -56,7 +56,7 @@ async function both(calls: readonly [() => unknown, () => unknown]): Promise<voi
 describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
   const pair = pairOver(channel);
 
-  test.each([...Array(scaled(20, 3)).keys()])("leaves the same bytes as beside the memory (seed %i)", async (seed) => {
+  test.each([...Array(scaled(20, 1)).keys()])("leaves the same bytes as beside the memory (seed %i)", async (seed) => {
     const calls = scaled(300, 150);
     const dice = diceOf(seed);
     const options = { spec, tables, seed };
@@ -112,7 +112,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     expectSame(replay, home);
   });
 
-  test.each((["nextStep", "sameStep", "disabled"] as const).flatMap((autoreset) => [...Array(scaled(8, 2)).keys()].map((seed) => [autoreset, seed] as const)))(
+  test.each((["nextStep", "sameStep", "disabled"] as const).flatMap((autoreset) => [...Array(scaled(8, 1)).keys()].map((seed) => [autoreset, seed] as const)))(
     "several lanes, autoreset %s (seed %i)",
     async (autoreset, seed) => {
       const dice = diceOf(seed + 100);

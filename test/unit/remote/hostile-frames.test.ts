@@ -5,7 +5,7 @@ import { remoteWriter } from "../../../src/remote/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { TestRandom } from "../../support/random.ts";
 import { bytesOf, expectError } from "../../support/refused.ts";
-import { each, scaled } from "../../support/size.ts";
+import { each, scaled, whole } from "../../support/size.ts";
 import { frame, RawPeer } from "./raw-peer.ts";
 import { memoryChannels, turn } from "./support.ts";
 
@@ -247,7 +247,7 @@ describe("a recorded conversation", () => {
     const frames = await recorded();
     let all = 0;
     for (const [k, cut] of frames.entries()) {
-      for (const length of each(12, [...Array(cut.length).keys()], k)) {
+      for (const length of each(24, [...Array(cut.length).keys()], k)) {
         const { outcome, replay } = await played([...frames.slice(0, k), cut.slice(0, length)]);
         expect(OUTCOMES).toContain(outcome);
         expect(replay.writers.length).toBe(0);
@@ -255,7 +255,7 @@ describe("a recorded conversation", () => {
         all++;
       }
     }
-    expect(all).toBeGreaterThan(50);
+    expect(all).toBeGreaterThan(whole ? 50 : 25);
   });
 
   test("with frames left out, doubled or in another order", async () => {
@@ -277,7 +277,7 @@ describe("a recorded conversation", () => {
     }
   });
 
-  test.each([...Array(scaled(40, 8)).keys()])("with bytes altered (seed %i)", async (seed) => {
+  test.each([...Array(scaled(40, 4)).keys()])("with bytes altered (seed %i)", async (seed) => {
     const frames = await recorded();
     const random = new TestRandom(seed);
     for (let round = 0; round < 25; round++) {

@@ -33,7 +33,7 @@ function perActor(actors: ArrayLike<number>, ns: ArrayLike<number>): Map<number,
 
 describe("actors in threads", () => {
   test("4 actors of many steps each: nothing is lost, nothing is there twice, each one's order is kept", async () => {
-    const [ACTORS, STEPS] = [4, scaled(10_000, 2000)];
+    const [ACTORS, STEPS] = [4, scaled(10_000, 500)];
     const replay = new Replay({ spec, tables: { t: { maxSize: ACTORS * STEPS, rateLimiter: minSize(1), sampler: fifo() }, items: { maxSize: 10 } } });
     const workers = Array.from({ length: ACTORS }, (_, actor) => start({ actor, steps: STEPS, episode: 77 }));
     const exits = workers.map((worker) => once(worker, "exit"));
@@ -51,7 +51,7 @@ describe("actors in threads", () => {
   });
 
   test("a queue that is sampled slowly holds them back: each item comes once", async () => {
-    const STEPS = scaled(700, 250);
+    const STEPS = scaled(700, 100);
     const queue = { maxSize: 16, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(16), maxPending: 8 };
     const replay = new Replay({ spec, tables: { queue } });
     const accepted = [0, 1].map((actor) => replay.acceptWriter(start({ actor, steps: STEPS }), { items: [{ table: "queue", length: 1 }], maxInFlight: 64 }));

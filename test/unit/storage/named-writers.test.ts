@@ -333,7 +333,7 @@ describe("torn journals", () => {
     const [[name, bytes]] = [...dir.files()] as [[string, Uint8Array]];
     const seen = new Set<string>();
     // The head of the file is not the writers' matter.
-    for (let cut = 1200; cut <= bytes.length; cut += stride(41, 211)) {
+    for (let cut = 1200; cut <= bytes.length; cut += stride(41, 411)) {
       const torn = await opened(memory({ files: [[name, bytes.slice(0, cut)]] }), quiet).catch(() => undefined);
       if (torn === undefined) continue;
       const before = torn.replay.writers.length;

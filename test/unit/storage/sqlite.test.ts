@@ -154,7 +154,7 @@ describe("what a crash leaves there", () => {
       const past = new Past(durability === "manual");
       past.note(replay);
       await replay.flush();
-      for (let k = 1; k <= scaled(200, 30); k++) {
+      for (let k = 1; k <= scaled(200, 12); k++) {
         scene.act(replay, random);
         // One act may be two calls; what one turn of the event loop writes counts as a whole.
         if (durability === "always") storage.endTurn();

@@ -1,9 +1,11 @@
 /** Values as bytes, and back. */
+
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeTagged, encodeTagged } from "../../../src/storage/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 const ARRAYS = [
   [Uint8Array, fc.uint8Array()],
@@ -47,7 +49,7 @@ describe("tagged values", () => {
       fc.property(value, (one) => {
         expect(isDeepStrictEqual(decodeTagged(encodeTagged(one, "it")), one)).toBe(true);
       }),
-      { seed: 6, numRuns: 500 },
+      { seed: 6, numRuns: scaled(500, 100) },
     );
   });
 
@@ -142,7 +144,7 @@ describe("bytes that are no values", () => {
           expect((error as { code?: string }).code).toBe("CORRUPT");
         }
       }),
-      { seed: 8, numRuns: 1000 },
+      { seed: 8, numRuns: scaled(1000, 200) },
     );
   });
 });

@@ -159,7 +159,7 @@ it("other layouts are refused by name", async () => {
   });
 });
 
-it.each(some(["robomimic.hdf5", "maniskill.h5", "aloha_episode_0.hdf5", "isaaclab.hdf5"], 4))(
+it.each(some(["robomimic.hdf5", "maniskill.h5", "aloha_episode_0.hdf5", "isaaclab.hdf5"], 2))(
   "%s: cuts and flips end in an error, or in data within bounds",
   async (name) => {
     const bytes = fileBytes(path(name));

@@ -1,4 +1,5 @@
 /** writeLeRobot, read back by openLeRobot: the real lerobot reads it in .ci/exports.mjs. */
+
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -14,6 +15,7 @@ import { errorFrom } from "../../../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../../../support/random-steps.ts";
 import { expectError } from "../../../../support/refused.ts";
 import { all } from "../../../../support/rlds-data.ts";
+import { scaled } from "../../../../support/size.ts";
 
 const SPEC = {
   observation: { images: { top: leaf("u8", [4, 5, 3]), wrist: leaf("u8", [3, 3, 3]) }, state: leaf("f32", [2]), said: leaf("string") },
@@ -327,6 +329,6 @@ it("gives back random specs and steps", async () => {
             }
       },
     ),
-    { numRuns: 30 },
+    { numRuns: scaled(30, 5) },
   );
 });
