@@ -7,6 +7,7 @@ import { f32, i32, lifo, maxHeap, minSize, prioritized, Replay, sampleToInsertRa
 import { coreOf, moduleOf, root } from "../support/core.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
+import { some } from "../support/size.ts";
 import { debugCore, trapOf } from "../support/trap.ts";
 
 /** Where the source asserts so: the trap must name this place. */
@@ -161,7 +162,7 @@ describe("the debug core under a random load", () => {
     return String(digest);
   }
 
-  test.for([1, 2, 3])("breaks no assertion and no invariant, and answers as the release core does (seed %i)", (seed) => {
+  test.for(some([1, 2, 3], 1))("breaks no assertion and no invariant, and answers as the release core does (seed %i)", (seed) => {
     expect(run(moduleOf("debug"), seed)).toBe(run(moduleOf("release"), seed));
   });
 });
