@@ -2,6 +2,7 @@
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
+import { decompressedSource } from "./compression/decompressed-source.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { RobotOptions } from "./hdf5/open-robots.ts";
 import { hasUserBlock } from "./hdf5/user-block.ts";
@@ -16,7 +17,7 @@ import type { RldsReader } from "./reader.ts";
 import type { RecordingOptions } from "./recording/open-recording.ts";
 import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 import { ENDINGS, isNamed, NAMES } from "./signs.ts";
-import { type Source, sourceOf } from "./sources/open-source.ts";
+import type { Source } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
@@ -69,11 +70,30 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
-  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
-  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;
+  const { file, folder, wasCompressed } = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
+  if (file !== undefined && wasCompressed) return openDecompressed(file, options);
   const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
   const open = (await OPENERS[format]()) as Opener;
   return (await open(from, options)) as RldsReader<S>;
+}
+
+/** A file that is decompressed once: its reader gets it as it is, and closes it. */
+async function openDecompressed<S>(file: SourceFile, options: RldsOptions): Promise<RldsReader<S>> {
+  try {
+    const open = (await OPENERS[await formatOf(file)]()) as Opener;
+    const reader = await open(file, options);
+    const close = reader.close.bind(reader);
+    return Object.assign(reader, {
+      async close() {
+        await close();
+        await file.close();
+      },
+    }) as RldsReader<S>;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
 async function ofFolder(folder: SourceFolder): Promise<Format> {
@@ -112,19 +132,23 @@ async function probeFormat(folder: SourceFolder): Promise<Format> {
 
 async function ofFile(file: SourceFile): Promise<Format> {
   try {
-    const head = await file.read(0, Math.min(file.size, 64));
-    // A mark of UTF-8 and blanks may stand before the first line of JSON.
-    const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
-    const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
-    const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
-    if (format === undefined && (await hasUserBlock(file))) return "hdf5";
-    if (format === undefined) await checkArchive(file, text);
-    if (format === "jsonl") await checkDescription(file);
-    if (format === undefined) throw unknownError(file, FILES);
-    return format;
+    return await formatOf(file);
   } finally {
     await file.close();
   }
+}
+
+async function formatOf(file: SourceFile): Promise<Format> {
+  const head = await file.read(0, Math.min(file.size, 64));
+  // A mark of UTF-8 and blanks may stand before the first line of JSON.
+  const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
+  const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
+  const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
+  if (format === undefined && (await hasUserBlock(file))) return "hdf5";
+  if (format === undefined) await checkArchive(file, text);
+  if (format === "jsonl") await checkDescription(file);
+  if (format === undefined) throw unknownError(file, FILES);
+  return format;
 }
 
 function unknownError({ name }: { readonly name: string }, candidates: string): RldsError {
