@@ -1,8 +1,9 @@
 /** An HDF5 file, whoever wrote it. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { type MinariOptions, minariOf } from "../minari/open-minari.ts";
 import type { RldsReader } from "../reader.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";
 import { openTarget } from "./open-file.ts";
 import { alohaFiles, alohaPaths, oneFile, type RobotOptions, robotsOf } from "./open-robots.ts";
@@ -11,7 +12,7 @@ import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 /** Minari's where a group is an episode, a robot's by its layout, else D4RL's. @throws RldsError */
 export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions & RobotOptions): Promise<RldsReader> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
-  const target = await sourceOf(from, { signal, fetch, maxBytes });
+  const target = await decompressedSource(from, { signal, fetch, maxBytes });
   const { folder } = target;
   const paths = folder === undefined ? [] : await alohaPaths(folder);
   if (folder !== undefined && paths.length > 1) return robotsOf(alohaFiles(folder, paths, options), "aloha", options);

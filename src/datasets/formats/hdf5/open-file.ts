@@ -3,8 +3,9 @@ import { integer } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import type { ReadOptions } from "../reader.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder, SourceTarget } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
@@ -30,7 +31,7 @@ export interface Hdf5Source {
 export async function openHdf5(from: Source, names: readonly string[], options: Hdf5Options): Promise<Hdf5Source> {
   const { signal, maxBytes = MAX_SOURCE_BYTES, fetch } = options;
   integer("maxBytes", maxBytes, 1);
-  return openTarget(await sourceOf(from, { signal, maxBytes, fetch }), names, options);
+  return openTarget(await decompressedSource(from, { signal, maxBytes, fetch }), names, options);
 }
 
 /** The same of a source that was looked at already: the file is closed with the HDF5 file. */

@@ -8,13 +8,14 @@ import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, openTarget } from "./open-file.ts";
@@ -37,7 +38,7 @@ const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);
-  const target = await sourceOf(from, { signal, fetch, maxBytes });
+  const target = await decompressedSource(from, { signal, fetch, maxBytes });
   const { folder } = target;
   if (folder !== undefined) {
     const paths = await alohaPaths(folder);

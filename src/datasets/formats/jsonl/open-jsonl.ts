@@ -8,12 +8,13 @@ import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-st
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { elementsOf } from "./elements.ts";
 import { valuesOfJson } from "./json-values.ts";
@@ -51,7 +52,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
-  const source = await sourceOf(from, { signal, maxBytes, fetch });
+  const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   const file = source.file ?? (await onlyFile(source.folder));
   try {
     const form = await formOf(file, maxBytes, signal);

@@ -10,13 +10,14 @@ import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { lazy } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
 import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { Selection } from "../selection/selection.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { episodeMetadata, metadataParts } from "./metadata.ts";
 import { type NpyFile, npyArray } from "./npy.ts";
@@ -51,7 +52,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
-  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
+  const { file, folder } = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   if (file === undefined) throw unsupportedFile({ file: folder.name }, "a folder is not a .npz file: name the file");
   let isFileKept = false;
   try {

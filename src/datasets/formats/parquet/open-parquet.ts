@@ -6,12 +6,13 @@ import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
-import { type Source, sourceOf } from "../sources/open-source.ts";
+import type { Source } from "../sources/open-source.ts";
 import { type SourceFile, type SourceTarget, sortPaths } from "../sources/source.ts";
 import type { ColumnNames } from "./columns.ts";
 import { readGenericEpisodes } from "./generic-episodes.ts";
@@ -49,7 +50,7 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
-  const source = await sourceOf(from, { signal, fetch, maxBytes });
+  const source = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
   try {
     return await readerOf<S>(source, { columns, selection, losses, signal, maxBytes });
   } catch (error) {

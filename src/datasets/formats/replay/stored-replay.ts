@@ -7,10 +7,11 @@ import { ready } from "../../../storage/index.ts";
 import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts";
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import type { Losses } from "../losses.ts";
 import type { ReadOptions } from "../reader.ts";
 import { isDirectory } from "../sources/directory-source.ts";
-import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
+import { pathOf, type Source } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { FileCopies } from "./file-copies.ts";
 import { JournalHistory } from "./history.ts";
@@ -44,7 +45,7 @@ const BLOCK = 1 << 20;
 /** @throws RldsError */
 export async function storedReplay(from: Source, options: StoredOptions): Promise<StoredReplay> {
   const { signal, fetch, maxBytes } = options;
-  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const { file, folder } = await decompressedSource(from, { signal, fetch, maxBytes });
   const name = file?.name ?? (folder as SourceFolder).name;
   try {
     if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, options) };

@@ -137,8 +137,8 @@ describe("what is no dataset by itself is named, with what to open", () => {
       /2 datasets \(a, b\/c\): open one of them/,
     ],
     ["Zarr", dataFolder("wild/hdf5_robots/diffusion_policy.zarr"), /Zarr store, which is not read here: write its arrays with numpy\.savez/],
-    ["gzip", new Blob([Uint8Array.of(0x1f, 0x8b, 8, 0)]), /compressed with gzip: unpack it/],
-    ["Zstandard", new Blob([Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0)]), /compressed with Zstandard/],
+    ["bzip2", new Blob(["BZh91AY"]), /compressed with bzip2: unpack it/],
+    ["xz", new Blob([Uint8Array.of(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0)]), /compressed with xz/],
     ["tar", new Blob([new Uint8Array(257), "ustar", new Uint8Array(250)]), /a tar archive: unpack it/],
     ["7z", new Blob([Uint8Array.of(0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c)]), /a 7z archive/],
   ] as [string, Parameters<typeof openRlds>[0], RegExp][])("%s", async (name, from, message) => {

@@ -1,0 +1,23 @@
+/** What a reader of single files may be given: they may be compressed as a whole. */
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
+import type { SourceTarget } from "../sources/source.ts";
+import { decompressedFile } from "./compressed-file.ts";
+
+/** A source whose single file is what gzip or Zstandard compressed. */
+export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
+
+/** @throws RldsError NOT_FOUND, CORRUPT, and whatever `sourceOf` throws */
+export async function decompressedSource(from: Source, options: SourceOptions & { readonly salvage?: boolean } = {}): Promise<DecompressedTarget> {
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, salvage } = options;
+  const target = await sourceOf(from, { signal, fetch, maxBytes });
+  const { file } = target;
+  if (file === undefined) return { ...target, wasCompressed: false };
+  try {
+    const whole = await decompressedFile(file, { maxBytes, ...(signal && { signal }), ...(salvage !== undefined && { salvage }) });
+    return { file: whole ?? file, wasCompressed: whole !== undefined };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}

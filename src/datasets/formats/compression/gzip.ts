@@ -1,0 +1,73 @@
+/** Files that gzip compressed, of one member or of several. */
+import { dataView } from "../../../base/bytes.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
+import { yieldToEventLoop } from "../../model/traversal.ts";
+import { crc32 } from "../npz/zip.ts";
+import type { SourceFile } from "../sources/source.ts";
+
+/** So much is read at once, and so much of it inflated at once: no more than 16 MiB come of that. */
+const BLOCK = 1 << 20;
+const SLICE = 1 << 14;
+/** After so many bytes others have their turn. */
+const BYTES_PER_PAUSE = 1 << 23;
+/** A member ends with its checksum and its size. */
+const TRAILER = 8;
+
+interface Member {
+  crc: number;
+  size: number;
+}
+
+/** What was compressed, piece by piece; each member is checked by its checksum and its size. @throws RldsError CORRUPT */
+export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  const { Gunzip } = await import("fflate");
+  let output: Uint8Array[] = [];
+  let member: Member = { crc: 0, size: 0 };
+  /** Members that are whole, and where each ends. */
+  let ended: { readonly member: Member; readonly end: number }[] = [];
+  const gunzip = new Gunzip((chunk) => {
+    member.crc = crc32(chunk, member.crc);
+    member.size += chunk.length;
+    if (chunk.length > 0) output.push(chunk);
+  });
+  gunzip.onmember = (begin) => {
+    ended.push({ member, end: begin });
+    member = { crc: 0, size: 0 };
+  };
+  const push = (slice: Uint8Array, at: number, isLast = false) => {
+    try {
+      gunzip.push(slice, isLast);
+    } catch (cause) {
+      throw corruptFile({ file: file.name, offset: at }, "the file is not what gzip compressed, or it is cut", cause);
+    }
+  };
+  let sincePause = 0;
+  for (let at = 0; at < file.size; at += BLOCK) {
+    const block = await file.read(at, Math.min(BLOCK, file.size - at));
+    for (let from = 0; from < block.length; from += SLICE) {
+      const slice = block.slice(from, from + SLICE);
+      push(slice, at + from);
+      const pieces = output;
+      output = [];
+      for (const piece of pieces) sincePause += piece.length;
+      yield* pieces;
+      for (const { member, end } of ended) await checkMember(file, member, end);
+      ended = [];
+      sincePause += SLICE;
+      if (sincePause > BYTES_PER_PAUSE) {
+        sincePause = 0;
+        await yieldToEventLoop(signal);
+      }
+    }
+  }
+  // What comes before a cut was given by now.
+  push(new Uint8Array(0), file.size, true);
+  yield* output;
+  await checkMember(file, member, file.size);
+}
+
+async function checkMember(file: SourceFile, { crc, size }: Member, end: number): Promise<void> {
+  const trailer = dataView(await file.read(Math.max(0, end - TRAILER), Math.min(TRAILER, end)));
+  if (trailer.byteLength < TRAILER || trailer.getUint32(0, true) !== crc || trailer.getUint32(4, true) !== size % 2 ** 32)
+    throw corruptFile({ file: file.name, offset: end }, "what gzip compressed has another checksum or size: the file is damaged or cut");
+}

@@ -1,0 +1,45 @@
+/** A fault of Zstandard's literals that fzstd would decode for ever: a table of weights that takes no bits. */
+
+/** The most bits of a state in a table of weights. */
+const MAX_ACCURACY = 6;
+
+/** @param block a compressed block, without its head @returns whether the table of its Huffman weights has a symbol that is always next */
+export function isEndlessTable(block: Uint8Array): boolean {
+  const [head = 0] = block;
+  // Only one kind of literals brings a table of its own.
+  if ((head & 3) !== 2) return false;
+  const format = (head >> 2) & 3;
+  const at = format < 2 ? 3 : format === 2 ? 4 : 5;
+  const [count = 128] = block.subarray(at, at + 1);
+  if (count >= 128) return false;
+  return hasOneSymbol(block.subarray(at + 1));
+}
+
+/** Whether one symbol fills the table. What is wrong with it otherwise the decoder says. */
+function hasOneSymbol(bytes: Uint8Array): boolean {
+  const bitsAt = (at: number) => (bytes[at >> 3] ?? 0) | ((bytes[(at >> 3) + 1] ?? 0) << 8) | ((bytes[(at >> 3) + 2] ?? 0) << 16);
+  const accuracy = ((bytes[0] ?? 0) & 15) + 5;
+  if (accuracy > MAX_ACCURACY) return false;
+  const size = 1 << accuracy;
+  const counts: number[] = [];
+  let at = 4;
+  for (let left = size; left > 0 && counts.length < 256 && at < 8 * bytes.length; ) {
+    const bits = 31 - Math.clz32(left + 1);
+    const mask = (1 << (bits + 1)) - 1;
+    const value = (bitsAt(at) >> (at & 7)) & mask;
+    const low = value & (mask >> 1);
+    const spare = mask - left - 1;
+    const isShort = low < spare;
+    at += isShort ? bits : bits + 1;
+    const count = (isShort ? low : value > mask >> 1 ? value - spare : value) - 1;
+    counts.push(count);
+    left -= Math.abs(count);
+    if (count !== 0) continue;
+    for (let zeros = 3; zeros === 3; ) {
+      zeros = (bitsAt(at) >> (at & 7)) & 3;
+      at += 2;
+      for (let i = 0; i < zeros; i++) counts.push(0);
+    }
+  }
+  return counts.includes(size);
+}

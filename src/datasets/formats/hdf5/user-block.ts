@@ -1,0 +1,16 @@
+/** HDF5 behind a block of the user's. */
+import type { SourceFile } from "../sources/source.ts";
+
+const HDF5_MAGIC = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
+/** HDF5 may stand behind a block of the user's, whose size is a power of two: MATLAB's has 512 bytes. */
+const MIN_USER_BLOCK = 512;
+const MAX_USER_BLOCK = 2 ** 20;
+
+/** Whether HDF5 begins behind such a block. */
+export async function hasUserBlock(file: SourceFile): Promise<boolean> {
+  for (let at = MIN_USER_BLOCK; at + HDF5_MAGIC.length <= file.size && at <= MAX_USER_BLOCK; at *= 2) {
+    const bytes = await file.read(at, HDF5_MAGIC.length);
+    if (HDF5_MAGIC.every((byte, i) => bytes[i] === byte)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,83 @@
+/** What is no dataset itself, and stands near one: archives, folders above and below a dataset, files that describe one. Each is refused by a sentence that says what to open. */
+import { unsupportedFile } from "../model/rlds-error.ts";
+import { parseJson } from "./json.ts";
+import { type FormatSign, isNamed, NAMES } from "./signs.ts";
+import type { SourceFile } from "./sources/source.ts";
+
+/** The folders above and below a dataset's own. @throws RldsError UNSUPPORTED */
+export function checkParent(file: string, paths: readonly string[]): void {
+  const zarr = paths.find((path) => /(^|\/)(\.zgroup|\.zarray|zarr\.json)$/.test(path));
+  if (zarr !== undefined)
+    throw unsupportedFile(
+      { file },
+      "the folder is a Zarr store, which is not read here: write its arrays with numpy.savez, with the differences of episode_ends as lengths",
+    );
+  const roots = new Map<string, Set<FormatSign>>();
+  for (const path of paths)
+    for (const [name, format] of NAMES) {
+      if (!isNamed(path, name)) continue;
+      const root = path
+        .slice(0, -name.length)
+        .replace(/(^|\/)data\/$/, "")
+        .replace(/\/$/, "");
+      roots.set(root, new Set([...(roots.get(root) ?? []), format]));
+    }
+  if (roots.has("")) return;
+  if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
+    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset: open the folder above it");
+  const formats = new Set([...roots.values()].flatMap((found) => [...found]));
+  // Readers of a single format say it themselves, or take the one that is there.
+  if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
+  const names = [...roots.keys()].sort();
+  const what =
+    names.length === 1
+      ? `the dataset is in ${names[0]}: open that folder`
+      : `the folder has ${names.length} datasets (${names.slice(0, 4).join(", ")}${names.length > 4 ? ", …" : ""}): open one of them`;
+  throw unsupportedFile({ file }, what);
+}
+
+/** How archives and compressed files begin. */
+const ARCHIVES: readonly (readonly [bytes: string, name: string])[] = [
+  ["\x1f\x8b", "gzip"],
+  ["\x28\xb5\x2f\xfd", "Zstandard"],
+  ["BZh", "bzip2"],
+  ["\xfd7zXZ\0", "xz"],
+  ["7z\xbc\xaf\x27\x1c", "7z"],
+  ["Rar!", "RAR"],
+];
+const TAR_AT = 257;
+
+/** @throws RldsError UNSUPPORTED */
+export async function checkArchive(file: SourceFile, text: string): Promise<void> {
+  const hasTar = file.size >= TAR_AT + 5 && String.fromCharCode(...(await file.read(TAR_AT, 5))) === "ustar";
+  const name = ARCHIVES.find(([begin]) => text.startsWith(begin))?.[1] ?? (hasTar ? "tar" : undefined);
+  if (name === undefined) return;
+  const what = name === "tar" || name === "7z" || name === "RAR" ? `a ${name} archive` : `compressed with ${name}`;
+  throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that comes of it`);
+}
+
+/** Files that say what a dataset is, and are none: objects of JSON with one of these keys. */
+const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
+  [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
+  [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
+  [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
+];
+/** Keys of rows and episodes: a file of one line may have such keys as well. */
+const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
+const DESCRIPTION_BYTES = 1 << 20;
+
+/** @throws RldsError UNSUPPORTED */
+export async function checkDescription(file: SourceFile): Promise<void> {
+  if (file.size > DESCRIPTION_BYTES) return;
+  let value: unknown;
+  try {
+    value = parseJson(new TextDecoder().decode(await file.read(0, file.size)));
+  } catch {
+    // Lines of JSON, or none: their reader says what is wrong.
+    return;
+  }
+  const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  if (ROW_KEYS.some((key) => found.includes(key))) return;
+  const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
+  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
+}
