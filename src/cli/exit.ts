@@ -62,7 +62,6 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ['import it with mode "repair" or "drop"', "give --mode repair or --mode drop"],
   ["maxBytes", "--open maxBytes=BYTES"],
   ["finalObservation", "--open finalObservation=…"],
-  ["give maxEpisodeSteps", "give --open maxEpisodeSteps=STEPS"],
   ["columns: {", "--open columns={"],
   ["describe it in stepSpec", "describe it by --open stepSpec={…}"],
   ["images must be", "--image must name"],

@@ -5,6 +5,7 @@ import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, withData
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import type { Host, Result } from "./result.ts";
+import { remedyText } from "./targets.ts";
 import { countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
@@ -54,6 +55,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
       report,
       statistics: leaves,
       losses: reader.losses,
+      unread: reader.unread,
       about,
     };
     return {
@@ -63,6 +65,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
         specsText(reader),
         spreadText(lengths, returns),
         faultsText(report),
+        unreadText(reader),
         lossesText(reader.losses),
         leaves && statisticsText(leaves),
       ]
@@ -109,6 +112,11 @@ function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }
 function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   const metadata = leavesIn(metadataSpec).length === 0 ? "" : `\nEach episode:\n${specText(metadataSpec)}`;
   return `Each step:\n${specText(stepSpec)}${metadata}`;
+}
+
+/** What the files have, or should have, and these options do not read. */
+function unreadText({ unread = [] }: RldsReader): string {
+  return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }
 
 function spreadText(lengths: Histogram | undefined, returns: Histogram | undefined): string {

@@ -74,7 +74,12 @@ function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["abo
 
 /** What the source has and these options do not read. */
 export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
-  return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedy}` }));
+  return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
+}
+
+/** A remedy as the command line has it. */
+export function remedyText(remedy: string): string {
+  return remedy.replace(/^the option (?=\w+=)/, "--open ");
 }
 
 async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {

@@ -78,7 +78,10 @@ test("what is not there, and a split that is none", async () => {
 
 test("--open gives the format's function its options; those that it has not are wrong usage", async () => {
   const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
-  expect((await failure(1, "inspect", file)).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
+  const { losses } = await document("convert", file, temp("no_timeouts.jsonl"));
+  expect(losses).toMatchObject([{ what: "timeouts", reason: expect.stringContaining("--open maxEpisodeSteps=STEPS") }]);
+  expect((await failure(1, "convert", file, temp("strict.jsonl"), "--strict")).line).toMatch(/UNSUPPORTED: strict refuses .*--open maxEpisodeSteps=STEPS/);
+  expect((await reprise("inspect", file)).stdout).toMatch(/Not read: timeouts; --open maxEpisodeSteps=STEPS/);
   const { format, lengths } = await document("inspect", file, "--open", "maxEpisodeSteps=10");
   expect([format, lengths.max]).toEqual(["d4rl", 10]);
   expect((await failure(2, "inspect", file, "--open", "maxEpisodeSteps=0")).line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);

@@ -69,6 +69,8 @@ export async function* flatEpisodes(
   /** Slices of the episode that has begun, and its rows. */
   let chunks: ColumnData[][] = [];
   let length = 0;
+  /** The next observation of the last row that was read. */
+  let lastNext: ColumnData[] | undefined;
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 0);
   const finishEpisode = (ending: Ending, final?: ColumnData[]) => {
     const finalStep = hasFinalStep(ending, final !== undefined, options);
@@ -99,10 +101,11 @@ export async function* flatEpisodes(
     }
     if (at < to - from) chunks.push(sliceColumns(columns, data, at, to - from));
     length += to - from - at;
+    if (next.length > 0) lastNext = sliceColumns(next, nextData, to - from - 1, to - from);
     if (length * rowBytes > maxBytes) throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`);
   }
-  // The data ends in the middle of an episode: so does this one.
-  if (length > 0) yield finishEpisode("open");
+  const ending = tailEnding(timeouts, options);
+  if (length > 0) yield finishEpisode(ending, ending === "open" ? undefined : lastNext);
 }
 
 /** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
@@ -124,7 +127,7 @@ export async function flatIndex({ file, terminals, timeouts, nextObservation }: 
     const [terminal, timeout] = await mapSequentially(flags, (column) => column.read(from, Math.min(count, from + height)));
     for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) finishEpisode(from + end, ending);
   }
-  if (begin < count) finishEpisode(count, "open");
+  if (begin < count) finishEpisode(count, tailEnding(timeouts, options));
   return { rows, lengths };
 }
 
@@ -142,6 +145,11 @@ function* findEpisodeEnds(
     begin = i + 1;
     yield { end: i + 1, ending: isTerminated ? "terminated" : "truncated" };
   }
+}
+
+/** How the episode ends with which the data ends: it is open, unless nothing could have said that an episode was cut. */
+function tailEnding(timeouts: Column | undefined, { maxEpisodeSteps }: FlatOptions): Ending {
+  return timeouts === undefined && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
 
 function nextColumns(next: ColumnTree | undefined, { finalObservation }: FlatOptions): Column[] {

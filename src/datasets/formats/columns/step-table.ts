@@ -6,6 +6,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
+import { ABSENT, discountsOf } from "./absent-fields.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezeColumn } from "./flat.ts";
 
@@ -17,7 +18,6 @@ export interface Range {
 /** Flags that are looked at before others have their turn. */
 const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
-const DISCOUNT = { dtype: "f32", shape: [] } as const;
 
 /** Where the episodes are in rows that begin with is_first, or follow on is_last. There may be as many as rows: nothing is kept of them. */
 export class FlaggedRanges implements Iterable<Range> {
@@ -78,7 +78,7 @@ export interface StepTable {
 }
 
 export function stepTableSpec({ tree }: StepTable): StepSpec {
-  return { discount: DISCOUNT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
+  return { discount: ABSENT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
 }
 
 /** The steps of some rows, copied. */
@@ -92,14 +92,7 @@ export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to 
   const flags = { is_first: edge(table.isFirst, 0), is_last: edge(table.isLast, length - 1), is_terminal: isTerminal.slice(from, to) };
   for (const [name, column] of Object.entries(flags)) data.set(JSON.stringify([name]), column);
   const discount = JSON.stringify(["discount"]);
-  // The step before a terminal one has the reward that led there.
-  if (!data.has(discount))
-    data.set(
-      discount,
-      Float32Array.from({ length }, (_, i) =>
-        flags.is_last[i] === 1 || flags.is_terminal[i] === 1 || (i + 1 < length && flags.is_terminal[i + 1] === 1) ? 0 : 1,
-      ),
-    );
+  if (!data.has(discount)) data.set(discount, discountsOf(flags.is_last, flags.is_terminal));
   const stepData = leavesOf(spec).map(({ keys }) => data.get(JSON.stringify(keys)) as ColumnData);
   return new StepColumns<RldsStep>(spec, stepData, length);
 }

@@ -5,6 +5,7 @@ import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { absentReward } from "../columns/absent-fields.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
@@ -26,18 +27,23 @@ export interface D4rlOptions extends Hdf5Options {
   readonly infos?: boolean;
   /** Whether the episodes have the file's `metadata`; they do where it is left out. */
   readonly metadata?: boolean;
-  /** The environment's time limit: a file without `timeouts` needs it. */
+  /** The environment's time limit, which cuts episodes of a file without `timeouts`; without both they end where the environment ended them, and the last one with the data. */
   readonly maxEpisodeSteps?: number;
 }
 
 const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
+/** The file does not say which episodes a time limit cut. */
+const NO_TIMEOUTS: Unread = {
+  what: "timeouts",
+  remedy: "the option maxEpisodeSteps=STEPS, the environment's time limit, stands for them, as the file has none",
+};
 const FINAL = ["rlds", "next", "none"];
 
 /**
- * A dataset of D4RL, by its file or a folder that has no other. Episodes end where `terminals` or `timeouts` say so; steps are made as RLDS's own importer makes them (`finalObservation`), with two
+ * A dataset of D4RL, by its file or a folder that has no other. Episodes end where `terminals` or `timeouts` say so, without timeouts after `maxEpisodeSteps`, else the last one with the data. Rewards that are not there are 0; steps are made as RLDS's own importer makes them (`finalObservation`), with two
  * differences: a final observation is the episode's own, not the last one of the file, and an episode in whose middle the data ends has no step that is_last. Dtypes are the file's, a reward of
  * shape [1] is a number. It is read by slices of rows: memory depends on the longest episode, not on the file.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for a file without timeouts, and where the package h5wasm is missing) · RangeError for an option
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing) · RangeError for an option
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
   parseOptions(options);
@@ -62,7 +68,10 @@ export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promis
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
     const hasInfos = options.infos !== true && (await hdf5.entry("/infos")) === "group";
-    const unread = hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
+    const unread = [
+      ...(hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : []),
+      ...(table.timeouts === undefined && options.maxEpisodeSteps === undefined ? [NO_TIMEOUTS] : []),
+    ];
     return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, unread, { ...options, losses, finalObservation, maxBytes: hdf5.maxBytes });
   } catch (error) {
     await hdf5.close();
@@ -131,7 +140,7 @@ class D4rlReader implements RldsReader {
   }
 }
 
-async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation, maxEpisodeSteps }: D4rlOptions): Promise<FlatTable> {
+async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
   const names = fieldsOf(await hdf5.names("/"));
   /** The path of a field, whatever the file calls it. */
@@ -145,17 +154,15 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation, maxEpisodeS
   const paths = {
     observation: needed("observation", "observations"),
     action: needed("action", "actions"),
-    reward: needed("reward", "rewards"),
     terminal: pathOf("terminated") ?? needed("done", "terminals"),
   };
   const observation = await hdf5.tree(paths.observation);
   const terminals = squeezeColumn(await hdf5.column(paths.terminal));
   const timeouts = await flags(pathOf("truncated"));
+  const rewardPath = pathOf("reward");
   const nextPath = pathOf("next_observation");
   const next = nextPath === undefined ? undefined : await hdf5.tree(nextPath);
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
-  if (timeouts === undefined && maxEpisodeSteps === undefined)
-    throw unsupportedFile({ file }, "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit");
   if (next === undefined && finalObservation === "next") throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation asks for");
   const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
   if (different !== undefined) throw corruptFile({ file }, `next_observations are no observations: ${different}`);
@@ -166,7 +173,7 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation, maxEpisodeS
   const transition = {
     observation,
     action: await hdf5.tree(paths.action),
-    reward: squeezeColumn(await hdf5.column(paths.reward)),
+    reward: rewardPath === undefined ? absentReward(terminals.rows ?? 0) : squeezeColumn(await hdf5.column(rewardPath)),
     ...(columnsOf(info).length > 0 && { infos: info }),
   };
   if (columnsOf(observation).length === 0) throw corruptFile({ file }, "the file has no observations");

@@ -132,6 +132,7 @@ const isNumber = (value: unknown) => typeof value === "number" || typeof value =
 /** Whether a line has a list of rewards, and means one a step. A step may have several rewards, under a name in singular. */
 function isColumns(value: Values, place: Place): boolean {
   const name = nameIn(value, "reward");
+  if (name === undefined && value.type !== RLLIB) return isColumnsWithoutRewards(value, place);
   const rewards = name === undefined ? undefined : value[name];
   const isPlural = name?.toLowerCase().endsWith("s") ?? false;
   const isRllib = value.type === RLLIB;
@@ -144,12 +145,34 @@ function isColumns(value: Values, place: Place): boolean {
   const rows = rewards.length;
   const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];
   const fits = lengthOf(actions) === rows && [rows, rows + 1].includes(lengthOf(observations) ?? -1);
-  const hasColumns = Object.entries(value).some(([name, column]) => FLAGS.includes(fieldOf(name)) && Array.isArray(column) && column.length === rows);
-  if (!isPlural && !isRllib) return fits && hasColumns;
+  if (!isPlural && !isRllib) return fits && hasFlagColumns(value, rows);
   if (actions === undefined || observations === undefined) return false;
   if (lengthOf(actions) !== rows) throw lengthError(nameOf(value, "action"), actions, rows, place);
   if (!fits) throw lengthError(nameOf(value, "observation"), observations, rows, place);
   return true;
+}
+
+/** The same of a line without rewards: lists of observations and actions of one length are columns if their names or flags say so. @throws RldsError UNSUPPORTED where nothing does */
+function isColumnsWithoutRewards(value: Values, place: Place): boolean {
+  const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];
+  const rows = lengthOf(actions);
+  if (rows === undefined || rows === 0 || ![rows, rows + 1].includes(lengthOf(observations) ?? -1)) return false;
+  const [isPlural, isNested] = [nameOf(value, "action").toLowerCase().endsWith("s"), isListOfLists(observations)];
+  if ((isPlural && isNested) || hasFlagColumns(value, rows)) return true;
+  if (!isPlural && !isNested) return false;
+  throw unsupportedFile(
+    place,
+    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that say whether it is one step or ${rows}: write a step a line, or rewards as a list`,
+  );
+}
+
+function hasFlagColumns(value: Values, rows: number): boolean {
+  return Object.entries(value).some(([name, column]) => FLAGS.includes(fieldOf(name)) && Array.isArray(column) && column.length === rows);
+}
+
+function isListOfLists(column: unknown): boolean {
+  if (Array.isArray(column)) return typeof column[0] === "object";
+  return typeof column === "object" && column !== null && Object.values(column).some(isListOfLists);
 }
 
 function nameOf(value: Values, field: Field): string {

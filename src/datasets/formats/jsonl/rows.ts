@@ -11,6 +11,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { plainSpec } from "../../model/plain-numbers.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { ABSENT } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf, fieldsOf, isWeakName } from "../columns/names.ts";
@@ -80,6 +81,8 @@ export interface RowSchema {
   readonly steps: boolean;
   /** Which of the fields that say how an episode ends are there. */
   readonly has: readonly Field[];
+  /** Whether any row has a reward. */
+  readonly hasReward: boolean;
   readonly finalObservation: FinalObservation;
   /** The names that fields have in the first row. */
   readonly names: ReadonlyMap<string, Field>;
@@ -124,20 +127,25 @@ export function inferRowSchema(
     checkLeaves(fieldSpec, `${name} of the steps`, place);
     return [name, fieldSpec];
   };
+  // Where no row has a reward it is 0; where some have none it is an error of these.
+  const hasReward = has.includes("reward") || types.field("reward") !== undefined || Object.hasOwn(spec, "reward");
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
-  const missing = requiredFields.find((name) => !has.includes(name));
+  const missing = requiredFields.find((name) => name !== "reward" && !has.includes(name));
   if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
   const metadataTypes = types.metadata;
   checkLeaves(metadataTypes, "the metadata of the steps", place);
   const metadataNames = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
   const metadataOf = (name: string) => (Object.hasOwn(metadataTypes, name) ? metadataTypes[name] : undefined);
-  const entries = [...requiredFields.map((name) => part(name, types.field(name))), ...Array.from(metadataNames, (name) => part(name, metadataOf(name)))];
+  const entries = [
+    ...requiredFields.map((name) => part(name, name === "reward" && !hasReward ? ABSENT : types.field(name))),
+    ...Array.from(metadataNames, (name) => part(name, metadataOf(name))),
+  ];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
-  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation, names };
+  if (!steps) return { rowSpec: transition, stepSpec: stepSpecOf(transition), steps, has, hasReward, finalObservation, names };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
   const tree = Object.fromEntries(entries.map(([name, fieldTree]) => [name, blankTree(fieldTree)]));
   const stepSpec = stepTableSpec({ tree, isTerminal: new Uint8Array(0) });
-  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, finalObservation, names };
+  return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, hasReward, finalObservation, names };
 }
 
 /** Collects the rows of one episode after the other. */
@@ -158,7 +166,10 @@ export class Rows {
     this.#maxBytes = maxBytes;
     this.#collector = new Collector(schema.rowSpec, 1);
     this.#metadataSpec = Object.fromEntries(Object.entries(schema.rowSpec).filter(([name]) => !STEP_NAMES.includes(name)));
-    this.#elements = leavesOf(schema.rowSpec).reduce((sum, { size, keys }) => sum + (keys[0] !== undefined && keys[0] in this.#metadataSpec ? 0 : size), 0);
+    this.#elements = leavesOf(schema.rowSpec).reduce(
+      (sum, { size, keys }) => sum + (keys[0] !== undefined && (keys[0] in this.#metadataSpec || (keys[0] === "reward" && !schema.hasReward)) ? 0 : size),
+      0,
+    );
   }
 
   get length(): number {
@@ -173,7 +184,7 @@ export class Rows {
 
   /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
   add(value: unknown, place: Place, bytes: number): boolean {
-    const { rowSpec, steps } = this.#schema;
+    const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
     // What a row does not have takes memory all the same.
@@ -183,6 +194,7 @@ export class Rows {
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
       if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];
+    if (!hasReward) row.reward = 0;
     if (steps && fields.is_terminal === undefined) row.is_terminal = fields.terminated;
     try {
       this.#collector.add(valuesOfJson(rowSpec, row), { ...place, step: this.#length });

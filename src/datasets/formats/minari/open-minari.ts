@@ -7,6 +7,7 @@ import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { absentReward } from "../columns/absent-fields.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
@@ -140,7 +141,7 @@ class MinariReader implements RldsReader {
   readonly losses?: readonly SourceLoss[];
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
-  /** By the head of each episode's rewards, which only HDF5 has apart from the rewards. */
+  /** By the head of each episode's flags, which only HDF5 has apart from the flags. */
   readonly lengths?: () => Promise<number[]>;
   readonly #store: EpisodeStore;
   /** The groups' names, in order. */
@@ -208,7 +209,7 @@ class MinariReader implements RldsReader {
     const lengths: number[] = [];
     for (const group of this.#groups) {
       this.#options.signal?.throwIfAborted();
-      lengths.push(((await this.#store.column(`/${group}/rewards`)).rows ?? 0) + 1);
+      lengths.push(((await this.#store.column(`/${group}/terminations`)).rows ?? 0) + 1);
     }
     return lengths;
   }
@@ -274,15 +275,17 @@ const numberOf = (group: string) => Number(group.slice("episode_".length));
 async function findColumns(store: EpisodeStore, group: string, episode: number, { infos, spaces, selection }: EpisodeReadOptions): Promise<EpisodeSource> {
   const file = store.name;
   const keeps = (path: string) => isReadColumn(path.split("/").slice(2), selection);
+  const terminations = await store.column(`/${group}/terminations`);
   const [observation, action, reward] = [
     withPixels(await store.tree(`/${group}/observations`, keeps), spaces.observation, file, store.maxBytes),
     withPixels(await store.tree(`/${group}/actions`, keeps), spaces.action, file, store.maxBytes),
-    await store.column(`/${group}/rewards`),
+    keeps(`/${group}/rewards`) && (await store.entry(`/${group}/rewards`)) !== undefined
+      ? await store.column(`/${group}/rewards`)
+      : absentReward(terminations.rows ?? 0),
   ];
   const withInfos = infos === true && (await store.entry(`/${group}/infos`)) === "group";
   const info = withInfos ? await store.tree(`/${group}/infos`, keeps) : {};
   const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
-  const terminations = await store.column(`/${group}/terminations`);
   const columns = columnsOf(tree);
   const length = reward.rows ?? 0;
   const transition = rowSpec(tree) as unknown as TransitionSpec;

@@ -165,7 +165,7 @@ export class ParquetStore implements EpisodeStore {
 /** Whether a column is read: what says how an episode goes on always is. */
 export function isReadColumn(keys: readonly string[], selection: Selection): boolean {
   const [name = "", ...rest] = keys;
-  const field = { observations: "observation", actions: "action", infos: "infos" }[name];
+  const field = { observations: "observation", actions: "action", rewards: "reward", infos: "infos" }[name];
   return field === undefined || selection.keysOf([field, ...rest]) !== undefined;
 }
 

@@ -3,6 +3,7 @@ import { isText } from "../../../schema/leaf.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { absentReward } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import type { TransitionTree } from "../columns/episode-ranges.ts";
 import { type FinalObservation, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
@@ -22,13 +23,14 @@ export async function planOf(
   file: string,
   { budget, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; budget: MemoryBudget },
 ): Promise<Plan> {
-  const { observation, action, reward } = fields;
+  const { observation, action } = fields;
   const flags = (column: Column) => {
     budget.reserve(column.rows ?? 0, column.path);
     return flagsOf(column, file, options.signal);
   };
-  if (observation === undefined || action === undefined || reward === undefined)
-    throw unsupportedFile({ file }, "the archive must have arrays called observation, action and reward (or observations, actions, rewards)");
+  if (observation === undefined || action === undefined)
+    throw unsupportedFile({ file }, "the archive must have arrays called observation and action (or observations, actions)");
+  const reward = fields.reward ?? absentReward(columnsOf(action)[0]?.rows ?? 0);
   const single = (field: Field) => {
     const column = fields[field];
     if (column !== undefined && !(column instanceof Column)) throw corruptFile({ file }, `${field} must be one array`);

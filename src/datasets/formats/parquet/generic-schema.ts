@@ -3,6 +3,7 @@
 import { setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { ABSENT } from "../columns/absent-fields.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Mapping } from "./mapping.ts";
 import type { ParquetFile } from "./parquet-file.ts";
@@ -22,7 +23,6 @@ export interface GenericSchema {
   readonly hasNext: boolean;
 }
 
-const FLOAT = { dtype: "f32", shape: [] } as const;
 const BOOL = { dtype: "bool", shape: [] } as const;
 
 /** Shapes of lists are those of the first row. @throws RldsError EMPTY where lists have no row to tell their shape */
@@ -45,7 +45,7 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
     }, spec);
     setPart(node, keys.at(-1) as string, leaf);
   }
-  const stepSpec = { reward: FLOAT, discount: FLOAT, ...spec, is_first: BOOL, is_last: BOOL, is_terminal: BOOL } as StepSpec;
+  const stepSpec = { reward: ABSENT, discount: ABSENT, ...spec, is_first: BOOL, is_last: BOOL, is_terminal: BOOL } as StepSpec;
   return { mapping, leaves, stepSpec, hasNext };
 }
 

@@ -10,6 +10,7 @@ import { decompressedSource } from "../compression/decompressed-source.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
 import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { addAbsentFields } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -95,7 +96,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
         });
       };
-      return {
+      return addAbsentFields({
         ...{
           format: "parquet" as const,
           name,
@@ -110,7 +111,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         [Symbol.asyncIterator]: () =>
           losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
         ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
-      };
+      });
     }
     if (first.parquet.rows === 0) throw new RldsError("EMPTY", "the file has no rows", { file: first.parquet.name });
     const selected = first.parquet.select(selection);

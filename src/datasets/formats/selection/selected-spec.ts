@@ -5,6 +5,7 @@ import { leaves, setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { STEP_FIELDS } from "../../model/step-fields.ts";
+import { withAbsentFields } from "../columns/absent-fields.ts";
 import type { Selection } from "./selection.ts";
 
 export interface SelectedSpec {
@@ -41,7 +42,8 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   };
   const selected = (visit(spec, []) ?? {}) as { [name: string]: StepSpec };
   for (const [keys, leaf] of moved) setLeaf(selected, keys, leaf);
-  const missing = STEP_FIELDS.find((field) => Object.hasOwn(spec, field) && !Object.hasOwn(selected, field));
+  // Something stands for a reward or a discount that is left out.
+  const missing = STEP_FIELDS.find((field) => Object.hasOwn(spec, field) && !Object.hasOwn(withAbsentFields(selected), field));
   if (missing !== undefined) throw mustBe(RangeError, "without, only and rename", `such that every step has ${STEP_FIELDS.join(", ")}`, `no ${missing}`);
   return { spec: selected, places: leaves(selected as StepSpec).map(({ leaf }) => places.get(leaf as StepLeaf) as number) };
 }
@@ -64,7 +66,7 @@ function setLeaf(spec: { [name: string]: StepSpec }, keys: readonly string[], le
 export function selectSteps<S>(steps: StepColumns<unknown>, { spec, places }: SelectedSpec): StepColumns<S> {
   return new StepColumns<S>(
     spec,
-    places.map((place) => steps.data[place] as ColumnData),
+    places.map((place) => steps.parts[place] as ColumnData),
     steps.length,
   );
 }
