@@ -64,7 +64,7 @@ function setLeaf(spec: { [name: string]: StepSpec }, keys: readonly string[], le
 export function selectSteps<S>(steps: StepColumns<unknown>, { spec, places }: SelectedSpec): StepColumns<S> {
   return new StepColumns<S>(
     spec,
-    places.map((place) => steps.data[place] as ColumnData),
+    places.map((place) => steps.parts[place] as ColumnData),
     steps.length,
   );
 }
