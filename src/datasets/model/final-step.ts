@@ -1,5 +1,6 @@
 /** The kind of an episode's last step: a final observation, or a transition. */
 import { mustBe } from "../../base/error.ts";
+import { numberLike } from "./episode-number.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 
 /**
@@ -40,7 +41,7 @@ export function finalStepOf(metadata: Metadata, isLast: boolean, option?: FinalS
 
 /** An episode whose metadata state it. */
 export function withFinalStep<M extends Metadata>(metadata: M, finalStep: FinalStep): M {
-  return { ...metadata, [FINAL_STEP]: finalStep };
+  return numberLike({ ...metadata, [FINAL_STEP]: finalStep }, metadata);
 }
 
 /** Metadata, or their spec, for a format that has one kind of last step alone. */

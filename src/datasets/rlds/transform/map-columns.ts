@@ -2,6 +2,7 @@
 import { columnsOf } from "../../model/chunks.ts";
 import type { DatasetForm, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, keepSpec } from "../../model/derive.ts";
+import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
 import { checkIterable } from "../../model/maybe-async.ts";
 import { sameSpec } from "../../model/leaves.ts";
 import { StepColumns } from "../../model/step-columns.ts";
@@ -30,9 +31,10 @@ export function mapColumns(rlds: RldsDataset<unknown>, { stepSpec = keepSpec, me
       let index = 0;
       try {
         for await (const episode of form.episodes) {
-          const steps = await asColumns(episode, form.stepSpec, index);
-          const result = change({ ...episode, steps }, index++);
-          if (result !== undefined) yield result;
+          const number = numberOfEpisode(episode, index++);
+          const steps = await asColumns(episode, form.stepSpec, number);
+          const result = change({ ...episode, steps }, number);
+          if (result !== undefined) yield numberLike(result, episode);
         }
       } finally {
         await form.close();

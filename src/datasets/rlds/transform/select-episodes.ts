@@ -2,6 +2,7 @@
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
+import { numberEpisode } from "../../model/episode-number.ts";
 import { type EpisodeNumbers, EpisodeSet } from "./episode-numbers.ts";
 
 export interface EpisodeSelection {
@@ -16,7 +17,7 @@ type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterabl
 
 /**
  * The episodes with these numbers, in their order: `selectEpisodes(data, { episodes: "0-9,12" })`. A reader that finds any episode does not read those before the first one, and nothing is
- * read after the last one. Lazy; O(1) memory.
+ * read after the last one. Errors of other functions name the numbers that episodes have here. Lazy; O(1) memory.
  * @throws TypeError, RangeError for an option; passes throw a RangeError for a number that no episode has
  */
 export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: EpisodeSelection): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
@@ -32,7 +33,7 @@ export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: Epis
       // A number past the last episode is named with the count, which takes a pass from the beginning.
       let index = first;
       for await (const episode of first === 0 ? all : (startingAt as NonNullable<typeof startingAt>).call(rlds, first)) {
-        if (kept?.has(index) !== false && dropped?.has(index) !== true) yield episode;
+        if (kept?.has(index) !== false && dropped?.has(index) !== true) yield numberEpisode({ ...episode }, index);
         index++;
         if (kept !== undefined && index > kept.last && (dropped === undefined || index > dropped.last)) return;
       }
