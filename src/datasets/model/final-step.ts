@@ -1,7 +1,7 @@
 /** The kind of an episode's last step: a final observation, or a transition. */
 import { mustBe } from "../../base/error.ts";
-import { numberLike } from "./episode-number.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
+import { numberLike } from "./episode-number.ts";
 
 /**
  * The kind of an episode's last step. "observation": the final observation alone, as in RLDS. "transition": an action and a reward of its own, as in LeRobot; no data has the observation

@@ -69,7 +69,10 @@ export class LazyColumn {
     const { size } = values;
     const first = this.#from / size;
     const read = (from: number, to: number): AnyArray => {
-      const parts = Array.from({ length: to - from }, (_, i) => values.read(first + (rows[from + i] as number), first + (rows[from + i] as number) + 1) as NumberArray);
+      const parts = Array.from(
+        { length: to - from },
+        (_, i) => values.read(first + (rows[from + i] as number), first + (rows[from + i] as number) + 1) as NumberArray,
+      );
       const [head] = parts;
       if (head === undefined) return values.read(first, first);
       const all = new (head.constructor as Float64ArrayConstructor)(parts.length * size);

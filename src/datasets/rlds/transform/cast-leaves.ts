@@ -4,8 +4,8 @@ import { type AnyArray, DTYPES, type Dtype, isDtype, zeros } from "../../../sche
 import { isHalf, roundHalf } from "../../../schema/half.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { leavesOf } from "../../model/leaves.ts";
 import { isLazy } from "../../model/lazy-column.ts";
+import { leavesOf } from "../../model/leaves.ts";
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { leavesAt, withLeaves } from "./leaf-paths.ts";

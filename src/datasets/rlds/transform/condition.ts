@@ -33,11 +33,11 @@ function parseCondition(text: string): EpisodeCondition {
   if (path === "" || (at >= 0 && comparison === undefined)) throw mustBe(RangeError, "where", RULE, text);
   if (comparison === undefined) return { path };
   const value = text.slice(at + comparison.length).trim();
-  return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: valueOf(value) };
+  return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: parseValue(value) };
 }
 
 /** A number, true or false; anything else is a text, and so is what stands in quotes. */
-function valueOf(text: string): number | bigint | boolean | string {
+function parseValue(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   if (text === "true" || text === "false") return text === "true";
   const [, , quoted] = /^(["'])(.*)\1$/.exec(text) ?? [];

@@ -24,6 +24,11 @@ export class EpisodeSet {
     this.#ranges = merge(parts.map((part) => rangeOf(subject, part)));
   }
 
+  /** As a list. */
+  get ranges(): readonly (readonly [first: number, last: number])[] {
+    return this.#ranges.map(({ first, last }) => [first, last]);
+  }
+
   has(episode: number): boolean {
     let [from, to] = [0, this.#ranges.length];
     while (from < to) {
@@ -62,7 +67,8 @@ function rangeOf(subject: string, part: unknown): Range {
   }
   const [first, last] = Array.isArray(part) ? part : [part, part];
   const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  if (!isWhole(first) || !(isWhole(last) || last === Number.POSITIVE_INFINITY)) throw mustBe(typeof first === "number" ? RangeError : TypeError, subject, RULE, part);
+  if (!isWhole(first) || !(isWhole(last) || last === Number.POSITIVE_INFINITY))
+    throw mustBe(typeof first === "number" ? RangeError : TypeError, subject, RULE, part);
   return checkRange(subject, first as number, last as number, part);
 }
 
@@ -76,7 +82,8 @@ function merge(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const range of [...ranges].sort((a, b) => a.first - b.first)) {
     const previous = merged.at(-1);
-    if (previous !== undefined && range.first <= previous.last + 1) merged[merged.length - 1] = { first: previous.first, last: Math.max(previous.last, range.last) };
+    if (previous !== undefined && range.first <= previous.last + 1)
+      merged[merged.length - 1] = { first: previous.first, last: Math.max(previous.last, range.last) };
     else merged.push(range);
   }
   return merged;

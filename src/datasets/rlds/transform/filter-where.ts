@@ -1,7 +1,7 @@
 /** Episodes for which a condition holds. */
 import { mustBe } from "../../../base/error.ts";
-import { isText } from "../../../schema/leaf.ts";
 import { isHalf, roundHalf } from "../../../schema/half.ts";
+import { isText } from "../../../schema/leaf.ts";
 import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { everyElement } from "../../model/elements.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
@@ -45,13 +45,13 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
   if (inSteps.length > 0) return stepsTest(inSteps.map((leaf) => ({ ...leaf, test: elementTest(condition, leaf.leaf) })));
   if (inMetadata.length > 0) {
     const tests = inMetadata.map((leaf) => ({ keys: leaf.keys, test: elementTest(condition, leaf.leaf) }));
-    return (episode) => tests.some(({ keys, test }) => !everyElement(valueOf(episode, keys), (element) => !test(element)));
+    return (episode) => tests.some(({ keys, test }) => !everyElement(metadataAt(episode, keys), (element) => !test(element)));
   }
   const paths = ["return", "length", ...[stepSpec, metadataSpec as StepSpec].flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))];
   throw mustBe(RangeError, "where", `on one of ${paths.join(", ")}`, condition.path);
 }
 
-function valueOf(episode: object, keys: readonly string[]): unknown {
+function metadataAt(episode: object, keys: readonly string[]): unknown {
   return keys.reduce<unknown>((at, key) => (at as { readonly [key: string]: unknown } | undefined)?.[key], episode);
 }
 

@@ -2,8 +2,8 @@
 import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
-import { lastFlagOf, stepsWithFinal, stepsWithoutLastTransition } from "../../model/final-observation.ts";
 import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
+import { lastFlagOf, stepsWithFinal, stepsWithoutLastTransition } from "../../model/final-observation.ts";
 import { type FinalStep, finalStepOf, finalStepSpec, statedFinalStep, withFinalStep } from "../../model/final-step.ts";
 import { mapIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";

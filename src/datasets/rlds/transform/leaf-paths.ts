@@ -1,8 +1,8 @@
 /** Leaves that options name by paths. */
 import { mustBe } from "../../../base/error.ts";
+import { map } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
-import { map } from "../../../schema/nest.ts";
 
 export interface NamedLeaf extends LeafEntry {
   /** Its place among all leaves. */

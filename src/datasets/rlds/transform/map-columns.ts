@@ -1,12 +1,13 @@
 /** Episodes whose steps are changed as columns, one episode at a time. */
+
+import { withSchema } from "../../formats/sinks/writer.ts";
 import { columnsOf } from "../../model/chunks.ts";
 import type { DatasetForm, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, keepSpec } from "../../model/derive.ts";
 import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
-import { checkIterable } from "../../model/maybe-async.ts";
 import { sameSpec } from "../../model/leaves.ts";
+import { checkIterable } from "../../model/maybe-async.ts";
 import { StepColumns } from "../../model/step-columns.ts";
-import { withSchema } from "../../formats/sinks/writer.ts";
 
 /** An episode whose steps are columns. */
 export type ColumnEpisode<S = unknown> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
@@ -18,7 +19,10 @@ export interface ColumnChange {
   readonly stepSpec?: (spec: StepSpec) => StepSpec;
   readonly metadataSpec?: (spec: NonNullable<DatasetForm["metadataSpec"]>) => NonNullable<DatasetForm["metadataSpec"]>;
   /** Called at the beginning of each pass. @returns the change of an episode, which returns undefined for an episode that is left out */
-  readonly begin: (stepSpec: StepSpec, metadataSpec: NonNullable<DatasetForm["metadataSpec"]>) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
+  readonly begin: (
+    stepSpec: StepSpec,
+    metadataSpec: NonNullable<DatasetForm["metadataSpec"]>,
+  ) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
 }
 
 /** Lazy; memory: an episode, if its steps come one by one, and else what the change takes. */

@@ -64,7 +64,8 @@ function timeColumn(leaves: readonly LeafEntry[], timestamp: string | undefined,
   if (column >= 0) return column;
   const floats = leaves.filter(({ leaf, size }) => size === 1 && isFloat(leaf.dtype)).map((leaf) => leaf.path);
   if (timestamp !== undefined) throw mustBe(RangeError, "timestamp", `the path of a single float (${floats.join(", ") || "there is none"})`, timestamp);
-  if (sourceFps === undefined) throw new RangeError("resampleSteps needs the times of the steps, which have no leaf timestamp. Set timestamp to the path of a leaf, or sourceFps");
+  if (sourceFps === undefined)
+    throw new RangeError("resampleSteps needs the times of the steps, which have no leaf timestamp. Set timestamp to the path of a leaf, or sourceFps");
   return -1;
 }
 
@@ -100,7 +101,9 @@ function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode
   // Half of a step is none.
   const count = Math.max(Math.ceil((last - first) * fps - 0.5 - TOLERANCE), length > 1 ? 1 : 0) + 1;
   if (count > Math.max(MAX_STEPS, length))
-    throw new RldsError("INVALID_DATA", `the episode lasts ${last - first} s, and would have ${count} steps at fps ${fps}: at most ${MAX_STEPS} are possible`, { episode });
+    throw new RldsError("INVALID_DATA", `the episode lasts ${last - first} s, and would have ${count} steps at fps ${fps}: at most ${MAX_STEPS} are possible`, {
+      episode,
+    });
   const rows = new Uint32Array(count);
   // A final observation is there once.
   const latest = isFinal ? Math.max(length - 2, 0) : length - 1;
@@ -166,7 +169,10 @@ function sums(column: AnyArray, { leaf, path, size }: LeafEntry, all: Rows): Col
       for (let i = 0; i < size; i++) total[k * size + i] = ((total[k * size + i] as number) + (column[step * size + i] as number)) as number;
   });
   const fail = (i: number, rule: string, value: unknown) =>
-    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, `${rule}: cast it first`, value).message, { episode: all.index, step: all.rows[Math.floor(i / size)] as number });
+    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, `${rule}: cast it first`, value).message, {
+      episode: all.index,
+      step: all.rows[Math.floor(i / size)] as number,
+    });
   return castElements(total, leaf.dtype as Dtype, fail);
 }
 
@@ -177,5 +183,9 @@ function products(column: AnyArray, { leaf, size }: LeafEntry, all: Rows): Colum
     for (let step = row; step < endOf(all, k); step++)
       for (let i = 0; i < size; i++) total[k * size + i] = ((total[k * size + i] as number) * (column[step * size + i] as number)) as number;
   });
-  return castElements(total, leaf.dtype as Dtype, (_, rule, value) => new RldsError("INVALID_DATA", mustBe(RangeError, "discount", rule, value).message, { episode: all.index }));
+  return castElements(
+    total,
+    leaf.dtype as Dtype,
+    (_, rule, value) => new RldsError("INVALID_DATA", mustBe(RangeError, "discount", rule, value).message, { episode: all.index }),
+  );
 }

@@ -42,7 +42,9 @@ function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, numbe
   for (const path of paths) {
     const film = filmReferences(spec).find((keys) => keys.join("/") === slashed(path));
     if (film !== undefined) throw unsupportedFile({}, `${film.join("/")} is a film, whose channels are not exchange, as it would have to be encoded again`);
-    const images = leavesAt(spec, "swapChannels", path).filter(({ leaf }) => !isText(leaf) && leaf.shape.length === 3 && [3, 4].includes(leaf.shape[2] as number));
+    const images = leavesAt(spec, "swapChannels", path).filter(
+      ({ leaf }) => !isText(leaf) && leaf.shape.length === 3 && [3, 4].includes(leaf.shape[2] as number),
+    );
     if (images.length === 0) throw mustBe(RangeError, "swapChannels", "paths of images of shape [height, width, 3 or 4]", path);
     for (const { index, leaf } of images) channels.set(index, leaf.shape[2] as number);
   }

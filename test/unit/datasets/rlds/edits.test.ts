@@ -1,5 +1,8 @@
 /** Functions that edit datasets: episodes by number and condition, dtypes, channels, rates, tasks, joins and splits. */
 import { describe, expect, test } from "vitest";
+import { LazyColumn } from "../../../../src/datasets/model/lazy-column.ts";
+import { leavesOf } from "../../../../src/datasets/model/leaves.ts";
+import { StepColumns as Columns } from "../../../../src/datasets/model/step-columns.ts";
 import {
   castLeaves,
   concatEpisodes,
@@ -17,14 +20,11 @@ import {
   swapChannels,
   withTask,
 } from "../../../../src/datasets/rlds/index.ts";
-import { LazyColumn } from "../../../../src/datasets/model/lazy-column.ts";
-import { StepColumns as Columns } from "../../../../src/datasets/model/step-columns.ts";
-import { leavesOf } from "../../../../src/datasets/model/leaves.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { TestRandom } from "../../../support/random.ts";
 import { FLAGS, leaf, made } from "../../../support/random-steps.ts";
-import { all, everything, expectSameColumns } from "../../../support/rlds-data.ts";
 import { expectError } from "../../../support/refused.ts";
+import { all, everything, expectSameColumns } from "../../../support/rlds-data.ts";
 import { scaled } from "../../../support/size.ts";
 
 const SPEC = { observation: leaf("f32", [2]), action: leaf("f64", [1]), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS } as unknown as StepSpec;
@@ -77,7 +77,11 @@ describe("selectEpisodes", () => {
 
   test("a number that no episode has is named, with those that there are", async () => {
     expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, "episodes must be numbers of episodes in 0 … 9, got 10");
-    expectFailure(await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })), RangeError, "dropEpisodes must be numbers of episodes in 0 … 9, got 12");
+    expectFailure(
+      await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })),
+      RangeError,
+      "dropEpisodes must be numbers of episodes in 0 … 9, got 12",
+    );
   });
 
   test.each(["", "x", "3-1", "-1", "1,,2", "1.5"])("%j is refused", (episodes) => {
@@ -142,7 +146,8 @@ describe("filterWhere", () => {
     ["action > 1", [0]],
   ])("%s", async (where, wanted) => {
     const found: number[] = [];
-    for await (const episode of filterWhere(data as never, where)) found.push(episodes.findIndex(({ success, task }) => success === episode.success && task === episode.task));
+    for await (const episode of filterWhere(data as never, where))
+      found.push(episodes.findIndex(({ success, task }) => success === episode.success && task === episode.task));
     expect(found).toEqual(wanted);
   });
 
@@ -164,10 +169,13 @@ describe("castLeaves", () => {
     const cast = castLeaves(data, { "observation/wide": "f32", u32: "f64", action: "i32", "observation.state": "f16", i16: "i64", is_first: "u8" });
     const spec = Object.fromEntries(leavesOf(cast.stepSpec as StepSpec).map(({ path, leaf: { dtype } }) => [path, dtype]));
     expect(spec).toMatchObject({ "observation/wide": "f32", u32: "f64", action: "i32", "observation/state": "f16", i16: "i64", is_first: "u8", reward: "f64" });
-    const [before, after] = [(await all(data as never))[0], (await all(castLeaves(everything([3]), { "observation/state": "f64", action: "i32", i16: "i64" })))[0]];
+    const [before, after] = [
+      (await all(data as never))[0],
+      (await all(castLeaves(everything([3]), { "observation/state": "f64", action: "i32", i16: "i64" })))[0],
+    ];
     expect(after?.steps.map((step) => (step as { action: number }).action)).toEqual([-3, -2, -1]);
-    expect((after?.steps[0] as { i16: bigint }).i16).toBe(-32768n);
-    expect([...(after?.steps[1] as { observation: { state: Float64Array } }).observation.state]).toEqual([1, Math.fround(-1 / 3)]);
+    expect((after as { steps: { i16: bigint }[] }).steps[0]?.i16).toBe(-32768n);
+    expect((after as { steps: { observation: { state: Float64Array } }[] }).steps[1]?.observation.state).toEqual(Float64Array.of(1, Math.fround(-1 / 3)));
     expect(before?.steps.length).toBe(3);
   });
 
@@ -187,8 +195,14 @@ describe("castLeaves", () => {
 
   test("a finite number stays finite; infinities and NaN stay what they are", async () => {
     const step = { observation: Float64Array.of(1e300), action: Number.NaN };
-    expectFailure(await failure(castLeaves([{ steps: [step] }] as never, { observation: "f32" })), "INVALID_DATA", "observation must be finite as f32, got 1e+300 (episode 0, step 0)");
-    const [{ steps }] = (await all(castLeaves([{ steps: [{ observation: Float64Array.of(Infinity, Number.NaN, -0) }] }] as never, { observation: "f32" }))) as [{ steps: { observation: Float32Array }[] }];
+    expectFailure(
+      await failure(castLeaves([{ steps: [step] }] as never, { observation: "f32" })),
+      "INVALID_DATA",
+      "observation must be finite as f32, got 1e+300 (episode 0, step 0)",
+    );
+    const [{ steps }] = (await all(castLeaves([{ steps: [{ observation: Float64Array.of(Infinity, Number.NaN, -0) }] }] as never, { observation: "f32" }))) as [
+      { steps: { observation: Float32Array }[] },
+    ];
     expect(steps[0]?.observation).toStrictEqual(Float32Array.of(Infinity, Number.NaN, -0));
   });
 
@@ -231,7 +245,11 @@ describe("swapChannels", () => {
   });
 
   test("what is no image, and a film, is refused by its name", async () => {
-    expectFailure(await failure(swapChannels(data(3) as never, ["observation/x"])), RangeError, 'swapChannels must be paths of images of shape [height, width, 3 or 4], got "observation/x"');
+    expectFailure(
+      await failure(swapChannels(data(3) as never, ["observation/x"])),
+      RangeError,
+      'swapChannels must be paths of images of shape [height, width, 3 or 4], got "observation/x"',
+    );
     const filmed = Object.assign([], { stepSpec: { top: { path: leaf("string"), timestamp: leaf("f64") } }, metadataSpec: {} });
     expectFailure(await failure(swapChannels(filmed as never, ["top"])), "UNSUPPORTED", "top is a film");
   });
@@ -262,7 +280,9 @@ describe("selectLeaves", () => {
 describe("withTask", () => {
   test("replaces the leaf or metadata that says it, or adds metadata", async () => {
     const tasks = async (data: unknown, at: "steps" | "metadata", name: string) =>
-      (await all(withTask(data as never, (_, k) => (k === 1 ? undefined : `do ${k}`)))).map((episode) => (at === "metadata" ? episode[name] : (episode.steps[0] as { [name: string]: unknown })[name]));
+      (await all(withTask(data as never, (_, k) => (k === 1 ? undefined : `do ${k}`)))).map((episode) =>
+        at === "metadata" ? episode[name] : (episode.steps[0] as { [name: string]: unknown })[name],
+      );
     const flags = { is_first: true, is_last: true, is_terminal: false };
     const episodes = (step: object, metadata: object) => [0, 1, 2].map(() => ({ ...metadata, steps: [{ observation: 1, ...flags, ...step }] }));
     expect(await tasks(episodes({ language_instruction: "old" }, {}), "steps", "language_instruction")).toEqual(["do 0", "old", "do 2"]);
@@ -282,10 +302,18 @@ describe("concatEpisodes and splitEpisodes", () => {
 
   test("the first difference is named, before an episode is passed on", async () => {
     const other = castLeaves(counted([1]), { action: "f32" });
-    const error = await errorFrom(concatEpisodes([counted([1]), other] as never, { names: ["a.jsonl", "b.jsonl"] })[Symbol.asyncIterator]().next());
+    const error = await errorFrom(
+      concatEpisodes([counted([1]), other] as never, { names: ["a.jsonl", "b.jsonl"] })
+        [Symbol.asyncIterator]()
+        .next(),
+    );
     expectFailure(error, "SPEC_MISMATCH", "the steps of b.jsonl must be those of a.jsonl to be put after them, but action is f32 [1], not f64 [1]");
     const tasked = withTask(counted([1]), "x");
-    expectFailure(await failure(concatEpisodes([counted([1]), tasked] as never)), "SPEC_MISMATCH", "the metadata of dataset 1 must be those of dataset 0 to be put after them, but it has task as well");
+    expectFailure(
+      await failure(concatEpisodes([counted([1]), tasked] as never)),
+      "SPEC_MISMATCH",
+      "the metadata of dataset 1 must be those of dataset 0 to be put after them, but it has task as well",
+    );
     // A dataset that does not state its form is compared once it has come.
     const late = [{ id: 0, final_step: "transition", steps: [{ other: 1 }] }];
     expectFailure(await failure(concatEpisodes([counted([1]), late] as never)), "SPEC_MISMATCH", "dataset 1");
@@ -310,7 +338,8 @@ describe("concatEpisodes and splitEpisodes", () => {
 
   test("the seed decides, and every episode may be in every part", async () => {
     const data = counted(new Array(10).fill(1));
-    const val = async (seed: number | bigint) => (await idsOf(splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed }).val as RldsDataset<unknown>))[0] as number;
+    const val = async (seed: number | bigint) =>
+      (await idsOf(splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed }).val as RldsDataset<unknown>))[0] as number;
     expect(await val(7)).toBe(await val(7n));
     const found = new Set<number>();
     for (let seed = 0; seed < 200; seed++) found.add(await val(seed));
@@ -339,7 +368,10 @@ describe("resampleSteps", () => {
       ...{ observation: Float32Array.of(i, 0), action: Float64Array.of(i), reward: isFinal && i === length - 1 ? 0 : rewards(i), discount: 1 },
       ...{ is_first: i === 0, is_last: i === length - 1, is_terminal: i === length - 1, timestamp: times?.[i] ?? Math.fround(i / fps) },
     }));
-    return Object.assign([{ final_step: isFinal ? "observation" : "transition", steps }], { stepSpec: FPS_SPEC, metadataSpec: { final_step: leaf("string") as StepSpec } });
+    return Object.assign([{ final_step: isFinal ? "observation" : "transition", steps }], {
+      stepSpec: FPS_SPEC,
+      metadataSpec: { final_step: leaf("string") as StepSpec },
+    });
   }
 
   async function columnsOf(data: RldsDataset<unknown>) {
@@ -407,11 +439,19 @@ describe("resampleSteps", () => {
     const found = (await all(resampleSteps(counted([5]), { fps: 1, sourceFps: 2 })))[0]?.steps as { observation: Float32Array }[];
     expect(found.map(({ observation }) => observation[1])).toEqual([0, 2, 4]);
     expectFailure(await failure(resampleSteps(counted([5]), { fps: 1 })), RangeError, "resampleSteps needs the times of the steps");
-    expectFailure(await failure(resampleSteps(counted([5]), { fps: 1, timestamp: "observation" })), RangeError, "timestamp must be the path of a single float (action, discount, reward), got");
+    expectFailure(
+      await failure(resampleSteps(counted([5]), { fps: 1, timestamp: "observation" })),
+      RangeError,
+      "timestamp must be the path of a single float (action, discount, reward), got",
+    );
   });
 
   test("times that run backwards, and an episode of years, are errors with their places", async () => {
-    expectFailure(await failure(resampleSteps(timed(3, 1, { times: [0, 2, 1] }), { fps: 1 })), "INVALID_DATA", "timestamp must be at least 2, the time of the step before it, got 1 (episode 0, step 2)");
+    expectFailure(
+      await failure(resampleSteps(timed(3, 1, { times: [0, 2, 1] }), { fps: 1 })),
+      "INVALID_DATA",
+      "timestamp must be at least 2, the time of the step before it, got 1 (episode 0, step 2)",
+    );
     expectFailure(await failure(resampleSteps(timed(2, 1, { times: [0, 1e9] }), { fps: 30 })), "INVALID_DATA", "at most 16777216 are possible");
   });
 });
