@@ -2,6 +2,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
+import { flagsFile } from "../../../page/look/model/flags-file.ts";
 import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
@@ -193,9 +195,21 @@ describe("options", () => {
 
   test("flags of the page, numbers and conditions choose together", async () => {
     const [path, flags, out] = [await source(), fresh(".json"), fresh(".jsonl")];
-    writeFileSync(flags, JSON.stringify({ dataset: "x", flagged: [3, 7] }));
+    const table = new EpisodeTable();
+    table.expect(20);
+    for (const episode of [7, 3]) table.flag(episode, true);
+    writeFileSync(flags, flagsFile("x", table));
     await document("edit", path, out, "--episodes", "0-9", "--drop-episodes", "0,5-6", "--flags", flags, "--where", "id != 8");
     expect(await idsOf(out)).toEqual([1, 2, 4, 9]);
+    for (const [text, code] of [
+      ["[1]", "CORRUPT"],
+      ['{"flagged":[-1]}', "CORRUPT"],
+      ["x", "CORRUPT"],
+    ] as const) {
+      writeFileSync(flags, text);
+      expect((await failure(1, "edit", path, out, "--overwrite", "--flags", flags)).error).toMatchObject({ code, file: flags });
+    }
+    expect((await failure(1, "edit", path, out, "--flags", fresh())).error.code).toBe("NOT_FOUND");
   });
 
   test("parts are datasets of their own, or splits of TFDS", async () => {
