@@ -147,6 +147,11 @@ const verbs = {
     await bundle();
     run("test/soak/crash-record.mjs", args);
   },
+  async "crash:edit"() {
+    await core();
+    await bundle();
+    run("test/soak/crash-edit.mjs", args);
+  },
   async "soak:record"() {
     await core();
     await bundle();

@@ -45,9 +45,16 @@ export function addConvert(command: Command): Command {
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
-  return addOpen(addFinalStep(addMode(command)))
+  return addFormatOptions(addOpen(addFinalStep(addMode(command))))
+    .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
+    .addHelpText("after", EXAMPLES);
+}
+
+/** How a dataset is written: the options of verbs that write one. */
+export function addFormatOptions(command: Command): Command {
+  return command
     .option("--overwrite", "replace existing files")
-    .option("--strict", "refuse to write if the format cannot hold a part of FROM, instead of listing it")
+    .option("--strict", "refuse to write if the format cannot hold a part of the data, instead of listing it")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
@@ -58,22 +65,25 @@ export function addConvert(command: Command): Command {
       repeatable,
     )
     .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot or a recording)", positive)
-    .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
     .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
     .option("--robot-type <type>", "LeRobot: the robot")
-    .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)")
-    .addHelpText("after", EXAMPLES);
+    .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)");
 }
 
-export interface ConvertOptions extends FormatOptions, ModeOption, FinalStepOption, SelectOptions {
-  readonly format?: Format;
+/** How a dataset is read. */
+export interface SourceOptions extends ModeOption, SelectOptions {
   readonly fromSplit?: string;
   readonly open?: readonly string[];
+}
+
+export interface ConvertOptions extends FormatOptions, SourceOptions, FinalStepOption {
+  readonly format?: Format;
   readonly overwrite?: true;
   readonly strict?: true;
 }
 
-const FILES = [".parquet", ".jsonl", ".ndjson"];
+/** How the names of files end that are a dataset each. */
+export const FILES = [".parquet", ".jsonl", ".ndjson"];
 /** Which formats an option is for. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
   name: { flag: "--name", formats: ["tfds"] },
@@ -91,11 +101,7 @@ const TITLES: { readonly [format in Format]: string } = { tfds: "TFDS", lerobot:
 
 export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Result> {
   const format = formatOf(to, options.format);
-  for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
-    if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
-      throw new UsageError(
-        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
-      );
+  checkFormatOptions(to, format, options);
   return withDataset(from, openOptionsOf(options), host, async (reader) => {
     const source = importFrom(reader, options, host);
     const { finalStep } = options;
@@ -124,15 +130,24 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   });
 }
 
+/** @throws UsageError for an option of another format */
+export function checkFormatOptions(to: string, format: Format, options: FormatOptions): void {
+  for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
+    if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
+      throw new UsageError(
+        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
+      );
+}
+
 /** Why nothing is left, as far as the import knows. */
-function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
+export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
   return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and nothing of them could be kept`;
 }
 
 /** `--split` is that of the target. */
-function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nulls }: ConvertOptions): OpenOptions {
+export function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,
     ...(fromSplit !== undefined && { split: fromSplit }),
@@ -144,7 +159,8 @@ function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nul
   };
 }
 
-function formatOf(to: string, format: Format | undefined): Format {
+/** @throws UsageError for a name that says another format, or none */
+export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
   const isFile = byName !== "tfds";

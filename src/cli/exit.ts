@@ -75,6 +75,17 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
   [/^null\.(\S+) must be/, "--null $1=… must be"],
   [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
+  [/^dropEpisodes must be/, "--drop-episodes must be"],
+  [/^episodes must be/, "--episodes must be"],
+  [/^where(?=[ :])/, "--where"],
+  [/^dtypes(?=[ :])/, "--cast"],
+  [/^swapChannels must/, "--swap-channels must"],
+  [/^shares(?=[ :])/, "--split-into"],
+  [
+    /^resampleSteps needs .*/,
+    "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or give --source-fps",
+  ],
+  [/leave the films out with without$/, "leave the films out with --without"],
 ];
 
 /** Names in a list of options stand as `--open` takes them. */

@@ -2,6 +2,8 @@
 import { Command, CommanderError } from "commander";
 import { repeatable } from "./arguments.ts";
 import { addConvert, convert } from "./convert.ts";
+import { edit } from "./edit.ts";
+import { addEdit } from "./edit-options.ts";
 import { exitCodeOf, failureValue, Interrupted, lineOf } from "./exit.ts";
 import { terminalHost } from "./host.ts";
 import { addInspect, inspect } from "./inspect.ts";
@@ -48,6 +50,7 @@ function programOf(version: string, folder: string): Command {
   };
   add("inspect", addInspect, inspect);
   add("convert", addConvert, convert);
+  add("edit", addEdit, edit);
   add("push", addPush, push);
   add("sample", addSample, sample);
   add("stats", addStats, stats);

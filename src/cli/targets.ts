@@ -115,9 +115,23 @@ function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptio
   );
 }
 
+/** The folders below the one that is named in which a format puts the dataset. */
+export function datasetFolders(
+  format: Format,
+  reader: RldsReader,
+  { name, version = "1.0.0", id }: Pick<FormatOptions, "name" | "version" | "id">,
+): readonly string[] {
+  if (format === "tfds") return [name ?? nameOf(reader.name), version];
+  return format === "minari" ? (id ?? idOf(reader)).split("/") : [];
+}
+
+function idOf({ about, name }: RldsReader): string {
+  return typeof about.dataset_id === "string" ? about.dataset_id : `${nameOf(name)}-v0`;
+}
+
 async function asMinari(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
-  const { description, dataset_id: datasetId } = reader.about;
-  const { id = typeof datasetId === "string" ? datasetId : `${nameOf(reader.name)}-v0` } = options;
+  const { description } = reader.about;
+  const { id = idOf(reader) } = options;
   return writeMinari(data, to, { ...common, id, ...(typeof description === "string" && { description }) });
 }
 

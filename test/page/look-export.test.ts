@@ -87,6 +87,17 @@ inBrowsers((open, name) => {
     await region(page).getByText("6 episodes with", { exact: false }).waitFor();
   });
 
+  it("saves the flags for the command line", async () => {
+    const { page } = await open("#look");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    const button = region(page).getByRole("button", { name: "Save the flags" });
+    expect(await button.isDisabled()).toBe(true);
+    await flag(page, 1, 5);
+    const bytes = await saved(page, () => button.click());
+    expect(JSON.parse(Buffer.from(bytes).toString())).toEqual({ dataset: "cartpole_pixels", flagged: [1, 5] });
+  });
+
   it("leaves no zip on the private disk once it was handed over", async () => {
     const { page } = await open("#look");
     await page.clock.install();

@@ -7,6 +7,7 @@ import { download, fileName, pickFolder, picksFolders } from "../../parts/save-f
 import { trouble } from "../../parts/trouble.ts";
 import { EXPORTS, type ExportFormat, type ExportNews, type ExportResult, type Opened } from "../messages.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
+import { flagsFile } from "../model/flags-file.ts";
 import { offer } from "../private-disk.ts";
 
 export interface ExportAsked {
@@ -56,8 +57,11 @@ export function exportForm(
   const toFolder = !picksFolders() ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
   const toZip = h("button", { type: "button", class: toFolder === undefined ? "primary" : "" }, "Export as a zip");
   const buttons = toFolder === undefined ? [toZip] : [toFolder, toZip];
+  const toFlags = h("button", { type: "button", title: "For npx reprise edit --flags" }, "Save the flags");
+  toFlags.addEventListener("click", () => download(`${fileName(name)}.flags.json`, new Blob([flagsFile(name, table)], { type: "application/json" })));
   const changed = () => {
     const { flagged, count: all } = table;
+    toFlags.disabled = flagged === 0;
     says.textContent =
       flagged === 0
         ? "All episodes are exported. Flag those that you want to leave out."
@@ -104,7 +108,7 @@ export function exportForm(
     }
   });
   changed();
-  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), ofLeRobot, result), changed };
+  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons, toFlags), ofLeRobot, result), changed };
 }
 
 const told = ({ episodes, steps, bytes: size }: ExportResult) => `${counted(episodes, "episode")} with ${counted(steps, "step")}, ${bytes(size)}`;

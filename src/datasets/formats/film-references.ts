@@ -6,7 +6,7 @@ import type { SourceFile } from "./sources/source.ts";
 
 /** The films of one camera. */
 export interface Camera {
-  /** As LeRobot calls the feature: `observation.images.top` */
+  /** As LeRobot calls the feature, or the option `rename` does: `observation.images.top` */
   readonly name: string;
   /** What meta/info.json says of it: dtype, shape, names, info. */
   readonly feature: { readonly [key: string]: unknown };

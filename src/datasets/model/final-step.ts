@@ -1,6 +1,7 @@
 /** The kind of an episode's last step: a final observation, or a transition. */
 import { mustBe } from "../../base/error.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
+import { numberLike } from "./episode-number.ts";
 
 /**
  * The kind of an episode's last step. "observation": the final observation alone, as in RLDS. "transition": an action and a reward of its own, as in LeRobot; no data has the observation
@@ -40,7 +41,7 @@ export function finalStepOf(metadata: Metadata, isLast: boolean, option?: FinalS
 
 /** An episode whose metadata state it. */
 export function withFinalStep<M extends Metadata>(metadata: M, finalStep: FinalStep): M {
-  return { ...metadata, [FINAL_STEP]: finalStep };
+  return numberLike({ ...metadata, [FINAL_STEP]: finalStep }, metadata);
 }
 
 /** Metadata, or their spec, for a format that has one kind of last step alone. */

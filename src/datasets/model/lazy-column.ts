@@ -55,6 +55,35 @@ export class LazyColumn {
     return this.#all ?? this.#values.read(this.#from / size, (this.#from + this.length) / size);
   }
 
+  /** The same with each piece changed as it is read. @param change gets the values of a piece and the number of its first one, and returns as many elements */
+  map(change: (values: AnyArray, from: number) => AnyArray): LazyColumn {
+    const values = this.#values;
+    const first = this.#from / values.size;
+    const read = (from: number, to: number) => change(values.read(first + from, first + to), from);
+    return new LazyColumn({ rows: this.length / values.size, size: values.size, check: () => values.check(), read });
+  }
+
+  /** The values with these numbers. */
+  pick(rows: ArrayLike<number>): LazyColumn {
+    const values = this.#values;
+    const { size } = values;
+    const first = this.#from / size;
+    const read = (from: number, to: number): AnyArray => {
+      const parts = Array.from(
+        { length: to - from },
+        (_, i) => values.read(first + (rows[from + i] as number), first + (rows[from + i] as number) + 1) as NumberArray,
+      );
+      const [head] = parts;
+      if (head === undefined) return values.read(first, first);
+      const all = new (head.constructor as Float64ArrayConstructor)(parts.length * size);
+      parts.forEach((part, i) => {
+        all.set(part, i * size);
+      });
+      return all as unknown as AnyArray;
+    };
+    return new LazyColumn({ rows: rows.length, size, check: () => values.check(), read });
+  }
+
   /** The same with the last value once more. */
   withLastAgain(): LazyColumn {
     const { size, check } = this.#values;

@@ -32,8 +32,13 @@ export {
 } from "./trajectory/trajectory-spec.ts";
 export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
+export { castLeaves, type LeafDtypes } from "./transform/cast-leaves.ts";
+export { type ConcatOptions, concatEpisodes } from "./transform/concat-episodes.ts";
+export type { Comparison, EpisodeCondition } from "./transform/condition.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";
+export type { EpisodeNumbers } from "./transform/episode-numbers.ts";
 export { filterEpisodes } from "./transform/filter-episodes.ts";
+export { filterWhere } from "./transform/filter-where.ts";
 export {
   type FinalObservationOptions,
   type FinalStepCounts,
@@ -42,7 +47,14 @@ export {
   withFinalObservations,
 } from "./transform/final-observations.ts";
 export { type Histogram, histogram } from "./transform/histogram.ts";
+export type { ColumnDataset, ColumnEpisode } from "./transform/map-columns.ts";
 export { type MapOptions, mapEpisodes, mapSteps } from "./transform/map-steps.ts";
 export { type NStepTransition, type NStepTransitionOptions, nStep } from "./transform/n-step.ts";
+export { type ResampleOptions, resampleSteps } from "./transform/resample-steps.ts";
+export { type EpisodeSelection, selectEpisodes } from "./transform/select-episodes.ts";
+export { type LeafSelection, selectLeaves } from "./transform/select-leaves.ts";
 export { shiftKeys } from "./transform/shift-keys.ts";
+export { type SplitOptions, splitEpisodes } from "./transform/split-episodes.ts";
 export { type DatasetStatistics, type Distribution, type LeafStatistics, type StatisticsOptions, statistics } from "./transform/statistics.ts";
+export { swapChannels } from "./transform/swap-channels.ts";
+export { withTask } from "./transform/with-task.ts";

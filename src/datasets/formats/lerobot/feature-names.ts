@@ -26,7 +26,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
     const isStructural = name === "episode_index" || name === "next.done" || name === "next.success";
     const selected = selection.keysOf([name], keys);
     const isRenamed = selection.isRenamed([name]);
-    if (selected !== undefined) features.set(name, { ...feature, keys: isRenamed ? selected : keys });
+    if (selected !== undefined) features.set(name, isRenamed ? { ...feature, keys: selected, isRenamed } : { ...feature, keys });
     else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
   }
   const keepsTask = selection.keysOf(["task"]) !== undefined;

@@ -55,7 +55,7 @@ export interface FrameSchemaOptions {
 }
 
 /** Where data sets have what is to be done. */
-const TASKS = ["task", "language_instruction", "observation/task", "observation/language_instruction", "instruction", "observation/instruction"];
+export const TASKS = ["task", "language_instruction", "observation/task", "observation/language_instruction", "instruction", "observation/instruction"];
 /** LeRobot has them by other means, or counts them itself. */
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;

@@ -14,6 +14,8 @@ export interface Feature {
   readonly keys: readonly string[];
   /** Whether it is read for what follows from it, and left out of the steps. */
   readonly isHidden?: boolean;
+  /** Whether the caller has given it another name. */
+  readonly isRenamed?: boolean;
 }
 
 export interface LeRobotInfo {

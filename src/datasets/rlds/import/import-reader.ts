@@ -2,6 +2,7 @@
 import { mustBe } from "../../../base/error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
+import { numberOfEpisode } from "../../model/episode-number.ts";
 import { statedFinalStep } from "../../model/final-step.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
@@ -39,7 +40,7 @@ export class ImportReader {
   /** @throws TypeError for what is no episode · what the source raises */
   async episode<S>(source: RldsEpisode<S>, receiver?: StepReceiver<S>): Promise<ReadEpisodeFacts> {
     const report = this.#report;
-    const index = report.episodes;
+    const index = numberOfEpisode(source, report.episodes);
     const { steps } = checkEpisode(source, index);
     const hasFinal = statedFinalStep(source) !== "transition";
     let violation: Violation | undefined;

@@ -2,6 +2,7 @@
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
+import { numberLike } from "../../model/episode-number.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { Pace, type PassOptions } from "../../model/traversal.ts";
 import { ImportReader, violationError } from "./import-reader.ts";
@@ -70,10 +71,10 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       for await (const episode of episodes) {
         const wholeEpisode = new WholeEpisode<S>(episode);
         const { index, length, violation } = await reading.episode(episode, wholeEpisode);
-        if (violation === undefined) yield wholeEpisode.keepEpisode(runningReport, mode === "repair");
+        if (violation === undefined) yield numberLike(wholeEpisode.keepEpisode(runningReport, mode === "repair"), episode);
         else if (mode === "strict") throw violationError(violation, index);
         else if (mode === "drop") wholeEpisode.drop(runningReport, index);
-        else yield* wholeEpisode.repair(runningReport, index);
+        else for (const piece of wholeEpisode.repair(runningReport, index)) yield numberLike(piece, episode);
         await pace.after(length);
       }
       runningReport.complete = true;

@@ -2,6 +2,7 @@
 import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
+import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
 import { lastFlagOf, stepsWithFinal, stepsWithoutLastTransition } from "../../model/final-observation.ts";
 import { type FinalStep, finalStepOf, finalStepSpec, statedFinalStep, withFinalStep } from "../../model/final-step.ts";
 import { mapIterable } from "../../model/maybe-async.ts";
@@ -55,7 +56,7 @@ export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, option
     if (index === 0) counts.repeated = 0;
     if (!repeat || !isEpisode(source) || statedFinalStep(source) !== "transition") return source;
     counts.repeated++;
-    return { ...withFinalStep(source, "observation"), steps: stepsWithFinal(source.steps) };
+    return numberLike({ ...withFinalStep(source, "observation"), steps: stepsWithFinal(source.steps) }, source);
   });
   return Object.assign(attachSchema<S>(episodes, deriveSchema(stated)), { finalSteps: counts });
 }
@@ -73,10 +74,10 @@ export function withFinalStepRule<S>(rlds: RldsDataset<S>, rule: FinalStepRule, 
 function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: number, onDrop: () => void): RldsEpisode<S> {
   if (rule === "observation" || rule === "transition") return withFinalStep(episode, rule);
   const hasFinal = finalStepOf(episode, lastFlagOf(episode.steps) ?? true) === "observation";
-  if (!hasFinal && rule === "refuse") throw noFinalError(index);
+  if (!hasFinal && rule === "refuse") throw noFinalError(numberOfEpisode(episode, index));
   if (hasFinal) return withFinalStep(episode, "observation");
   onDrop();
-  return { ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) };
+  return numberLike({ ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) }, episode);
 }
 
 /** @throws nothing: the error of rule "refuse" */

@@ -1,0 +1,7 @@
+/** The flags of a dataset as a file, which `npx reprise edit --flags` takes. */
+import type { EpisodeTable } from "./episode-table.ts";
+
+/** @param name of the dataset, for whoever reads the file */
+export function flagsFile(name: string, { flaggedOnes }: Pick<EpisodeTable, "flaggedOnes">): string {
+  return `${JSON.stringify({ dataset: name, flagged: flaggedOnes })}\n`;
+}

@@ -1,0 +1,107 @@
+/** The options of `reprise edit`, checked. */
+import { type Command, Option } from "commander";
+import { DTYPES, type Dtype, isDtype } from "../schema/dtype.ts";
+import { positive, repeatable, seed } from "./arguments.ts";
+import { addFormatOptions, type ConvertOptions } from "./convert.ts";
+import { addFinalStep, addMode, addOpen } from "./dataset.ts";
+import { UsageError } from "./exit.ts";
+import { FORMATS } from "./targets.ts";
+
+export interface EditOptions extends Omit<ConvertOptions, "task"> {
+  readonly episodes?: string;
+  readonly dropEpisodes?: string;
+  readonly flags?: string;
+  readonly where?: readonly string[];
+  readonly cast?: readonly string[];
+  readonly swapChannels?: readonly string[];
+  readonly resampleFps?: number;
+  readonly sourceFps?: number;
+  readonly task?: readonly string[];
+  readonly concat?: readonly string[];
+  readonly splitInto?: string;
+  readonly seed?: bigint;
+}
+
+const FIRST_EXAMPLE = `  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"
+
+`;
+
+const EXAMPLES = `
+OUT gets its format as with convert, or that of IN if OUT is IN. It is complete or not there: it is written next to its place, and takes that when all of it is written.
+With --overwrite OUT may be IN. IN stays whole until the new one is. Episodes count from 0, with the numbers that IN has.
+
+What is done, in this order: columns are chosen (--without, --only, --rename), episodes are (--episodes, --drop-episodes, --flags), faults are handled (--mode), --cast, --swap-channels,
+--resample-fps, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
+
+Examples:
+  $ npx reprise edit demos.jsonl good.parquet --where success --where "length >= 10"
+  $ npx reprise edit lerobot/a lerobot/ab --concat lerobot/b lerobot/c
+  $ npx reprise edit lerobot/a lerobot/a --overwrite --rename observation.images.cam=observation.images.top --task "0-9=Pick" --task "10-=Place"
+  $ npx reprise edit robot.hdf5 robot.parquet --cast action=f32 --swap-channels observation/image --resample-fps 10 --source-fps 20
+  $ npx reprise edit cartpole.parquet tensorflow_datasets --split-into train=0.9,val=0.1 --seed 1
+`;
+
+export function addEdit(command: Command): Command {
+  command
+    .description("Writes a dataset that is changed: other episodes, columns, dtypes, tasks or rates, several joined, or one dealt into parts.")
+    .addHelpText("before", FIRST_EXAMPLE)
+    .argument("<in>", "a file or folder, or a URL, of any format that convert reads")
+    .argument("<out>", "a file or a folder, as with convert; IN itself with --overwrite")
+    .option("--episodes <numbers>", "the episodes to keep, such as 0-9,12 or 100-")
+    .option("--drop-episodes <numbers>", "the episodes to leave out")
+    .option("--flags <file>", "the episodes to leave out: the flags that the page's room Look saved")
+    .option(
+      "--where <condition>",
+      'keep episodes in which it holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, in quotes for the shell; return and length are of the episode; may be repeated, all must hold',
+      repeatable,
+    )
+    .option("--cast <leaf=dtype>", `another dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)
+    .option("--swap-channels <leaf>", "an image of which red and blue change places (BGR); may be repeated", repeatable)
+    .option("--resample-fps <n>", "steps a second: the steps with the nearest timestamps; rewards between them are added up", positive)
+    .option("--source-fps <n>", "for --resample-fps: steps a second of IN, if it has no timestamps (default: what IN says)", positive)
+    .option("--task <text>", 'what is done in all episodes, or EPISODES=TEXT for some of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
+    .option("--concat <other...>", "datasets of the same spec, whose episodes come after those of IN", repeatable)
+    .option("--split-into <shares>", "deal the episodes at random into parts, such as train=0.9,val=0.1: splits of TFDS, else a dataset OUT/PART each")
+    .option("--seed <n>", "for --split-into: decides which episode goes where (default: 0)", seed)
+    .addOption(new Option("--format <format>", "the format to write (default: as OUT ends, or that of IN if OUT is IN)").choices(FORMATS))
+    .option("--from-split <split>", "the split of IN to read");
+  return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);
+}
+
+/** @throws UsageError */
+export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: Dtype } {
+  return Object.fromEntries(
+    casts.map((text) => {
+      const at = text.lastIndexOf("=");
+      const dtype = text.slice(at + 1);
+      if (at < 1 || !isDtype(dtype)) throw new UsageError(`--cast takes LEAF=DTYPE, a dtype of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}`);
+      return [text.slice(0, at), dtype];
+    }),
+  );
+}
+
+/** Shares by the names of parts, in order. @throws UsageError */
+export function sharesOf(text: string): { readonly [part: string]: number } {
+  const shares = new Map<string, number>();
+  for (const part of text.split(",")) {
+    const [, name, share] = /^\s*([A-Za-z][\w-]*)\s*=\s*(\d*\.?\d+)\s*$/.exec(part) ?? [];
+    if (name === undefined) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
+    if (shares.has(name)) throw new UsageError(`--split-into has ${name} twice. Name it once`);
+    shares.set(name, Number(share));
+  }
+  return Object.fromEntries(shares);
+}
+
+/** A task of some episodes, or of all. */
+export interface TaskText {
+  /** As they were given; undefined for all. */
+  readonly episodes: string | undefined;
+  readonly text: string;
+}
+
+export function tasksOf(tasks: readonly string[]): readonly TaskText[] {
+  return tasks.map((task) => {
+    const [, episodes, text] = /^([\d,\s-]*\d[\d,\s-]*)=(.*)$/s.exec(task) ?? [];
+    return episodes === undefined ? { episodes: undefined, text: task } : { episodes, text: text as string };
+  });
+}

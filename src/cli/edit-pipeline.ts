@@ -1,0 +1,123 @@
+/** `reprise edit`: the functions of reprise/rlds, one after the other. */
+
+import {
+  castLeaves,
+  concatEpisodes,
+  filterWhere,
+  type ImportReport,
+  type RldsDataset,
+  type RldsReader,
+  resampleSteps,
+  selectEpisodes,
+  swapChannels,
+  withFinalObservations,
+  withTask,
+} from "../datasets/rlds/index.ts";
+import { type FilmSource, withFilmNumbers } from "../datasets/rlds/transform/concat-films.ts";
+import { EpisodeSet } from "../datasets/rlds/transform/episode-numbers.ts";
+import { importFrom } from "./dataset.ts";
+import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
+import { UsageError } from "./exit.ts";
+import type { Host } from "./result.ts";
+
+export interface EditedDataset {
+  readonly data: RldsDataset;
+  /** Of each source, in order; they fill during a pass. */
+  readonly reports: () => readonly ImportReport[];
+  /** Episodes whose last transition was left out. */
+  readonly dropped: () => number;
+}
+
+export interface PassSettings {
+  readonly options: EditOptions;
+  /** Episodes of the first source that are left out. */
+  readonly flagged: readonly number[];
+  /** Whether steps refer to the films of all sources together. */
+  readonly joinsFilms: boolean;
+  readonly host: Host;
+  /** Called with each episode that is read. */
+  readonly onEpisode: () => void;
+}
+
+export function editedDataset(sources: readonly FilmSource[], { options, flagged, joinsFilms, host, onEpisode }: PassSettings): EditedDataset {
+  const parts = sources.map(({ reader }, k) => {
+    const read = countedEpisodes(reader, onEpisode);
+    const chosen = k === 0 ? chosenEpisodes(read, options, flagged) : read;
+    const tasks = taskRules(options.task ?? [], reader, k === 0);
+    const imported = importFrom({ ...reader, [Symbol.asyncIterator]: () => chosen[Symbol.asyncIterator]() } as RldsReader, options, host);
+    const { finalStep } = options;
+    const stated = withFinalObservations(imported, { ...(finalStep !== undefined && { finalStep }), repeat: false });
+    const changed = changedSteps(stated, reader, options, tasks);
+    return { imported, stated, data: joinsFilms ? (withFilmNumbers(changed, sources, k) as RldsDataset) : changed };
+  });
+  const [first] = parts as [(typeof parts)[0]];
+  const joined =
+    parts.length === 1
+      ? first.data
+      : concatEpisodes(
+          parts.map(({ data }) => data),
+          { names: sources.map(({ name }) => name) },
+        );
+  const data = options.where === undefined ? joined : filterWhere(joined, ...options.where);
+  return {
+    data: data as RldsDataset,
+    reports: () => parts.map(({ imported }) => imported.report),
+    dropped: () => parts.reduce((sum, { stated }) => sum + stated.finalSteps.dropped, 0),
+  };
+}
+
+type Episodes = AsyncIterable<never> & RldsDataset;
+
+function countedEpisodes(reader: RldsReader, onEpisode: () => void): Episodes {
+  const counted = async function* (episodes: AsyncIterable<unknown>) {
+    for await (const episode of episodes) {
+      onEpisode();
+      yield episode;
+    }
+  };
+  const { startingAt, stepSpec, metadataSpec } = reader;
+  return {
+    ...{ stepSpec, metadataSpec },
+    ...(startingAt !== undefined && { startingAt: (episode: number) => counted(startingAt.call(reader, episode)) }),
+    [Symbol.asyncIterator]: () => counted(reader),
+  } as never;
+}
+
+/** @throws TypeError, RangeError */
+function chosenEpisodes(data: Episodes, { episodes, dropEpisodes }: EditOptions, flagged: readonly number[]): Episodes {
+  if (episodes === undefined && dropEpisodes === undefined && flagged.length === 0) return data;
+  const dropped = [...(dropEpisodes === undefined ? [] : new EpisodeSet("dropEpisodes", dropEpisodes).ranges), ...flagged];
+  return selectEpisodes(data, { ...(episodes !== undefined && { episodes }), dropEpisodes: dropped }) as Episodes;
+}
+
+function changedSteps(data: RldsDataset, reader: RldsReader, options: EditOptions, tasks: readonly TaskRule[]): RldsDataset {
+  const { cast, swapChannels: images, resampleFps, sourceFps } = options;
+  let changed: RldsDataset<unknown> = data;
+  if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
+  if (images !== undefined) changed = swapChannels(changed, images);
+  if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
+  if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
+  return changed as RldsDataset;
+}
+
+interface TaskRule {
+  /** Undefined for all. */
+  readonly set: EpisodeSet | undefined;
+  readonly text: string;
+}
+
+/** In the order of precedence: those of some episodes first, the last one of them first. @param isFirst whether these are the episodes that the numbers are of @throws RangeError · UsageError */
+function taskRules(texts: readonly string[], { episodes: count }: RldsReader, isFirst: boolean): readonly TaskRule[] {
+  const tasks = tasksOf(texts);
+  const all = tasks.filter(({ episodes }) => episodes === undefined);
+  if (all.length > 1)
+    throw new UsageError(`--task is there ${all.length} times for all episodes. Pass it once, or with the numbers of episodes: --task "0-9=TEXT"`);
+  const some = tasks.flatMap(({ episodes, text }) => (episodes === undefined ? [] : [{ set: new EpisodeSet("--task", isFirst ? episodes : []), text }]));
+  if (isFirst && count !== undefined) for (const { set } of some) set.check(count);
+  return [...some.reverse(), ...all.map(({ text }) => ({ set: undefined, text }))];
+}
+
+function rateOf({ about }: RldsReader, sourceFps: number | undefined): { readonly sourceFps?: number } {
+  const fps = sourceFps ?? about.fps;
+  return typeof fps === "number" && fps > 0 ? { sourceFps: fps } : {};
+}

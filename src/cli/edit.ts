@@ -1,0 +1,248 @@
+/** `reprise edit`: writes a dataset that is changed. */
+import { existsSync, realpathSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { filmReferences } from "../datasets/formats/film-references.ts";
+import { type ImportReport, type Loss, type RldsDataset, RldsError, type RldsReader, splitEpisodes, type WriteReport } from "../datasets/rlds/index.ts";
+import { concatFilms, type FilmSource } from "../datasets/rlds/transform/concat-films.ts";
+import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "./convert.ts";
+import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "./dataset.ts";
+import { type EditOptions, sharesOf } from "./edit-options.ts";
+import { type EditedDataset, editedDataset } from "./edit-pipeline.ts";
+import { Interrupted, UsageError } from "./exit.ts";
+import { flagsOf } from "./flags.ts";
+import { Replacement, recover } from "./replacement.ts";
+import type { Host, Result } from "./result.ts";
+import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "./targets.ts";
+import { bytes, countText, escapeText } from "./text.ts";
+
+/** Where the dataset goes. */
+interface Target {
+  readonly format: Format;
+  /** The file or folder that is replaced. */
+  readonly path: string;
+  /** Its path below the folder that a writer is given. */
+  readonly below: readonly string[];
+  /** The name of the file, if it is one. */
+  readonly file?: string;
+  readonly options: EditOptions;
+}
+
+export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
+  const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
+  if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
+  if (options.sourceFps !== undefined && options.resampleFps === undefined)
+    throw new UsageError("--source-fps works only with --resample-fps: leave it out, or give the new rate");
+  const flagged = options.flags === undefined ? [] : (await flagsOf(options.flags)).flagged;
+  const paths = [from, ...(options.concat ?? [])];
+  for (const path of paths) if (!isUrl(path)) await recover(path);
+  const own = openOptionsOf(options);
+  const { split: _, ...others } = own;
+  let replacement: Replacement | undefined;
+  try {
+    const result = await withDatasets(paths, [own, others], host, async (readers) => {
+      const target = targetOf(from, to, options, readers[0] as RldsReader, shares);
+      checkFormatOptions(to, target.format, writeOptionsOf(target.options));
+      const sources = readers.map((reader, k) => ({ name: paths[k] as string, reader }));
+      replacement = await Replacement.begin(target.path, target.below);
+      return writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host);
+    });
+    // The readers have let go of their files.
+    await replacement?.commit();
+    return result;
+  } catch (error) {
+    await replacement?.discard();
+    if (host.signal.aborted) throw new Interrupted(`${to} was not written`);
+    throw replacement === undefined ? error : withTarget(error, replacement);
+  }
+}
+
+function isUrl(path: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(path);
+}
+
+/** @param options of the first one, and of the others */
+async function withDatasets<T>(
+  paths: readonly string[],
+  [first, others]: readonly [OpenOptions, OpenOptions],
+  host: Host,
+  use: (readers: readonly RldsReader[]) => Promise<T>,
+): Promise<T> {
+  const open = (k: number, readers: readonly RldsReader[]): Promise<T> =>
+    k === paths.length ? use(readers) : withDataset(paths[k] as string, k === 0 ? first : others, host, (reader) => open(k + 1, [...readers, reader]));
+  return open(0, []);
+}
+
+/** @throws UsageError */
+function targetOf(from: string, to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
+  const isInPlace = existsSync(to) && existsSync(from) && realpathSync(from) === realpathSync(to);
+  if (isInPlace) return ownPlace(to, options, reader, shares);
+  const format = formatOf(to, options.format);
+  const isFile = FILES.some((ending) => to.toLowerCase().endsWith(ending));
+  if (shares !== undefined && isFile)
+    throw new UsageError(`--split-into writes several datasets, but ${to} is one file: name a folder, and give --format ${format}`);
+  if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself: leave --split out");
+  if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
+  // Parts of Minari are folders of datasets.
+  const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
+  return { format, path: join(to, ...below), below, options };
+}
+
+/** The dataset that is read is the one that is replaced. @throws UsageError */
+function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
+  const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
+  if (format !== reader.format)
+    throw new UsageError(`${to} is ${reader.format}, and stays so if it is edited in place: give another OUT, or leave --format out`);
+  if (!options.overwrite) throw new UsageError(`${to} is IN itself: give --overwrite, which replaces it once the new dataset is complete, or another OUT`);
+  if (shares !== undefined) throw new UsageError(`--split-into writes several datasets: give another OUT than IN`);
+  if (FILES.some((ending) => to.toLowerCase().endsWith(ending))) return { format, path: to, below: [basename(to)], file: basename(to), options };
+  if (format === "tfds") return ownVersion(to, options, reader);
+  if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines: give that file as IN and OUT`);
+  const below = datasetFolders(format, reader, {});
+  if (options.id !== undefined) throw new UsageError("--id names another dataset: leave it out, or give another OUT than IN");
+  return { format, path: to, below, options };
+}
+
+/** The version of TFDS that is read. @throws UsageError */
+function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
+  if (options.name !== undefined || options.version !== undefined)
+    throw new UsageError("--name and --version name another dataset: leave them out, or give another OUT than IN");
+  const version = typeof reader.about.version === "string" ? reader.about.version : "1.0.0";
+  const { split = reader.split } = options;
+  if (split === undefined || !/^\w+$/.test(split))
+    throw new UsageError(`${split} is a part of the dataset: --split says which split is written, or give another OUT than IN`);
+  const path = existsSync(join(to, "features.json")) ? resolve(to) : join(to, version);
+  return { format: "tfds", path, below: [reader.name, version], options: { ...options, name: reader.name, version, split } };
+}
+
+function writeOptionsOf({ task: _, ...options }: EditOptions) {
+  return options;
+}
+
+interface Parts {
+  readonly shares: { readonly [part: string]: number } | undefined;
+  readonly flagged: readonly number[];
+  /** As the caller named it. */
+  readonly to: string;
+  /** The folder that is written to in its place. */
+  readonly folder: string;
+}
+
+type PartReport = WriteReport & { readonly part: string | undefined };
+
+async function writeParts(
+  sources: readonly FilmSource[],
+  { format, file, options }: Target,
+  { shares, flagged, to, folder }: Parts,
+  host: Host,
+): Promise<Result> {
+  const unread = sources.flatMap(({ reader }) => unreadLosses(reader));
+  if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${unread.map(lossText).join("; ")}`);
+  const names = shares === undefined ? [undefined] : Object.keys(shares);
+  const progress = host.progress("editing");
+  const total = options.episodes === undefined ? totalOf(sources, names.length) : undefined;
+  let read = 0;
+  const joinsFilms = format === "lerobot" && sources.length > 1;
+  const onEpisode = () => progress.at(++read, total);
+  const edited = editedDataset(sources, { options, flagged, joinsFilms, host, onEpisode });
+  const reader = changedReader(sources, edited, options, format);
+  const parts = shares === undefined ? undefined : splitEpisodes(edited.data, shares, { seed: options.seed ?? 0n });
+  const common = { signal: host.signal, overwrite: options.overwrite ?? false, strict: options.strict ?? false };
+  const reports: PartReport[] = [];
+  try {
+    for (const part of names) {
+      const remedy = () => (part === undefined ? emptyRemedy(edited.reports()[0] as ImportReport) : ` as ${part}: there are too few episodes for its share`);
+      const data = nonEmpty(part === undefined ? edited.data : (parts?.[part] as RldsDataset), remedy);
+      const isSplit = part !== undefined && format === "tfds";
+      const path = join(folder, part === undefined || isSplit ? (file ?? "") : `${part}${PART_ENDINGS[format] ?? ""}`);
+      const report = await write(format, data, reader, path, { ...writeOptionsOf(options), ...(isSplit && { split: part }) }, common);
+      reports.push({ ...report, part });
+    }
+  } finally {
+    progress.end();
+  }
+  return resultOf({ to, format, sources, edited, reports, unread });
+}
+
+/** Formats that are a file by its ending; the others are folders. */
+const PART_ENDINGS: { readonly [format in Format]?: string } = { jsonl: ".jsonl" };
+
+/** Episodes of all passes; undefined if that is not known. */
+function totalOf(sources: readonly FilmSource[], passes: number): number | undefined {
+  const counts = sources.map(({ reader }) => reader.episodes);
+  return counts.includes(undefined) ? undefined : (counts as number[]).reduce((a, b) => a + b, 0) * passes;
+}
+
+/** The first reader, as it is after the changes: what a writer takes from a source. @throws UsageError · RldsError UNSUPPORTED for films that cannot be copied */
+function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, { resampleFps, fps }: EditOptions, format: Format): RldsReader {
+  const [first] = sources as readonly [FilmSource];
+  const { reader } = first;
+  if (resampleFps !== undefined && fps !== undefined && fps !== resampleFps)
+    throw new UsageError(`--fps ${fps} is not --resample-fps ${resampleFps}: leave --fps out, which is the new rate then`);
+  if (format === "lerobot" && resampleFps === undefined && fps === undefined) checkRates(sources);
+  const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
+  const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
+  const films = format === "lerobot" && sources.length > 1 ? concatFilms(sources) : reader.films;
+  const filmed = filmReferences(stepSpec)
+    .map((keys) => keys.join("/"))
+    .filter((path) => films?.cameras.has(path));
+  if (format === "lerobot" && filmed.length > 0 && resampleFps !== undefined && resampleFps !== films?.fps)
+    throw new RldsError(
+      "UNSUPPORTED",
+      `${filmed.join(", ")} ${filmed.length === 1 ? "is a film" : "are films"} of ${films?.fps} frames a second, which would have to be encoded again for ${resampleFps}: leave ${filmed.length === 1 ? "it" : "them"} out with --without`,
+    );
+  return { ...reader, about, stepSpec, metadataSpec, ...(films && { films }) };
+}
+
+/** @throws UsageError for sources that say different rates: frames of LeRobot have one */
+function checkRates(sources: readonly FilmSource[]): void {
+  const [first, ...others] = sources as readonly [FilmSource, ...FilmSource[]];
+  const rate = first.reader.about.fps;
+  const other = others.find(({ reader }) => typeof rate === "number" && typeof reader.about.fps === "number" && reader.about.fps !== rate);
+  if (other !== undefined)
+    throw new UsageError(
+      `${other.name} has ${other.reader.about.fps} steps a second, and ${first.name} has ${rate}: give --resample-fps, or the --fps that both are to have`,
+    );
+}
+
+interface Outcome {
+  readonly to: string;
+  readonly format: Format;
+  readonly sources: readonly FilmSource[];
+  readonly edited: EditedDataset;
+  readonly reports: readonly PartReport[];
+  readonly unread: readonly Loss[];
+}
+
+function resultOf({ to, format, sources, edited, reports, unread }: Outcome): Result {
+  const sum = (of: (report: PartReport) => number) => reports.reduce((total, report) => total + of(report), 0);
+  const [episodes, steps, size, repeated] = [sum((r) => r.episodes), sum((r) => r.steps), sum((r) => r.bytes), sum((r) => r.repeated)];
+  const files = reports.flatMap((report) => report.files);
+  const finalSteps = { repeated, dropped: edited.dropped() };
+  const losses = [...new Map([...unread, ...reports.flatMap((report) => report.losses)].map((loss) => [lossText(loss), loss])).values()];
+  const imported = edited.reports();
+  const sourceLosses = sources.flatMap(({ reader }) => reader.losses ?? []);
+  const hasLosses = sources.some(({ reader }) => reader.losses !== undefined);
+  const parts = reports.flatMap(({ part, ...report }) =>
+    part === undefined ? [] : [{ part, episodes: report.episodes, steps: report.steps, files: report.files }],
+  );
+  const partsText = parts.map((part) => `  ${part.part}: ${countText(part.episodes, "episode")}, ${countText(part.steps, "step")}\n`).join("");
+  const head = `${to} (${format}): ${countText(episodes, "episode")}, ${countText(steps, "step")}, ${bytes(size)} in ${countText(files.length, "file")}\n`;
+  const notKept = losses.map((loss) => `  not kept: ${escapeText(lossText(loss))}\n`).join("");
+  return {
+    value: {
+      ...{ to, format, episodes, steps, bytes: size, files, finalSteps, losses },
+      ...(parts.length > 0 && { parts }),
+      ...(hasLosses && { sourceLosses }),
+      report: imported[0],
+      ...(imported.length > 1 && { reports: imported }),
+    },
+    text: `${head}${partsText}${finalStepsText(finalSteps)}${notKept}${imported.map(reportText).join("")}${lossesText(sourceLosses)}`,
+  };
+}
+
+/** The same error with the target's path in the place of the one that is written. */
+function withTarget(error: unknown, replacement: Replacement): unknown {
+  if (!(error instanceof RldsError)) return error;
+  const { file } = error;
+  return Object.assign(error, { message: replacement.named(error.message), ...(file !== undefined && { file: replacement.named(file) }) });
+}

@@ -1,0 +1,31 @@
+/** Flags that were set in the page's room Look: a file of JSON. */
+import { readFile } from "node:fs/promises";
+import { parseJson } from "../datasets/formats/json.ts";
+import { RldsError } from "../datasets/rlds/index.ts";
+
+export interface Flags {
+  /** The numbers of the episodes that are flagged. */
+  readonly flagged: readonly number[];
+}
+
+/** @throws RldsError NOT_FOUND · CORRUPT for what is no file of flags */
+export async function flagsOf(path: string): Promise<Flags> {
+  const text = await readFile(path, "utf8").catch((cause: { readonly code?: string; readonly message: string }) => {
+    throw new RldsError(cause.code === "ENOENT" ? "NOT_FOUND" : "IO", `the flags cannot be read: ${cause.message}`, { file: path }, { cause });
+  });
+  const { flagged } = objectOf(text);
+  if (!Array.isArray(flagged) || !flagged.every((number) => Number.isSafeInteger(number) && number >= 0))
+    throw new RldsError("CORRUPT", 'the file has no flags: it must be the file that "Save the flags" of the page\'s room Look saves, {"flagged": [3, 12]}', {
+      file: path,
+    });
+  return { flagged };
+}
+
+function objectOf(text: string): { readonly flagged?: unknown } {
+  try {
+    const value = parseJson(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,62 @@
+/** Datasets one after the other. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { specDifference } from "../../formats/columns/spec-difference.ts";
+import { withSchema } from "../../formats/sinks/writer.ts";
+import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
+import { attachSchema, episodesOf } from "../../model/derive.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+
+export interface ConcatOptions {
+  /** The names of the datasets in errors. Default: "dataset 0", "dataset 1", … */
+  readonly names?: readonly string[];
+}
+
+/**
+ * The episodes of all datasets, one dataset after the other. The specs of their steps and metadata must be the same. Lazy; O(1) memory.
+ * @throws TypeError for an argument; passes throw RldsError SPEC_MISMATCH with the first difference
+ */
+export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[], options: ConcatOptions = {}): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
+  const { names = [] } = onlyKeys("options", options, "names");
+  if (!Array.isArray(datasets) || datasets.length === 0) throw mustBe(TypeError, "datasets", "an array of at least one dataset", datasets);
+  for (const dataset of datasets) episodesOf(dataset);
+  const nameOf = (k: number) => names[k] ?? `dataset ${k}`;
+  const check = (k: number, part: "step" | "metadata", first: object | undefined, spec: object | undefined) => {
+    const difference = k === 0 || first === undefined || spec === undefined ? undefined : specDifference(first as StepSpec, spec as StepSpec);
+    if (difference === undefined) return;
+    const what = part === "step" ? "steps" : "metadata";
+    throw new RldsError(
+      "SPEC_MISMATCH",
+      `the ${what} of ${nameOf(k)} must be those of ${nameOf(0)} to be put after them, but ${difference}: rename, cast or leave out what differs`,
+    );
+  };
+  const first = datasets[0] as RldsDataset<S>;
+  const all = {
+    async *[Symbol.asyncIterator]() {
+      // What is known ahead differs before anything is read.
+      for (const [k, dataset] of datasets.entries()) {
+        check(k, "step", first.stepSpec, dataset.stepSpec);
+        check(k, "metadata", first.metadataSpec, dataset.metadataSpec);
+      }
+      let specs: { readonly stepSpec: StepSpec; readonly metadataSpec: object } | undefined;
+      for (const [k, dataset] of datasets.entries()) {
+        const form = await withSchema(dataset as RldsDataset<unknown>);
+        try {
+          check(k, "step", specs?.stepSpec, form.stepSpec);
+          check(k, "metadata", specs?.metadataSpec, form.metadataSpec);
+          specs ??= form;
+          yield* form.episodes as AsyncIterable<RldsEpisode<S>>;
+        } finally {
+          await form.close();
+        }
+      }
+    },
+  };
+  return attachSchema<S>(all, {
+    get stepSpec() {
+      return first.stepSpec as StepSpec;
+    },
+    get metadataSpec() {
+      return first.metadataSpec as NonNullable<typeof first.metadataSpec>;
+    },
+  }) as typeof all & RldsDataset<S>;
+}

@@ -1,0 +1,94 @@
+/** Films of several datasets that become one: each path begins with the number of its dataset. */
+import { type Camera, type CameraStatistics, type Films, filmReferences } from "../../formats/film-references.ts";
+import type { RldsReader } from "../../formats/reader.ts";
+import type { RldsDataset } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { type ColumnDataset, mapColumns } from "./map-columns.ts";
+
+export interface FilmSource {
+  /** In messages. */
+  readonly name: string;
+  readonly reader: RldsReader;
+}
+
+const NUMBER = "episode_index";
+
+/** The films of all datasets; undefined if the first one has none. @throws RldsError UNSUPPORTED for films that cannot be in one dataset */
+export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
+  const [first] = sources as readonly [FilmSource];
+  const { films } = first.reader;
+  if (films === undefined) return undefined;
+  for (const source of sources) checkFilms(first, source);
+  const all = sources.map(({ reader }) => reader.films as Films);
+  const offsets = episodeOffsets(sources);
+  return {
+    fps: films.fps,
+    cameras: films.cameras,
+    async open(path) {
+      const [number = "", ...rest] = path.split("/");
+      return (all[Number(number)] as Films).open(rest.join("/"));
+    },
+    async statistics(camera, episode) {
+      // Either all have them, or the writer is told that none does.
+      const known = await Promise.all(all.map((one) => one.statistics(camera, 0)));
+      if (offsets === undefined || known.includes(undefined)) return undefined;
+      const k = offsets.filter((offset) => offset <= episode).length - 1;
+      return (all[k] as Films).statistics(camera, episode - (offsets[k] as number)) as Promise<CameraStatistics | undefined>;
+    },
+  };
+}
+
+/** The episodes of one of the datasets, which refer to the films of all. @param k its number */
+export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly FilmSource[], k: number): ColumnDataset {
+  const offset = BigInt(episodeOffsets(sources)?.[k] ?? 0);
+  return mapColumns(rlds, {
+    begin(spec) {
+      const paths = new Set(filmReferences(spec).map((keys) => [...keys, "path"].join("/")));
+      const columns = new Set(leavesOf(spec).flatMap(({ path }, index) => (paths.has(path) ? [index] : [])));
+      return ({ steps, ...metadata }) => {
+        const data = steps.parts.map((column, i) => (columns.has(i) ? (column as readonly string[]).map((path) => `${k}/${path}`) : column));
+        const number = metadata[NUMBER];
+        return { ...metadata, ...(typeof number === "bigint" && { [NUMBER]: number + offset }), steps: new StepColumns(spec, data, steps.length) };
+      };
+    },
+  });
+}
+
+/** Episodes before each dataset; undefined if a dataset does not know how many it has. */
+function episodeOffsets(sources: readonly FilmSource[]): readonly number[] | undefined {
+  let sum = 0;
+  const offsets: number[] = [];
+  for (const { reader } of sources) {
+    if (reader.episodes === undefined) return undefined;
+    offsets.push(sum);
+    sum += reader.episodes;
+  }
+  return offsets;
+}
+
+function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
+  const [wanted, films] = [first.reader.films as Films, reader.films];
+  const error = (what: string) => new RldsError("UNSUPPORTED", `${what}, and films are copied as they are: leave the films out with without`);
+  if (films === undefined) throw error(`${name} has no films, unlike ${first.name}`);
+  if (films.fps !== wanted.fps) throw error(`the films of ${name} have ${films.fps} frames a second, those of ${first.name} have ${wanted.fps}`);
+  for (const [path, camera] of wanted.cameras) {
+    const other = films.cameras.get(path);
+    if (other === undefined) throw error(`${name} has no film ${path}, unlike ${first.name}`);
+    const difference = FILM_KEYS.find((key) => filmValue(camera, key) !== filmValue(other, key));
+    if (difference !== undefined)
+      throw error(`${difference} of ${path} is ${filmValue(other, difference)} in ${name}, and ${filmValue(camera, difference)} in ${first.name}`);
+  }
+}
+
+/** What meta/info.json says of all films of a camera. */
+const FILM_KEYS = ["shape", "video.codec", "video.pix_fmt"];
+
+function filmValue({ feature }: Camera, key: string): string {
+  const { info, video_info: older } = feature as {
+    readonly info?: { readonly [key: string]: unknown } | null;
+    readonly video_info?: { readonly [key: string]: unknown } | null;
+  };
+  return JSON.stringify(feature[key] ?? info?.[key] ?? older?.[key]) ?? "unknown";
+}

@@ -1,0 +1,47 @@
+/** Conditions on episodes, as a text: `reward >= 1`. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+
+export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=";
+
+/** A condition on a leaf of the steps, on metadata, or on `return` and `length` of an episode. */
+export interface EpisodeCondition {
+  /** `observation/state`, `success`, `return` or `length`, with dots or slashes. A group stands for all leaves below it. */
+  readonly path: string;
+  /** Default: the value is not zero, not false and not empty */
+  readonly comparison?: Comparison;
+  readonly value?: number | bigint | boolean | string;
+}
+
+const COMPARISONS: readonly unknown[] = ["=", "!=", "<", "<=", ">", ">="];
+const RULE = 'a condition such as "success", "return >= 10" or "task = pick"';
+
+/** @throws TypeError, RangeError */
+export function conditionOf(where: string | EpisodeCondition): EpisodeCondition {
+  if (typeof where === "string") return parseCondition(where);
+  const { path, comparison, value } = onlyKeys("where", where, "path, comparison, value");
+  if (typeof path !== "string" || path === "") throw mustBe(TypeError, "where.path", "the path of a leaf, return or length", path);
+  if (comparison === undefined) return { path };
+  if (!COMPARISONS.includes(comparison)) throw mustBe(RangeError, "where.comparison", `one of ${COMPARISONS.join(", ")}`, comparison);
+  if (!["number", "bigint", "boolean", "string"].includes(typeof value)) throw mustBe(TypeError, "where.value", "a number, a flag or a text", value);
+  return { path, comparison, value: value as string };
+}
+
+function parseCondition(text: string): EpisodeCondition {
+  const at = text.search(/[<>=!]/);
+  const path = (at < 0 ? text : text.slice(0, at)).trim();
+  const [comparison] = at < 0 ? [] : (/^(<=|>=|!=|==|[<>=])/.exec(text.slice(at)) ?? []);
+  if (path === "" || (at >= 0 && comparison === undefined)) throw mustBe(RangeError, "where", RULE, text);
+  if (comparison === undefined) return { path };
+  const value = text.slice(at + comparison.length).trim();
+  return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: parseValue(value) };
+}
+
+/** A number, true or false; anything else is a text, and so is what stands in quotes. */
+function parseValue(text: string): number | bigint | boolean | string {
+  if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
+  if (text === "true" || text === "false") return text === "true";
+  const [, , quoted] = /^(["'])(.*)\1$/.exec(text) ?? [];
+  if (quoted !== undefined) return quoted;
+  const number = Number(text);
+  return text === "" || Number.isNaN(number) ? text : number;
+}

@@ -1,0 +1,90 @@
+/** Numbers of episodes, as a text or as a list. */
+import { mustBe } from "../../../base/error.ts";
+
+/** `"0-9,12"`, `"100-"` (from 100 on), or a list of numbers and of pairs of the first and the last one: `[[0, 9], 12]`. Episodes count from 0. */
+export type EpisodeNumbers = string | readonly (number | readonly [first: number, last: number])[];
+
+const RULE = 'numbers of episodes such as "0-9,12", or a list such as [[0, 9], 12]';
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A set of episodes. */
+export class EpisodeSet {
+  readonly #subject: string;
+  readonly #ranges: readonly Range[];
+
+  /** @param subject the option, as a message calls it @throws TypeError, RangeError */
+  constructor(subject: string, numbers: EpisodeNumbers) {
+    this.#subject = subject;
+    if (typeof numbers !== "string" && !Array.isArray(numbers)) throw mustBe(TypeError, subject, RULE, numbers);
+    const parts = typeof numbers === "string" ? numbers.split(",") : numbers;
+    this.#ranges = merge(parts.map((part) => rangeOf(subject, part)));
+  }
+
+  /** As a list. */
+  get ranges(): readonly (readonly [first: number, last: number])[] {
+    return this.#ranges.map(({ first, last }) => [first, last]);
+  }
+
+  has(episode: number): boolean {
+    let [from, to] = [0, this.#ranges.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#ranges[middle] as Range).last < episode) from = middle + 1;
+      else to = middle;
+    }
+    return from < this.#ranges.length && (this.#ranges[from] as Range).first <= episode;
+  }
+
+  /** The least number; infinite if there is none. */
+  get first(): number {
+    return this.#ranges[0]?.first ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The greatest number, which may be infinite; -1 if there is none. */
+  get last(): number {
+    return this.#ranges.at(-1)?.last ?? -1;
+  }
+
+  /** @param count of the dataset's episodes @throws RangeError for a number that no episode has */
+  check(count: number): void {
+    for (const { first, last } of this.#ranges) {
+      const missing = first >= count ? first : last !== Number.POSITIVE_INFINITY && last >= count ? last : undefined;
+      if (missing !== undefined)
+        throw mustBe(RangeError, this.#subject, count === 0 ? "empty, as the dataset has no episodes" : `numbers of episodes in 0 … ${count - 1}`, missing);
+    }
+  }
+}
+
+function rangeOf(subject: string, part: unknown): Range {
+  if (typeof part === "string") {
+    const [, first, dash, last] = /^\s*(\d{1,15})\s*(?:(-)\s*(\d{1,15})?)?\s*$/.exec(part) ?? [];
+    if (first === undefined) throw mustBe(RangeError, subject, RULE, part);
+    return checkRange(subject, Number(first), last !== undefined ? Number(last) : dash !== undefined ? Number.POSITIVE_INFINITY : Number(first), part);
+  }
+  const [first, last] = Array.isArray(part) ? part : [part, part];
+  const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  if (!isWhole(first) || !(isWhole(last) || last === Number.POSITIVE_INFINITY))
+    throw mustBe(typeof first === "number" ? RangeError : TypeError, subject, RULE, part);
+  return checkRange(subject, first as number, last as number, part);
+}
+
+function checkRange(subject: string, first: number, last: number, part: unknown): Range {
+  if (last < first) throw mustBe(RangeError, subject, "ranges whose first number is not above the last one", part);
+  return { first, last };
+}
+
+/** In order, without overlaps. */
+function merge(ranges: readonly Range[]): readonly Range[] {
+  const merged: Range[] = [];
+  for (const range of [...ranges].sort((a, b) => a.first - b.first)) {
+    const previous = merged.at(-1);
+    if (previous !== undefined && range.first <= previous.last + 1)
+      merged[merged.length - 1] = { first: previous.first, last: Math.max(previous.last, range.last) };
+    else merged.push(range);
+  }
+  return merged;
+}

@@ -1,0 +1,122 @@
+/** Episodes for which a condition holds. */
+import { mustBe } from "../../../base/error.ts";
+import { isHalf, roundHalf } from "../../../schema/half.ts";
+import { isText } from "../../../schema/leaf.ts";
+import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { everyElement } from "../../model/elements.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { statedFinalStep } from "../../model/final-step.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
+import { type Comparison, conditionOf, type EpisodeCondition } from "./condition.ts";
+import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
+
+/** These have no meaning in a final observation. */
+const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
+
+type Test = (episode: ColumnEpisode) => boolean;
+type ElementTest = (element: unknown) => boolean;
+
+/**
+ * The episodes for which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`. A condition names a leaf of the steps, metadata of the episode, or
+ * `return` (the sum of the rewards) and `length` (steps). Without a comparison it holds for a value that is not zero, not false and not empty. Actions, rewards and discounts of final
+ * observations do not count. Lazy; O(elements) of the leaf; memory: an episode.
+ * @throws TypeError, RangeError for a condition; passes throw a RangeError for a path that the data do not have, and for a comparison that a text does not have
+ */
+export function filterWhere(rlds: RldsDataset<unknown>, ...where: readonly (string | EpisodeCondition)[]): ColumnDataset {
+  const conditions = where.map(conditionOf);
+  return mapColumns(rlds, {
+    begin(stepSpec, metadataSpec) {
+      const tests = conditions.map((condition) => testOf(condition, stepSpec, metadataSpec));
+      return (episode) => (tests.every((test) => test(episode)) ? episode : undefined);
+    },
+  });
+}
+
+function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): Test {
+  const path = condition.path.replaceAll(".", "/");
+  const number: StepLeaf = { dtype: "f64", shape: [] };
+  if (path === "length") return lengthTest(elementTest(condition, number));
+  if (path === "return") return returnTest(elementTest(condition, number), stepSpec);
+  const isNamed = (leaf: LeafEntry) => leaf.path === path || leaf.path.startsWith(`${path}/`);
+  const inSteps = leavesOf(stepSpec)
+    .map((leaf, index) => ({ ...leaf, index }))
+    .filter(isNamed);
+  const inMetadata = leavesOf(metadataSpec as StepSpec).filter(isNamed);
+  if (inSteps.length > 0) return stepsTest(inSteps.map((leaf) => ({ ...leaf, test: elementTest(condition, leaf.leaf) })));
+  if (inMetadata.length > 0) {
+    const tests = inMetadata.map((leaf) => ({ keys: leaf.keys, test: elementTest(condition, leaf.leaf) }));
+    return (episode) => tests.some(({ keys, test }) => !everyElement(metadataAt(episode, keys), (element) => !test(element)));
+  }
+  const paths = ["return", "length", ...[stepSpec, metadataSpec as StepSpec].flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))];
+  throw mustBe(RangeError, "where", `on one of ${paths.join(", ")}`, condition.path);
+}
+
+function metadataAt(episode: object, keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((at, key) => (at as { readonly [key: string]: unknown } | undefined)?.[key], episode);
+}
+
+/** Whether an episode's last step is a final observation. */
+function hasFinal(episode: ColumnEpisode): boolean {
+  return statedFinalStep(episode) !== "transition" && lastFlagOf(episode.steps) === true;
+}
+
+const lengthTest =
+  (test: ElementTest): Test =>
+  ({ steps }) =>
+    test(steps.length);
+
+function returnTest(test: ElementTest, stepSpec: StepSpec): Test {
+  const index = leavesOf(stepSpec).findIndex(({ path, size, leaf }) => path === "reward" && size === 1 && !isText(leaf));
+  if (index < 0) throw mustBe(RangeError, "where", "without return, as the data have no reward that is a single number", "return");
+  return (episode) => {
+    const rewards = episode.steps.data[index] as ArrayLike<number | bigint>;
+    let sum = 0;
+    for (let i = 0; i < rewards.length - Number(hasFinal(episode)); i++) sum += Number(rewards[i]);
+    return test(sum);
+  };
+}
+
+function stepsTest(leaves: readonly (LeafEntry & { readonly index: number; readonly test: ElementTest })[]): Test {
+  return (episode) => {
+    const { steps } = episode;
+    return leaves.some(({ keys, index, size, test }) => {
+      const column = steps.data[index] as ArrayLike<unknown>;
+      const count = OUTCOMES.includes(keys[0]) && hasFinal(episode) ? size * (steps.length - 1) : size * steps.length;
+      for (let i = 0; i < count; i++) if (test(column[i])) return true;
+      return false;
+    });
+  };
+}
+
+// Integers of 64 bits and numbers compare by their values.
+type Ordered = number;
+const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) => boolean } = {
+  // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals a number of the same value
+  "=": (a, b) => a == b,
+  // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals a number of the same value
+  "!=": (a, b) => a != b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+};
+
+/** @throws RangeError */
+function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: StepLeaf): ElementTest {
+  if (comparison === undefined) return dtype === "bytes" ? (bytes) => (bytes as Uint8Array).length > 0 : Boolean;
+  const compare = COMPARE[comparison] as (a: unknown, b: unknown) => boolean;
+  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "without a comparison, as it is bytes", comparison);
+  if (dtype === "string") {
+    if (comparison !== "=" && comparison !== "!=") throw mustBe(RangeError, `where: ${path}`, "compared by = or !=, as it is a text", comparison);
+    const text = String(value);
+    return (element) => compare(element, text);
+  }
+  if (typeof value === "string") throw mustBe(RangeError, `where: ${path}`, `compared with a number, as it is ${dtype}`, value);
+  const wanted = typeof value === "bigint" ? value : storedNumber(dtype, Number(value));
+  return (element) => compare(typeof element === "boolean" ? Number(element) : element, wanted);
+}
+
+/** A number as a leaf stores it: 0.1 of f32 is not 0.1. */
+function storedNumber(dtype: string, value: number): number {
+  return dtype === "f32" ? Math.fround(value) : isHalf(dtype) ? roundHalf(dtype, value) : value;
+}

@@ -1,0 +1,55 @@
+/** Episodes whose steps are changed as columns, one episode at a time. */
+
+import { withSchema } from "../../formats/sinks/writer.ts";
+import { columnsOf } from "../../model/chunks.ts";
+import type { DatasetForm, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { attachSchema, deriveSchema, keepSpec } from "../../model/derive.ts";
+import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
+import { sameSpec } from "../../model/leaves.ts";
+import { checkIterable } from "../../model/maybe-async.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+
+/** An episode whose steps are columns. */
+export type ColumnEpisode<S = unknown> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
+
+export type ColumnDataset = RldsDataset & AsyncIterable<ColumnEpisode>;
+
+export interface ColumnChange {
+  /** The new spec of steps. Default: the same. @throws RangeError for a path that the spec does not have */
+  readonly stepSpec?: (spec: StepSpec) => StepSpec;
+  readonly metadataSpec?: (spec: NonNullable<DatasetForm["metadataSpec"]>) => NonNullable<DatasetForm["metadataSpec"]>;
+  /** Called at the beginning of each pass. @returns the change of an episode, which returns undefined for an episode that is left out */
+  readonly begin: (
+    stepSpec: StepSpec,
+    metadataSpec: NonNullable<DatasetForm["metadataSpec"]>,
+  ) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
+}
+
+/** Lazy; memory: an episode, if its steps come one by one, and else what the change takes. */
+export function mapColumns(rlds: RldsDataset<unknown>, { stepSpec = keepSpec, metadataSpec, begin }: ColumnChange): ColumnDataset {
+  checkIterable("rlds", rlds);
+  const episodes = {
+    async *[Symbol.asyncIterator]() {
+      const form = await withSchema(rlds);
+      const change = begin(form.stepSpec, form.metadataSpec);
+      let index = 0;
+      try {
+        for await (const episode of form.episodes) {
+          const number = numberOfEpisode(episode, index++);
+          const steps = await asColumns(episode, form.stepSpec, number);
+          const result = change({ ...episode, steps }, number);
+          if (result !== undefined) yield numberLike(result, episode);
+        }
+      } finally {
+        await form.close();
+      }
+    },
+  };
+  return attachSchema(episodes as never, deriveSchema(rlds, stepSpec, metadataSpec)) as ColumnDataset;
+}
+
+async function asColumns({ steps }: RldsEpisode<unknown>, spec: StepSpec, episode: number): Promise<StepColumns<unknown>> {
+  if (steps instanceof StepColumns && sameSpec(steps.spec, spec)) return steps;
+  const { data, length } = await columnsOf(steps, spec, { episode });
+  return new StepColumns(spec, data, length);
+}

@@ -1,0 +1,101 @@
+/** Episodes dealt into parts, such as one to train with and one to validate with. */
+import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { checkSeed } from "../../../base/seed.ts";
+import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
+import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
+
+export interface SplitOptions {
+  /** Decides which episode goes where: a whole number from 0, or a bigint below 2^64. Default: 0 */
+  readonly seed?: number | bigint;
+}
+
+/** The most episodes of a hand; shares with more decimals are rounded to it. */
+const MAX_HAND = 1000;
+const MIN_SHARE = 1 / MAX_HAND;
+const TOLERANCE = 1e-9;
+const MASK = (1n << 64n) - 1n;
+
+/**
+ * The episodes in parts, by the shares of the parts: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`. Shares add up to 1. Episodes are dealt at random in hands in which
+ * every part has its exact share (of 10 episodes here), so that the counts do not depend on luck, and keep their order within a part. The same seed and shares deal alike, whatever the data. Lazy: each part is a
+ * pass of its own; O(1) memory.
+ * @throws TypeError, RangeError
+ */
+export function splitEpisodes<S = RldsStep, P extends string = string>(
+  rlds: RldsDataset<S>,
+  shares: { readonly [part in P]: number },
+  options: SplitOptions = {},
+): { readonly [part in P]: RldsDataset<S> & AsyncIterable<RldsEpisode<S>> } {
+  const { seed = 0 } = onlyKeys("options", options, "seed");
+  checkSeed(seed);
+  const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
+  const names = Object.keys(checkShares(shares));
+  const parts = names.map((name, part) => {
+    const episodes = {
+      async *[Symbol.asyncIterator]() {
+        const dealer = new EpisodeDealer(Object.values(shares), BigInt(seed));
+        for await (const episode of source) if (dealer.next() === part) yield episode;
+      },
+    };
+    return [name, attachSchema<S>(episodes, deriveSchema(rlds))] as const;
+  });
+  return Object.fromEntries(parts) as never;
+}
+
+/** @throws TypeError, RangeError */
+function checkShares(shares: { readonly [part: string]: number }): { readonly [part: string]: number } {
+  const rule = "an object of shares above 0 that add up to 1, such as { train: 0.9, val: 0.1 }";
+  if (typeof shares !== "object" || shares === null) throw mustBe(TypeError, "shares", rule, shares);
+  const values: readonly unknown[] = Object.values(shares);
+  for (const [name, share] of Object.entries(shares)) {
+    if (typeof share !== "number") throw mustBe(TypeError, `shares: ${name}`, "a number above 0", share);
+    if (!(share >= MIN_SHARE && share <= 1)) throw mustBe(RangeError, `shares: ${name}`, `in ${MIN_SHARE} … 1`, share);
+  }
+  const sum = (values as readonly number[]).reduce((a, b) => a + b, 0);
+  if (Math.abs(sum - 1) > TOLERANCE) throw mustBe(RangeError, "shares", "numbers that add up to 1", sum);
+  return shares;
+}
+
+/** Says to which part the next episode goes. */
+class EpisodeDealer {
+  /** The parts of a hand, as often as they get an episode of it. */
+  readonly #hand: readonly number[];
+  #rest: number[] = [];
+  #state: bigint;
+
+  constructor(shares: readonly number[], seed: bigint) {
+    this.#hand = handOf(shares);
+    this.#state = seed;
+  }
+
+  next(): number {
+    if (this.#rest.length === 0) this.#rest = [...this.#hand];
+    const at = Number(this.#random() % BigInt(this.#rest.length));
+    const part = this.#rest[at] as number;
+    this.#rest[at] = this.#rest.at(-1) as number;
+    this.#rest.pop();
+    return part;
+  }
+
+  /** splitmix64. */
+  #random(): bigint {
+    this.#state = (this.#state + 0x9e3779b97f4a7c15n) & MASK;
+    const a = ((this.#state ^ (this.#state >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
+    const b = ((a ^ (a >> 27n)) * 0x94d049bb133111ebn) & MASK;
+    return b ^ (b >> 31n);
+  }
+}
+
+/** The smallest hand of which every share is a whole number of episodes. */
+function handOf(shares: readonly number[]): readonly number[] {
+  const isExact = (size: number) => shares.every((share) => Math.abs(share * size - Math.round(share * size)) < TOLERANCE * size);
+  let size = 1;
+  while (size < MAX_HAND && !isExact(size)) size++;
+  const hand: number[] = [];
+  let sum = 0;
+  shares.forEach((share, part) => {
+    sum += share;
+    while (hand.length < Math.round(sum * size)) hand.push(part);
+  });
+  return hand;
+}

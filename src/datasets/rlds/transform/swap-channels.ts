@@ -1,0 +1,65 @@
+/** Images whose red and blue are the wrong way round. */
+import { mustBe } from "../../../base/error.ts";
+import type { AnyArray, NumberArray } from "../../../schema/dtype.ts";
+import { isText } from "../../../schema/leaf.ts";
+import { filmReferences } from "../../formats/film-references.ts";
+import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
+import { isLazy } from "../../model/lazy-column.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { leavesAt, slashed } from "./leaf-paths.ts";
+import { type ColumnDataset, mapColumns } from "./map-columns.ts";
+
+/**
+ * The same steps with the first and the third channel of images exchanged: BGR becomes RGB, and RGB becomes BGR. `swapChannels(data, ["observation/image"])`. An image has the shape
+ * [height, width, 3 or 4]; a group stands for all images below it. Lazy; O(elements) of the images; the other columns are not copied.
+ * @throws TypeError for paths; passes throw a RangeError for a path without an image, and RldsError UNSUPPORTED for a film, which would have to be encoded again
+ */
+export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[]): ColumnDataset {
+  if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string")) throw mustBe(TypeError, "paths", "an array of paths of images", paths);
+  return mapColumns(rlds, {
+    stepSpec: (spec) => {
+      channelsOf(spec, paths);
+      return spec;
+    },
+    begin(spec) {
+      const channels = channelsOf(spec, paths);
+      return (episode) => {
+        const { steps } = episode;
+        const data = steps.parts.map((column, k) => {
+          const count = channels.get(k);
+          return count === undefined ? column : swapColumn(column, count);
+        });
+        return { ...episode, steps: new StepColumns(steps.spec, data, steps.length) };
+      };
+    },
+  });
+}
+
+/** The numbers of channels by the places of leaves. @throws RangeError · RldsError */
+function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, number> {
+  const channels = new Map<number, number>();
+  for (const path of paths) {
+    const film = filmReferences(spec).find((keys) => keys.join("/") === slashed(path));
+    if (film !== undefined) throw unsupportedFile({}, `${film.join("/")} is a film, whose channels are not swapped, as it would have to be encoded again`);
+    const images = leavesAt(spec, "swapChannels", path).filter(
+      ({ leaf }) => !isText(leaf) && leaf.shape.length === 3 && [3, 4].includes(leaf.shape[2] as number),
+    );
+    if (images.length === 0) throw mustBe(RangeError, "swapChannels", "paths of images of shape [height, width, 3 or 4]", path);
+    for (const { index, leaf } of images) channels.set(index, leaf.shape[2] as number);
+  }
+  return channels;
+}
+
+function swapColumn(column: ColumnData, channels: number): ColumnData {
+  return isLazy(column) ? (column.map((values) => exchange(values, channels)) as unknown as ColumnData) : exchange(column as AnyArray, channels);
+}
+
+function exchange(values: AnyArray, channels: number): AnyArray {
+  const copy = (values as NumberArray).slice();
+  for (let i = 0; i < copy.length; i += channels) {
+    copy[i] = values[i + 2] as number;
+    copy[i + 2] = values[i] as number;
+  }
+  return copy as unknown as AnyArray;
+}

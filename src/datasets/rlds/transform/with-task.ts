@@ -1,0 +1,54 @@
+/** Episodes with a text that says what is to be done. */
+import { mustBe } from "../../../base/error.ts";
+import { TASKS } from "../../formats/lerobot/features.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { type ColumnDataset, mapColumns } from "./map-columns.ts";
+
+interface Metadata {
+  readonly [name: string]: StepSpec;
+}
+
+/** Where a dataset has the text: a column of the steps, or metadata of the episode. */
+type TaskPlace = { readonly column: number } | { readonly name: string };
+
+/**
+ * The same episodes with another task: `withTask(data, "Pick up the cube")`, or a function of an episode and its number, which returns undefined for an episode that keeps its own. The text
+ * replaces the leaf or metadata that a writer of LeRobot takes: the first of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata. A dataset without these gets `task` as metadata. Lazy; O(steps).
+ * @throws TypeError, in passes too, for a task that is not a text
+ */
+export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {
+  if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a text or a function (episode, index)", task);
+  const taskOf = typeof task === "function" ? task : () => task;
+  return mapColumns(rlds, {
+    metadataSpec: (spec) => {
+      const { stepSpec } = rlds;
+      const place = stepSpec === undefined ? undefined : placeOf(stepSpec, spec);
+      return place === undefined || "column" in place ? spec : { ...spec, [place.name]: { dtype: "string", shape: [] } };
+    },
+    begin(stepSpec, metadataSpec) {
+      const place = placeOf(stepSpec, metadataSpec);
+      return (episode, index) => {
+        const text = taskOf(episode, index);
+        if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, `task of episode ${index}`, "a text", text);
+        if ("name" in place) return { ...episode, [place.name]: text ?? episode[place.name] ?? "" };
+        if (text === undefined) return episode;
+        const { steps } = episode;
+        const data = steps.parts.map((column, k) => (k === place.column ? new Array<string>(steps.length).fill(text) : column));
+        return { ...episode, steps: new StepColumns(steps.spec, data, steps.length) };
+      };
+    },
+  });
+}
+
+function placeOf(stepSpec: StepSpec, metadataSpec: Metadata): TaskPlace {
+  const leaves = leavesOf(stepSpec);
+  for (const path of TASKS) {
+    const column = leaves.findIndex((leaf) => leaf.path === path && leaf.leaf.dtype === "string" && leaf.size === 1);
+    if (column >= 0) return { column };
+    const metadata = metadataSpec[path] as { readonly dtype?: unknown } | undefined;
+    if (metadata?.dtype === "string") return { name: path };
+  }
+  return { name: "task" };
+}

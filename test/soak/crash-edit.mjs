@@ -1,0 +1,11 @@
+// Edits whose processes are killed: `npm run crash:edit [-- --runs N] [--seed N]`, over all formats, in place and elsewhere. Prints what it counted.
+import { parseArgs } from "node:util";
+import { kills } from "./edit/kills.mjs";
+
+const { values } = parseArgs({ options: { runs: { type: "string", default: "100" }, seed: { type: "string", default: "1" } } });
+const counts = await kills(Number(values.runs), Number(values.seed));
+console.log(
+  `${counts.kills} kills, ${counts.ended} edits ended before; the target was as before ${counts.old} times, new ${counts.new}, not there ${counts.absent}, aside ${counts.aside}`,
+);
+console.log(`${Number(values.runs) - counts.failures.length} passed, ${counts.failures.length} failed`);
+process.exitCode = counts.failures.length === 0 ? 0 : 1;

@@ -1,0 +1,159 @@
+// Edits that are killed at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "reprise/rlds";
+
+const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
+const EPISODES = 60;
+const EDIT = ["--overwrite", "--drop-episodes", "1-3", "--cast", "action=f64"];
+const ASIDE = ".incomplete-";
+
+/** Each with the dataset below the folder that is written to, and how `edit` writes it elsewhere. */
+const FORMATS = [
+  { name: "parquet", path: "all.parquet", write: (data, folder) => writeParquet(data, join(folder, "all.parquet")), out: "all.parquet", flags: [] },
+  { name: "jsonl", path: "all.jsonl", write: (data, folder) => writeJsonl(data, join(folder, "all.jsonl")), out: "all.jsonl", flags: [] },
+  { name: "lerobot", path: "all", write: (data, folder) => writeLeRobot(data, join(folder, "all"), { fps: 10 }), out: "all", flags: ["--format", "lerobot"] },
+  { name: "tfds", path: "all/1.0.0", write: (data, folder) => writeTfds(data, folder, { name: "all", shards: 3 }), out: ".", flags: ["--format", "tfds"] },
+  { name: "minari", path: "all-v0", write: (data, folder) => writeMinari(data, folder, { id: "all-v0" }), out: ".", flags: ["--format", "minari"] },
+];
+/** Where the edit goes: to its source, to a dataset that is there already, to a new place. */
+const PLACES = ["in place", "over another", "to a new place"];
+
+export function noiseOf(seed) {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let z = Math.imul(state ^ (state >>> 15), state | 1);
+    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
+    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function dataset() {
+  const noise = noiseOf(9);
+  const flags = (i, length) => ({ is_first: i === 0, is_last: i === length - 1, is_terminal: i === length - 1 });
+  const episodes = Array.from({ length: EPISODES }, () => {
+    const length = 20 + Math.floor(40 * noise());
+    const step = (i) => ({
+      observation: Float32Array.from({ length: 64 }, noise),
+      action: Float32Array.of(noise(), noise()),
+      reward: noise(),
+      discount: 1,
+      ...flags(i, length),
+    });
+    return { steps: Array.from({ length }, (_, i) => step(i)) };
+  });
+  return Object.assign(episodes, { metadataSpec: {} });
+}
+
+/** @returns counts, and the failures */
+export async function kills(runs, seed) {
+  const folder = mkdtempSync(join(tmpdir(), "reprise-crash-edit-"));
+  const counts = { kills: 0, ended: 0, old: 0, new: 0, absent: 0, aside: 0, failures: [] };
+  try {
+    const data = dataset();
+    const cases = [];
+    for (const format of FORMATS) {
+      const source = join(folder, "sources", format.name);
+      await format.write(data, source);
+      for (const place of PLACES) cases.push({ ...format, place, source });
+    }
+    // The whole edit once, for what it makes and how long that takes.
+    for (const one of cases) await rehearse(one, join(folder, "rehearsal"));
+    const noise = noiseOf(seed);
+    for (let run = 0; run < runs; run++) {
+      const one = cases[Math.floor(noise() * cases.length)];
+      const dir = join(folder, `run-${run}`);
+      try {
+        await killed(one, dir, noise, counts);
+      } catch (error) {
+        counts.failures.push(`seed ${seed}, run ${run} (${one.name} ${one.place}): ${error.message}`);
+        console.error(counts.failures.at(-1));
+      }
+      rmSync(dir, { recursive: true, force: true });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return counts;
+}
+
+/** The folders of a run: where IN is, where OUT is, and the arguments. */
+function stage(one, dir) {
+  cpSync(one.source, join(dir, "in"), { recursive: true });
+  const source = join(dir, "in", one.path);
+  if (one.place === "in place") return { source, target: source, args: ["edit", source, source, ...EDIT] };
+  const out = join(dir, "out");
+  if (one.place === "over another") cpSync(one.source, out, { recursive: true });
+  return { source, target: join(out, one.path), args: ["edit", source, join(out, one.out), ...one.flags, ...EDIT] };
+}
+
+async function rehearse(one, dir) {
+  const { source, target, args } = stage(one, dir);
+  one.before = digestOf(source);
+  const begun = performance.now();
+  const { code, said } = await started(args).ended;
+  if (code !== 0) throw new Error(`${one.name} ${one.place}: ${said}`);
+  one.ms = performance.now() - begun;
+  one.after = digestOf(target);
+  if (one.after === one.before) throw new Error(`${one.name} ${one.place}: the edit changes nothing`);
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function killed(one, dir, noise, counts) {
+  const { source, target, args } = stage(one, dir);
+  const { child, ended } = started(args);
+  // Half of the kills come near the end, when the new dataset takes its place.
+  const at = noise() < 0.5 ? noise() : 0.8 + 0.3 * noise();
+  await new Promise((resolve) => setTimeout(resolve, at * one.ms));
+  child.kill("SIGKILL");
+  const { signal, code, said } = await ended;
+  if (signal === "SIGKILL") counts.kills++;
+  else if (code === 0) counts.ended++;
+  else throw new Error(`the edit failed by itself: ${said}`);
+  const isSame = one.place === "in place";
+  if (!isSame && digestOf(source) !== one.before) throw new Error("the source is damaged");
+  const found = digestOf(target);
+  const aside = join(dirname(target), `${ASIDE}${target.slice(target.lastIndexOf("/") + 1)}-edit`, "old");
+  if (found === one.after) counts.new++;
+  else if (found === one.before && one.place !== "to a new place") counts.old++;
+  else if (found === undefined && one.place === "to a new place") counts.absent++;
+  else if (found === undefined && digestOf(aside) === one.before) counts.aside++;
+  else throw new Error("the target is neither the old nor the new dataset");
+  if (isSame && found === one.after) return;
+  const again = await started(args).ended;
+  if (again.code !== 0) throw new Error(`the next edit fails: ${again.said}`);
+  if (digestOf(target) !== one.after) throw new Error("the next edit has another result");
+  const left = readdirSync(dir, { recursive: true }).find((path) => path.includes(ASIDE));
+  if (left !== undefined) throw new Error(`the next edit leaves ${left}`);
+}
+
+function started(args) {
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  return { child, ended: new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, said }))) };
+}
+
+/** Of a file, or of all files of a folder that are complete; undefined if there is nothing. */
+function digestOf(path) {
+  if (!existsSync(path)) return undefined;
+  const hash = createHash("sha256");
+  const add = (at) => {
+    if (statSync(at).isDirectory()) {
+      for (const name of readdirSync(at).sort()) {
+        if (name.startsWith(ASIDE)) continue;
+        hash.update(name);
+        add(join(at, name));
+      }
+    } else hash.update(readFileSync(at));
+  };
+  add(path);
+  return hash.digest("hex");
+}

@@ -1,0 +1,471 @@
+/** `reprise edit`: the laws of edits over all formats, in place as well, and what is refused. */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
+import { flagsFile } from "../../../page/look/model/flags-file.ts";
+import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
+import { FLAGS, leaf, made } from "../../support/random-steps.ts";
+import { all } from "../../support/rlds-data.ts";
+import { scaled, whole } from "../../support/size.ts";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, started, temporary } from "./support.ts";
+
+const temp = temporary();
+const FILMED = join(DATA, "wild/lerobot_video");
+const CAMERA = "observation.images.top";
+let names = 0;
+const fresh = (ending = "") => temp(`${names++}${ending}`);
+
+async function contentOf(path: string, options: object = {}) {
+  const reader = await openRlds(path, options);
+  const episodes = await all(reader);
+  await reader.close();
+  return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
+}
+
+const idsOf = async (path: string, options: object = {}) => (await contentOf(path, options)).episodes.map(({ id }) => Number(id));
+
+/** A copy that may be written to. */
+function copied(from: string): string {
+  const to = fresh(statSync(from).isDirectory() ? "" : from.slice(from.lastIndexOf(".")));
+  cpSync(from, to, { recursive: true });
+  return to;
+}
+
+/** Everything in a folder, by its paths. */
+function filesOf(folder: string): { readonly [path: string]: string } {
+  if (!statSync(folder).isDirectory()) return { "": readFileSync(folder).toString("latin1") };
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ name, parentPath }) => join(parentPath, name));
+  return Object.fromEntries(paths.sort().map((path) => [path.slice(folder.length + 1), readFileSync(path).toString("latin1")]));
+}
+
+const SPEC = {
+  observation: { state: leaf("f32", [3]), image: leaf("u8", [4, 5, 3]) },
+  ...{ action: leaf("f64", [2]), reward: leaf("f32"), discount: leaf("f32"), note: leaf("string"), phase: leaf("i32"), ...FLAGS },
+} as unknown as StepSpec;
+
+/** Random episodes that state what their last steps are. */
+function random(lengths: readonly number[], first = 0): RldsDataset<unknown> {
+  const metadataSpec = { id: leaf("i64"), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
+  const metadata = (k: number) => ({ id: BigInt(first + k), final_step: k % 2 === 0 ? "observation" : "transition" });
+  return made(SPEC, lengths, { metadataSpec, metadata, terminal: (k) => k % 3 !== 0 }) as unknown as RldsDataset<unknown>;
+}
+
+interface Written {
+  /** Writes a dataset, and gives its path. */
+  readonly write: (data: RldsDataset<unknown>) => Promise<string>;
+  /** Where `edit` is to write, and what is read of that. */
+  readonly target: () => { readonly out: string; readonly path: string; readonly flags: readonly string[] };
+}
+
+const WRITTEN: { readonly [format: string]: Written } = {
+  tfds: {
+    async write(data) {
+      const folder = fresh();
+      await writeTfds(data, folder, { name: "demo" });
+      return join(folder, "demo");
+    },
+    target() {
+      const out = fresh();
+      return { out, path: join(out, "demo"), flags: [] };
+    },
+  },
+  minari: {
+    async write(data) {
+      const folder = fresh();
+      await writeMinari(data, folder, { id: "demo-v0" });
+      return join(folder, "demo-v0");
+    },
+    target() {
+      const out = fresh();
+      return { out, path: join(out, "demo-v0"), flags: ["--format", "minari"] };
+    },
+  },
+  lerobot: {
+    async write(data) {
+      const folder = fresh();
+      await writeLeRobot(data, folder, { fps: 10 });
+      return folder;
+    },
+    target() {
+      const out = fresh();
+      return { out, path: out, flags: ["--format", "lerobot"] };
+    },
+  },
+  parquet: {
+    async write(data) {
+      const file = fresh(".parquet");
+      await writeParquet(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".parquet");
+      return { out, path: out, flags: [] };
+    },
+  },
+  jsonl: {
+    async write(data) {
+      const file = fresh(".jsonl");
+      await writeJsonl(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".jsonl");
+      return { out, path: out, flags: [] };
+    },
+  },
+};
+const FORMATS = Object.keys(WRITTEN);
+/** LeRobot counts the frames of all episodes. */
+const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) => steps.map((step) => ({ ...(step as object), index: undefined })));
+const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));
+const LENGTHS = [5, 2, 7, 3];
+
+describe.each(FORMATS)("%s", (format) => {
+  const { write, target } = WRITTEN[format] as Written;
+
+  test("an edit without options is the identity on values", async () => {
+    const path = await write(random(LENGTHS));
+    const before = await contentOf(path);
+    const { out, path: written, flags } = target();
+    const { episodes, steps } = await document("edit", path, out, ...flags);
+    expect([episodes, steps]).toEqual([4, before.episodes.reduce((sum, episode) => sum + episode.steps.length, 0)]);
+    expect(await contentOf(written)).toEqual(before);
+  });
+
+  test("in place it is, too, and what is not of the dataset stays", async () => {
+    const path = await write(random(LENGTHS));
+    const before = await contentOf(path);
+    const isFolder = statSync(path).isDirectory();
+    const note = isFolder ? join(path, "NOTES.md") : undefined;
+    if (note !== undefined) writeFileSync(note, "mine");
+    await document("edit", path, path, "--overwrite");
+    expect(await contentOf(path)).toEqual(before);
+    if (note !== undefined) expect(readFileSync(note, "utf8")).toBe("mine");
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith(".incomplete"))).toEqual([]);
+    await document("edit", path, path, "--overwrite", "--drop-episodes", "0,2");
+    expect(await stepsOf(path)).toEqual(withoutIndex([1, 3].map((k) => before.episodes[k]?.steps ?? [])));
+  });
+
+  test("the parts of a concatenation are the datasets", async () => {
+    const [a, b] = [await write(random(LENGTHS)), await write(random([3, 6]))];
+    const [joined, first, second] = [target(), target(), target()];
+    await document("edit", a, joined.out, "--concat", b, ...joined.flags);
+    await document("edit", joined.path, first.out, "--episodes", "0-3", ...first.flags);
+    await document("edit", joined.path, second.out, "--episodes", "4-", ...second.flags);
+    expect(await stepsOf(first.path)).toEqual(await stepsOf(a));
+    expect(await stepsOf(second.path)).toEqual(await stepsOf(b));
+  });
+
+  test("a column that is renamed twice, and a cast there and back, are the identity", async () => {
+    const path = await write(random(LENGTHS));
+    const before = await contentOf(path);
+    const [there, back] = [target(), target()];
+    await document("edit", path, there.out, ...there.flags, "--rename", "observation.state=observation.joints", "--cast", "action=f32");
+    expect((await contentOf(there.path)).stepSpec).toMatchObject({ action: { dtype: "f32" }, observation: { joints: { dtype: "f32" } } });
+    await document("edit", there.path, back.out, ...back.flags, "--rename", "observation.joints=observation.state", "--cast", "action=f64");
+    expect(await contentOf(back.path)).toEqual(before);
+  });
+
+  test("channels that change places twice are the identity", async () => {
+    const path = await write(random(LENGTHS));
+    const before = await contentOf(path);
+    const [there, back] = [target(), target()];
+    await document("edit", path, there.out, "--swap-channels", "observation/image", ...there.flags);
+    expect((await contentOf(there.path)).episodes).not.toEqual(before.episodes);
+    await document("edit", there.path, back.out, "--swap-channels", "observation.image", ...back.flags);
+    expect(await contentOf(back.path)).toEqual(before);
+  });
+
+  test("random edits are what the same functions make of the episodes", async () => {
+    const path = await write(random(LENGTHS));
+    const before = await contentOf(path);
+    for (let run = 0; run < scaled(8, 1); run++) {
+      const kept = [0, 1, 2, 3].filter((k) => ((run + 5) >> k) & 1);
+      const { out, path: written, flags } = target();
+      await document("edit", path, out, ...flags, "--episodes", kept.join(","), "--where", "length > 0");
+      expect(await stepsOf(written)).toEqual(withoutIndex(kept.map((k) => before.episodes[k]?.steps ?? [])));
+    }
+  });
+});
+
+describe("options", () => {
+  const source = () => (WRITTEN.parquet as Written).write(random(new Array(20).fill(2)));
+
+  test("flags of the page, numbers and conditions choose together", async () => {
+    const [path, flags, out] = [await source(), fresh(".json"), fresh(".jsonl")];
+    const table = new EpisodeTable();
+    table.expect(20);
+    for (const episode of [7, 3]) table.flag(episode, true);
+    writeFileSync(flags, flagsFile("x", table));
+    await document("edit", path, out, "--episodes", "0-9", "--drop-episodes", "0,5-6", "--flags", flags, "--where", "id != 8");
+    expect(await idsOf(out)).toEqual([1, 2, 4, 9]);
+    for (const [text, code] of [
+      ["[1]", "CORRUPT"],
+      ['{"flagged":[-1]}', "CORRUPT"],
+      ["x", "CORRUPT"],
+    ] as const) {
+      writeFileSync(flags, text);
+      expect((await failure(1, "edit", path, out, "--overwrite", "--flags", flags)).error).toMatchObject({ code, file: flags });
+    }
+    expect((await failure(1, "edit", path, out, "--flags", fresh())).error.code).toBe("NOT_FOUND");
+  });
+
+  test("parts are datasets of their own, or splits of TFDS", async () => {
+    const [path, parts, tfds] = [await source(), fresh(), fresh()];
+    const result = await document("edit", path, parts, "--format", "parquet", "--split-into", "train=0.8,val=0.2", "--seed", "3");
+    expect(result.parts).toMatchObject([
+      { part: "train", episodes: 16 },
+      { part: "val", episodes: 4 },
+    ]);
+    const [train, val] = [await idsOf(join(parts, "train")), await idsOf(join(parts, "val"))];
+    expect([...train, ...val].sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    await document("edit", path, tfds, "--name", "demo", "--split-into", "train=0.8,val=0.2", "--seed", "3");
+    expect(await idsOf(join(tfds, "demo"), { split: "val" })).toEqual(val);
+    expect(await idsOf(join(tfds, "demo"), { split: "train" })).toEqual(train);
+    const lines = fresh();
+    await document("edit", path, lines, "--format", "jsonl", "--split-into", "train=0.8,val=0.2", "--seed", "4");
+    expect(await idsOf(join(lines, "val.jsonl"))).not.toEqual(val);
+  });
+
+  test("a task of all episodes, or of some", async () => {
+    const [path, out] = [await source(), fresh(".jsonl")];
+    await document("edit", path, out, "--task", "Place = there", "--task", "1-2=Pick", "--task", "2=Pick again", "--episodes", "1-3");
+    expect((await contentOf(out)).episodes.map(({ task }) => task)).toEqual(["Pick", "Pick again", "Place = there"]);
+    const lerobot = fresh();
+    await document("edit", FILMED, lerobot, "--format", "lerobot", "--task", "Push");
+    expect((await contentOf(lerobot)).episodes.map(({ steps }) => (steps[0] as { task: string }).task)).toEqual(["Push", "Push", "Push"]);
+  });
+
+  test("another rate is that of LeRobot, and the returns stay", async () => {
+    const [out, again] = [fresh(), fresh()];
+    await document("edit", PIXELS, out, "--format", "lerobot", "--resample-fps", "10", "--source-fps", "50", "--episodes", "0-2");
+    expect(JSON.parse(readFileSync(join(out, "meta/info.json"), "utf8")).fps).toBe(10);
+    const returnsOf = async (path: string) => (await document("inspect", path)).returns;
+    await document("convert", PIXELS, again, "--format", "lerobot", "--fps", "50", "--from-split", "train[:3]");
+    const [found, wanted] = [await returnsOf(out), await returnsOf(again)];
+    expect([found.min, found.max, found.mean]).toEqual([wanted.min, wanted.max, wanted.mean]);
+    const lengths = (await contentOf(again)).episodes.map(({ steps }) => steps.length);
+    expect((await contentOf(out)).episodes.every(({ steps }, k) => Math.abs(steps.length - (lengths[k] as number) / 5) <= 1.5)).toBe(true);
+  });
+
+  test("faults are handled as convert does, and errors name the episodes of IN", async () => {
+    const file = fresh(".jsonl");
+    const line = (episode: number, i: number, reward: unknown) =>
+      JSON.stringify({ episode, observation: [i], action: 0, reward, is_first: i === 0, is_last: i === 1, is_terminal: false });
+    writeFileSync(
+      file,
+      [0, 1, 2]
+        .flatMap((k) => [0, 1].map((i) => line(k, i, k === 2 && i === 0 ? "NaN" : 1)))
+        .join("\n")
+        .replaceAll('"NaN"', "NaN"),
+    );
+    const { error } = await failure(1, "edit", file, fresh(".parquet"), "--episodes", "1-");
+    expect(error).toMatchObject({ code: "INVALID_DATA", episode: 2 });
+    const { episodes, report } = await document("edit", file, fresh(".parquet"), "--mode", "drop");
+    expect([episodes, report.dropped.episodes.count]).toEqual([2, 1]);
+    // A faulty episode that is left out is no fault.
+    await document("edit", file, fresh(".parquet"), "--drop-episodes", "2");
+  });
+
+  test("a spec that differs is named with the files", async () => {
+    const [path, cast] = [await source(), fresh(".parquet")];
+    await document("edit", path, cast, "--cast", "action=f32");
+    const { error } = await failure(1, "edit", path, fresh(".parquet"), "--concat", cast);
+    expect(error.code).toBe("SPEC_MISMATCH");
+    expect(error.message).toContain(`the steps of ${cast} must be those of ${path} to be put after them, but action is f32 [2], not f64 [2]`);
+    const { episodes } = await document("edit", path, fresh(".parquet"), "--concat", cast, cast, "--cast", "action=f32");
+    expect(episodes).toBe(60);
+  });
+});
+
+describe("films", () => {
+  const film = (path: string) => readFileSync(join(path, `videos/${CAMERA}/chunk-000/file-000.mp4`));
+
+  test("are copied as they are where episodes are left out, in place as well", async () => {
+    for (const inPlace of [false, true]) {
+      const path = copied(FILMED);
+      const [before, out] = [await contentOf(path), inPlace ? path : fresh()];
+      const bytes = film(path);
+      await document("edit", path, out, "--drop-episodes", "1", "--overwrite", ...(inPlace ? [] : ["--format", "lerobot"]));
+      expect(film(out).equals(bytes)).toBe(true);
+      const topOf = (episode: { steps: unknown[] } | undefined) =>
+        episode?.steps.map((step) => (step as { observation: { images: { top: { timestamp: number } } } }).observation.images.top.timestamp);
+      const found = (await contentOf(out)).episodes;
+      expect(found.length).toBe(2);
+      for (const [k, number] of [0, 2].entries())
+        for (const [i, time] of (topOf(found[k]) ?? []).entries()) expect(time).toBeCloseTo(topOf(before.episodes[number])?.[i] as number, 6);
+    }
+  });
+
+  test("of joined datasets are side by side, each with its statistics", async () => {
+    const [a, b, out] = [copied(FILMED), copied(FILMED), fresh()];
+    await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0");
+    const { episodes } = await contentOf(out);
+    const paths = episodes.map(({ steps }) => (steps[0] as { observation: { images: { top: { path: string } } } }).observation.images.top.path);
+    expect(paths.map((path) => basename(path))).toEqual(["file-000.mp4", "file-000.mp4", "file-001.mp4", "file-001.mp4", "file-001.mp4"]);
+    for (const path of new Set(paths)) expect(readFileSync(join(out, path)).equals(film(a))).toBe(true);
+    const stats = JSON.parse(readFileSync(join(out, "meta/stats.json"), "utf8"));
+    expect(stats[CAMERA].mean).toBeDefined();
+  });
+
+  test("get the name that their column gets", async () => {
+    const out = fresh();
+    await document("edit", FILMED, out, "--format", "lerobot", "--rename", `${CAMERA}=observation.images.wrist`);
+    expect(readFileSync(join(out, "videos/observation.images.wrist/chunk-000/file-000.mp4")).equals(film(FILMED))).toBe(true);
+    const again = fresh();
+    await document("edit", out, again, "--format", "lerobot", "--rename", `observation.images.wrist=${CAMERA}`);
+    const stripped = async (path: string) => (await contentOf(path)).episodes;
+    const convert = fresh();
+    await document("convert", FILMED, convert, "--format", "lerobot");
+    expect(await stripped(again)).toEqual(await stripped(convert));
+    const stats = (path: string) => JSON.parse(readFileSync(join(path, "meta/stats.json"), "utf8"));
+    expect(stats(again)).toEqual(stats(convert));
+  });
+
+  test("of another rate are refused by their names, and may be left out", async () => {
+    const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
+    expect(error.message).toMatch(
+      /^observation\/images\/top is a film of \d+ frames a second, which would have to be encoded again for 2: leave it out with --without/,
+    );
+    await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);
+    const swapped = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--swap-channels", CAMERA);
+    expect(swapped.error.message).toContain("observation/images/top is a film, whose channels are not swapped");
+  });
+});
+
+describe("the target", () => {
+  test("stays as it was if the edit fails, and nothing is left next to it", async () => {
+    const path = await (WRITTEN.lerobot as Written).write(random(LENGTHS));
+    const [before, beside] = [filesOf(path), readdirSync(dirname(path)).sort()];
+    await failure(1, "edit", path, path, "--overwrite", "--cast", "action=u8");
+    await failure(1, "edit", path, path, "--overwrite", "--where", "length > 100");
+    await failure(2, "edit", path, path, "--overwrite", "--episodes", "4");
+    expect(filesOf(path)).toEqual(before);
+    expect(readdirSync(dirname(path)).sort()).toEqual(beside);
+    const out = join(fresh(), "deep", "er.parquet");
+    await failure(1, "edit", path, out, "--where", "length > 100");
+    expect(existsSync(dirname(dirname(out)))).toBe(false);
+  });
+
+  test("is replaced with --overwrite only, and named in the error", async () => {
+    const [path, out] = [await (WRITTEN.jsonl as Written).write(random(LENGTHS)), fresh()];
+    await document("edit", path, out, "--format", "lerobot", "--fps", "10");
+    const { error } = await failure(1, "edit", path, out, "--format", "lerobot", "--fps", "10");
+    expect(error.code).toBe("IO");
+    expect(error.message).toContain("--overwrite");
+    expect([error.file, error.message].join()).not.toContain(".incomplete");
+    expect(error.file.startsWith(out)).toBe(true);
+    const { line } = await failure(2, "edit", path, path);
+    expect(line).toContain("give --overwrite");
+  });
+
+  test("other splits of TFDS stay where one is edited in place", async () => {
+    const folder = fresh();
+    for (const split of ["train", "val"]) await writeTfds(random(LENGTHS, split === "train" ? 0 : 10), folder, { name: "demo", split });
+    await document("edit", join(folder, "demo"), join(folder, "demo"), "--overwrite", "--from-split", "val", "--drop-episodes", "1");
+    expect(await idsOf(join(folder, "demo"), { split: "train" })).toEqual([0, 1, 2, 3]);
+    expect(await idsOf(join(folder, "demo"), { split: "val" })).toEqual([10, 12, 13]);
+    const { line } = await failure(2, "edit", join(folder, "demo"), join(folder, "demo"), "--overwrite", "--from-split", "train[:2]");
+    expect(line).toContain("train[:2] is a part of the dataset");
+  });
+
+  test("what a killed process moved aside is put back by the next edit", async () => {
+    const path = await (WRITTEN.lerobot as Written).write(random(LENGTHS));
+    const before = await contentOf(path);
+    const aside = join(dirname(path), `.incomplete-${basename(path)}-edit`);
+    mkdirSync(join(aside, "new"), { recursive: true });
+    renameSync(path, join(aside, "old"));
+    await document("edit", path, path, "--overwrite");
+    expect(await contentOf(path)).toEqual(before);
+    expect(existsSync(aside)).toBe(false);
+  });
+
+  test("a second edit of the same target waits for nobody: it is an error", async () => {
+    const path = await (WRITTEN.lerobot as Written).write(random(LENGTHS));
+    const { Replacement } = await import("../../../src/cli/replacement.ts");
+    const first = await Replacement.begin(path, []);
+    const { error } = await failure(1, "edit", path, path, "--overwrite");
+    expect(error.code).toBe("IO");
+    await first.discard();
+    await document("edit", path, path, "--overwrite");
+  });
+
+  test("a link to a dataset stays a link", async () => {
+    const { symlinkSync, lstatSync } = await import("node:fs");
+    const [path, link] = [await (WRITTEN.lerobot as Written).write(random(LENGTHS)), fresh()];
+    symlinkSync(path, link);
+    await document("edit", link, link, "--overwrite", "--episodes", "1");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect((await contentOf(path)).episodes.length).toBe(1);
+  });
+
+  test("of Minari's HDF5 and of LeRobot v2.1 is the form that is written", async () => {
+    const minari = copied(join(DATA, "minari/cartpole/scripted-v0"));
+    const before = await contentOf(minari);
+    await document("edit", minari, minari, "--overwrite", "--drop-episodes", "0");
+    expect((await contentOf(minari)).episodes.map(({ steps }) => steps)).toEqual(before.episodes.slice(1).map(({ steps }) => steps));
+    const lerobot = copied(join(DATA, "extra/lerobot_v2"));
+    const { episodes } = await contentOf(lerobot);
+    await document("edit", lerobot, lerobot, "--overwrite", "--without", "observation.images.wrist", "--episodes", "1-");
+    expect((await contentOf(lerobot)).episodes.length).toBe(episodes.length - 1);
+  });
+});
+
+describe("wrong usage", () => {
+  test.each([
+    [["--cast", "action"], "--cast takes LEAF=DTYPE"],
+    [["--cast", "nothing=f32"], "--cast must be paths of leaves of a step"],
+    [["--episodes", "9-3"], "--episodes must be"],
+    [["--drop-episodes", "40"], "--drop-episodes must be numbers of episodes in 0 … 39, got 40"],
+    [["--where", "nothing > 1"], "--where must be on one of return, length"],
+    [["--split-into", "train=0.5"], "--split-into writes several datasets"],
+    [["--seed", "1"], "--seed works only with --split-into"],
+    [["--source-fps", "1"], "--source-fps works only with --resample-fps"],
+    [["--resample-fps", "10"], "--resample-fps needs the times of the steps"],
+    [["--swap-channels", "action"], "--swap-channels must be paths of images"],
+    [["--task", "a", "--task", "b"], "--task is there 2 times"],
+    [["--task", "40=a"], "--task must be numbers of episodes in 0 … 39, got 40"],
+    [["--fps", "10"], "--fps works only with LeRobot"],
+    [["--without", "nothing"], "--without must name columns"],
+  ])("%j", async (options, message) => {
+    const { line } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), ...options);
+    expect(line).toContain(message);
+  });
+
+  test("--split-into into a folder: shares and names are checked", async () => {
+    for (const [shares, message] of [
+      ["train=0.5", "--split-into must be numbers that add up to 1"],
+      ["train", "--split-into takes NAME=SHARE"],
+      ["../up=1", "--split-into takes NAME=SHARE"],
+      ["a=0.5,a=0.5", "--split-into has a twice"],
+    ] as const)
+      expect((await failure(2, "edit", CARTPOLE, fresh(), "--split-into", shares)).line).toContain(message);
+  });
+
+  test("the help begins with an example", async () => {
+    const { stdout } = await reprise("edit", "--help");
+    expect(stdout.trimStart()).toMatch(/^\$ npx reprise edit /);
+    for (const flag of ["--episodes", "--where", "--concat", "--split-into", "--swap-channels", "--flags"]) expect(stdout).toContain(flag);
+  });
+
+  test("a journal in place is refused", async () => {
+    const dir = fresh();
+    await document("push", HALF_CHEETAH, "--dir", dir, "--table", "all", "--split", "train[:1]");
+    expect((await failure(2, "edit", dir, dir, "--overwrite")).line).toContain("journal");
+  });
+});
+
+test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
+  const path = copied(HALF_CHEETAH);
+  const before = filesOf(path);
+  const { child, ended } = started("edit", path, path, "--overwrite", "--concat", path, path, path, path, path);
+  const aside = join(path, ".incomplete-1.0.0-edit");
+  while (!existsSync(join(aside, "new"))) await new Promise((resolve) => setTimeout(resolve, 2));
+  child.kill("SIGINT");
+  const { status, stderr } = await ended;
+  expect([status, stderr]).toEqual([130, expect.stringContaining("was not written")]);
+  expect(filesOf(path)).toEqual(before);
+  rmSync(path, { recursive: true });
+});
