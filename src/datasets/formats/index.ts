@@ -15,6 +15,7 @@ export type { SourceLoss } from "./losses.ts";
 export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
+export { type NpzWriteOptions, writeNpz } from "./npz/write-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";
 export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";

@@ -16,6 +16,7 @@ import {
   writeJsonl,
   writeLeRobot,
   writeMinari,
+  writeNpz,
   writeParquet,
   writeTfds,
 } from "../../../../src/datasets/rlds/index.ts";
@@ -77,12 +78,19 @@ const TARGETS: { readonly [format: string]: Write } = {
   lerobot: (data, to) => writeLeRobot(data, to, { fps: 10 }),
   parquet: (data, to) => writeParquet(data, to),
   jsonl: (data, to) => writeJsonl(data, to),
+  npz: (data, to) => writeNpz(data, to),
 };
 
 async function written(format: string, data: RldsDataset<unknown>): Promise<RldsReader<unknown>> {
   const files = memorySink();
   await (TARGETS[format] as Write)(data, files);
-  return openRlds(files as Source);
+  return openRlds(sourceOfSink(files));
+}
+
+/** What was written: of a single file that. A folder is not searched for such files. */
+function sourceOfSink(files: Map<string, Uint8Array>): Source {
+  const [[name, bytes] = ["", new Uint8Array(0)]] = files;
+  return files.size === 1 && /\.(npz|hdf5|csv)$/.test(name) ? new File([bytes as Uint8Array<ArrayBuffer>], name) : files;
 }
 
 const data = (path: string) => () => openRlds(join(root, "test/data", path));
@@ -173,7 +181,7 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
     return kinds;
   };
   const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
-  for (const format of ["parquet", "jsonl"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
+  for (const format of ["parquet", "jsonl", "npz"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
   for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
   expect(await kindsOf(await written("lerobot", mixed()))).toEqual(KINDS.map(() => "transition"));
 });
@@ -193,7 +201,7 @@ test("a final observation that nobody saw is the last one again, and they are co
       k++;
     }
   }
-  for (const format of ["lerobot", "parquet", "jsonl"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
+  for (const format of ["lerobot", "parquet", "jsonl", "npz"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 
 test("steps that come one by one end as steps that are at hand", async () => {
