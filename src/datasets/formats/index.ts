@@ -2,8 +2,10 @@
 
 export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
+export { writeCsv } from "./csv/write-csv.ts";
 export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
+export { type Hdf5WriteOptions, writeHdf5 } from "./hdf5/write-hdf5.ts";
 export { openRobots, type RobotOptions } from "./hdf5/open-robots.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";

@@ -13,6 +13,7 @@ import {
   type Source,
   type StepSpec,
   withFinalObservations,
+  writeHdf5,
   writeJsonl,
   writeLeRobot,
   writeMinari,
@@ -79,6 +80,7 @@ const TARGETS: { readonly [format: string]: Write } = {
   parquet: (data, to) => writeParquet(data, to),
   jsonl: (data, to) => writeJsonl(data, to),
   npz: (data, to) => writeNpz(data, to),
+  hdf5: (data, to) => writeHdf5(data, to),
 };
 
 async function written(format: string, data: RldsDataset<unknown>): Promise<RldsReader<unknown>> {
@@ -181,7 +183,7 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
     return kinds;
   };
   const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
-  for (const format of ["parquet", "jsonl", "npz"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
+  for (const format of ["parquet", "jsonl", "npz", "hdf5"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
   for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
   expect(await kindsOf(await written("lerobot", mixed()))).toEqual(KINDS.map(() => "transition"));
 });
@@ -201,7 +203,7 @@ test("a final observation that nobody saw is the last one again, and they are co
       k++;
     }
   }
-  for (const format of ["lerobot", "parquet", "jsonl", "npz"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
+  for (const format of ["lerobot", "parquet", "jsonl", "npz", "hdf5"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 
 test("steps that come one by one end as steps that are at hand", async () => {
