@@ -1,6 +1,6 @@
 /** An HDF5 file on its way, in the library's own memory. */
 import type { Metadata } from "h5wasm";
-import { arrayDtype, type Dtype, DTYPES } from "../../../schema/dtype.ts";
+import { arrayDtype, DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -97,7 +97,8 @@ export class Hdf5Writer {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
     const at = library._malloc(Math.max(byteLength, 1));
-    if (at === 0) throw new RldsError("UNSUPPORTED", `${subject} takes ${byteLength} bytes at once, more than HDF5 has here. Write shorter episodes, or Parquet`);
+    if (at === 0)
+      throw new RldsError("UNSUPPORTED", `${subject} takes ${byteLength} bytes at once, more than HDF5 has here. Write shorter episodes, or Parquet`);
     try {
       library.HEAPU8.set(new Uint8Array(buffer, byteOffset, byteLength), at);
       return use(at);

@@ -14,9 +14,9 @@ import type { Losses } from "../sinks/losses.ts";
 import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
+import { ABOUT, type DemoLeaf, demoLeaves } from "./demo-layout.ts";
 import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
-import { ABOUT, type DemoLeaf, demoLeaves } from "./demo-layout.ts";
 
 export interface Hdf5WriteOptions extends WriteOptions {
   /** What robomimic makes the environment of: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, or no environment */
@@ -55,9 +55,13 @@ export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5Wri
       for await (const episode of data.episodes) {
         await demos.add(episode, episodes++);
         if (hdf5.bytes > maxBytes)
-          throw new RldsError("UNSUPPORTED", `HDF5 is made in memory, and the file has more than the ${maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`, {
-            episode: episodes - 1,
-          });
+          throw new RldsError(
+            "UNSUPPORTED",
+            `HDF5 is made in memory, and the file has more than the ${maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+            {
+              episode: episodes - 1,
+            },
+          );
         onProgress?.({ episodes, steps: demos.steps, bytes: hdf5.bytes });
         signal?.throwIfAborted();
       }

@@ -1,5 +1,5 @@
 /** One array of an archive on its way: rows are added, and its head is written once their number is known. */
-import { arrayDtype, type Dtype, DTYPES, type NumberArray } from "../../../schema/dtype.ts";
+import { arrayDtype, DTYPES, type Dtype, type NumberArray } from "../../../schema/dtype.ts";
 import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";

@@ -69,10 +69,11 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     const parts = metadataParts(metadata, rows);
     const plan = await planOf(fields, parts.steps, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
-    const { spec: metadataSpec, valuesAt, about } = await episodeMetadata(
-      [...parts.others, ...(own?.metadata ?? [])],
-      episodes ?? (await plan.lengths()).length,
-    );
+    const {
+      spec: metadataSpec,
+      valuesAt,
+      about,
+    } = await episodeMetadata([...parts.others, ...(own?.metadata ?? [])], episodes ?? (await plan.lengths()).length);
     const unread = [...arrays.unread.keys()];
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       let number = episode;

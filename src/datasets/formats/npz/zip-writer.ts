@@ -99,8 +99,21 @@ function localHeader({ name, crc, size, compressed, method }: WrittenEntry): Uin
   const sizes = isLarge ? [MAX_32, MAX_32] : [compressed, size];
   const head = record(
     [
-      ...([[0x04034b50, 4], [isLarge ? VERSION_64 : VERSION, 2], [FLAGS, 2], [method, 2], [0, 2], [DATE, 2], [crc, 4]] as const),
-      ...([[sizes[0] as number, 4], [sizes[1] as number, 4], [name.length, 2], [extra.length, 2]] as const),
+      ...([
+        [0x04034b50, 4],
+        [isLarge ? VERSION_64 : VERSION, 2],
+        [FLAGS, 2],
+        [method, 2],
+        [0, 2],
+        [DATE, 2],
+        [crc, 4],
+      ] as const),
+      ...([
+        [sizes[0] as number, 4],
+        [sizes[1] as number, 4],
+        [name.length, 2],
+        [extra.length, 2],
+      ] as const),
     ],
     name,
     extra,
@@ -113,8 +126,27 @@ function directoryHeader({ name, crc, size, compressed, method, at }: WrittenEnt
   const version = extra.length > 0 ? VERSION_64 : VERSION;
   return record(
     [
-      ...([[0x02014b50, 4], [version, 2], [version, 2], [FLAGS, 2], [method, 2], [0, 2], [DATE, 2], [crc, 4], [short(compressed), 4], [short(size), 4]] as const),
-      ...([[name.length, 2], [extra.length, 2], [0, 2], [0, 2], [0, 2], [0, 4], [short(at), 4]] as const),
+      ...([
+        [0x02014b50, 4],
+        [version, 2],
+        [version, 2],
+        [FLAGS, 2],
+        [method, 2],
+        [0, 2],
+        [DATE, 2],
+        [crc, 4],
+        [short(compressed), 4],
+        [short(size), 4],
+      ] as const),
+      ...([
+        [name.length, 2],
+        [extra.length, 2],
+        [0, 2],
+        [0, 2],
+        [0, 2],
+        [0, 4],
+        [short(at), 4],
+      ] as const),
     ],
     name,
     extra,
@@ -133,12 +165,37 @@ function endOf({ count, size, at, end }: Directory): Uint8Array {
   const isLarge = count >= 0xffff || isLong(size) || isLong(at);
   const long = isLarge
     ? record([
-        ...([[0x06064b50, 4], [44, 8], [VERSION_64, 2], [VERSION_64, 2], [0, 4], [0, 4], [count, 8], [count, 8], [size, 8], [at, 8]] as const),
-        ...([[0x07064b50, 4], [0, 4], [end, 8], [1, 4]] as const),
+        ...([
+          [0x06064b50, 4],
+          [44, 8],
+          [VERSION_64, 2],
+          [VERSION_64, 2],
+          [0, 4],
+          [0, 4],
+          [count, 8],
+          [count, 8],
+          [size, 8],
+          [at, 8],
+        ] as const),
+        ...([
+          [0x07064b50, 4],
+          [0, 4],
+          [end, 8],
+          [1, 4],
+        ] as const),
       ])
     : new Uint8Array(0);
   const short16 = Math.min(count, 0xffff);
-  const last = record([[0x06054b50, 4], [0, 2], [0, 2], [short16, 2], [short16, 2], [short(size), 4], [short(at), 4], [0, 2]]);
+  const last = record([
+    [0x06054b50, 4],
+    [0, 2],
+    [0, 2],
+    [short16, 2],
+    [short16, 2],
+    [short(size), 4],
+    [short(at), 4],
+    [0, 2],
+  ]);
   const bytes = new Uint8Array(long.length + last.length);
   bytes.set(long);
   bytes.set(last, long.length);

@@ -1,9 +1,9 @@
 /** Whether films have as many frames as the steps that refer to them. */
 
 import type { Films } from "../../formats/index.ts";
+import { mp4Frames } from "../../formats/lerobot/mp4-frames.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { RunningCheck } from "./check-report.ts";
-import { mp4Frames } from "./mp4-frames.ts";
 
 /** The film that a camera's steps refer to at the moment. */
 interface CurrentFilm {

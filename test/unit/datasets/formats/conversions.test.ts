@@ -77,6 +77,7 @@ const TARGETS: { readonly [format: string]: Write } = {
   tfds: (data, to) => writeTfds(data, to, { name: "all" }),
   minari: (data, to) => writeMinari(data, to, { id: "all-v0" }),
   lerobot: (data, to) => writeLeRobot(data, to, { fps: 10 }),
+  "lerobot 2.1": (data, to) => writeLeRobot(data, to, { fps: 10, version: "2.1" }),
   parquet: (data, to) => writeParquet(data, to),
   jsonl: (data, to) => writeJsonl(data, to),
   npz: (data, to) => writeNpz(data, to),
@@ -185,7 +186,7 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
   const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
   for (const format of ["parquet", "jsonl", "npz", "hdf5"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
   for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
-  expect(await kindsOf(await written("lerobot", mixed()))).toEqual(KINDS.map(() => "transition"));
+  for (const format of ["lerobot", "lerobot 2.1"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "transition"));
 });
 
 test("a final observation that nobody saw is the last one again, and they are counted", async () => {
@@ -203,7 +204,8 @@ test("a final observation that nobody saw is the last one again, and they are co
       k++;
     }
   }
-  for (const format of ["lerobot", "parquet", "jsonl", "npz", "hdf5"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
+  for (const format of ["lerobot", "lerobot 2.1", "parquet", "jsonl", "npz", "hdf5"])
+    expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 
 test("steps that come one by one end as steps that are at hand", async () => {

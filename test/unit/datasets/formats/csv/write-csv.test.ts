@@ -7,8 +7,8 @@ import Papa from "papaparse";
 import { afterAll, expect, test } from "vitest";
 import { numberText } from "../../../../../src/datasets/formats/csv/number-text.ts";
 import { memorySink, type RldsDataset, type StepSpec, writeCsv } from "../../../../../src/datasets/rlds/index.ts";
-import { FLAGS, leaf, made } from "../../../../support/random-steps.ts";
 import { TestRandom } from "../../../../support/random.ts";
+import { FLAGS, leaf, made } from "../../../../support/random-steps.ts";
 import { pythonWith } from "../../../../support/real-python.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-csv-"));
@@ -116,7 +116,8 @@ test.skipIf(python === undefined)("pandas reads it", async () => {
   expect([dtypes.is_first, dtypes.id, dtypes.seed, dtypes["observation/state.0"]]).toEqual(["bool", "int64", expect.stringMatching(/^u?int64$/), "float64"]);
   const wanted = episodes.flatMap(({ steps }, k) => (steps as Step[]).map((step) => valuesOf(step, k)));
   const column = (name: string) => rows[HEADER.indexOf(name)];
-  for (const name of ["id", "seed", "operator", "observation/said", "words.1"]) expect(column(name)).toEqual(wanted.map((row) => String(row[HEADER.indexOf(name)])));
+  for (const name of ["id", "seed", "operator", "observation/said", "words.1"])
+    expect(column(name)).toEqual(wanted.map((row) => String(row[HEADER.indexOf(name)])));
   expect(column("observation/state.1").map(Number).map(Math.fround)).toEqual(wanted.map((row) => row[HEADER.indexOf("observation/state.1")]));
   expect(readFileSync(path, "utf8").split("\n")[0]).toBe(HEADER.join(","));
 });

@@ -19,7 +19,9 @@ const stepSpec = {
   ...{ reward: leaf("f32"), discount: leaf("f32"), ...FLAGS },
   ...{ i8: leaf("i8"), i16: leaf("i16", [2, 2]), u16: leaf("u16"), i32: leaf("i32"), u32: leaf("u32"), u64: leaf("u64", [2]), words: leaf("string", [2]) },
 } as unknown as StepSpec;
-const metadataSpec = { seed: leaf("i64"), operator: leaf("string"), weights: leaf("f32", [3]), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
+const metadataSpec = { seed: leaf("i64"), operator: leaf("string"), weights: leaf("f32", [3]), final_step: leaf("string") } as {
+  readonly [name: string]: StepSpec;
+};
 const metadata = (k: number) => ({
   ...{ seed: BigInt(k) - 2n ** 60n, operator: `operator \u{1f916} ${k}`, weights: Float32Array.of(k, 1, -0) },
   final_step: k % 3 === 1 ? "transition" : "observation",

@@ -18,7 +18,9 @@ const stepSpec = {
   ...{ reward: leaf("f64"), discount: leaf("f32"), ...FLAGS },
   ...{ i8: leaf("i8"), u16: leaf("u16", [2]), i32: leaf("i32"), u32: leaf("u32"), u64: leaf("u64", [1]), words: leaf("string", [2]), terminated: leaf("bool") },
 } as unknown as StepSpec;
-const metadataSpec = { success: leaf("bool"), operator: leaf("string"), weights: leaf("f32", [3]), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
+const metadataSpec = { success: leaf("bool"), operator: leaf("string"), weights: leaf("f32", [3]), final_step: leaf("string") } as {
+  readonly [name: string]: StepSpec;
+};
 const metadata = (k: number) => ({
   ...{ success: k % 2 === 0, operator: `operator \u{1f916} ${k}`, weights: Float32Array.of(k, 1, -0) },
   final_step: k % 3 === 0 ? "transition" : "observation",

@@ -1,5 +1,5 @@
 /** How many frames a film has: the table of samples of the first video track of an mp4 file. No frame is read. */
-import type { SourceFile } from "../../formats/index.ts";
+import type { SourceFile } from "../sources/source.ts";
 
 /** A table of samples is smaller than this. */
 const MAX_BOX_BYTES = 2 ** 28;
