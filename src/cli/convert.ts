@@ -23,9 +23,9 @@ import { FORMATS, type Format, type FormatOptions, lossText, nonEmpty, unreadLos
 import { bytes, countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
-Without --format the name TO selects one. A name that ends with .parquet or .jsonl is such a file.
+Without --format the name TO selects one. A name that ends with .parquet, .jsonl, .npz, .hdf5 or .csv is such a file.
 Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
---format lerobot makes TO the folder of a dataset of version 3.0; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
+--format lerobot makes TO the folder of a dataset of version 3.0, or 2.1 with --lerobot-version; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
 
 What TO cannot hold of FROM is listed; with --strict nothing is written then. A result without a step is an error.
 
@@ -34,6 +34,7 @@ Examples:
   $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet --mode drop
   $ npx reprise convert tensorflow_datasets/cartpole_pixels lerobot/cartpole --format lerobot --fps 50
   $ npx reprise convert demonstrations.jsonl ~/.minari/datasets --format minari --id demos/catch-v0
+  $ npx reprise convert lerobot/pick_cube demo.hdf5
   $ npx reprise convert half_cheetah.hdf5 half_cheetah.jsonl --overwrite
   $ npx reprise convert runs/a a.parquet --mode repair
 `;
@@ -42,7 +43,7 @@ export function addConvert(command: Command): Command {
   command
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
     .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
-    .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder")
+    .argument("<to>", "a file that ends with .parquet, .jsonl, .npz, .hdf5 or .csv, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command))))
@@ -67,6 +68,7 @@ export function addFormatOptions(command: Command): Command {
     .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot or a recording)", positive)
     .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
     .option("--robot-type <type>", "LeRobot: the robot")
+    .addOption(new Option("--lerobot-version <version>", "LeRobot: version of the format (default: 3.0)").choices(["2.1", "3.0"]))
     .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)");
 }
 
@@ -82,8 +84,17 @@ export interface ConvertOptions extends FormatOptions, SourceOptions, FinalStepO
   readonly strict?: true;
 }
 
+/** Formats of files, by the endings of their names. */
+const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
+  [".parquet", "parquet"],
+  [".jsonl", "jsonl"],
+  [".ndjson", "jsonl"],
+  [".npz", "npz"],
+  [".hdf5", "hdf5"],
+  [".csv", "csv"],
+];
 /** How the names of files end that are a dataset each. */
-export const FILES = [".parquet", ".jsonl", ".ndjson"];
+export const FILES: readonly string[] = ENDINGS.map(([ending]) => ending);
 /** Which formats an option is for. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
   name: { flag: "--name", formats: ["tfds"] },
@@ -95,9 +106,13 @@ const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: 
   task: { flag: "--task", formats: ["lerobot"] },
   taskLeaf: { flag: "--task-leaf", formats: ["lerobot"] },
   robotType: { flag: "--robot-type", formats: ["lerobot"] },
+  lerobotVersion: { flag: "--lerobot-version", formats: ["lerobot"] },
   id: { flag: "--id", formats: ["minari"] },
 };
-const TITLES: { readonly [format in Format]: string } = { tfds: "TFDS", lerobot: "LeRobot", minari: "Minari", parquet: "Parquet", jsonl: "JSON lines" };
+const TITLES: { readonly [format in Format]: string } = {
+  ...{ tfds: "TFDS", lerobot: "LeRobot", minari: "Minari", parquet: "Parquet", jsonl: "JSON lines" },
+  ...{ npz: "NPZ", hdf5: "HDF5", csv: "CSV" },
+};
 
 export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Result> {
   const format = formatOf(to, options.format);
@@ -162,17 +177,17 @@ export function openOptionsOf({ fromSplit, open, mode, without, only, rename, nu
 /** @throws UsageError for a name that says another format, or none */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
-  const byName = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
-  const isFile = byName !== "tfds";
+  const byName = ENDINGS.find(([name]) => name === ending)?.[1];
   // Parquet may be a folder as well.
-  if (format !== undefined && isFile && format !== byName)
+  if (format !== undefined && byName !== undefined && format !== byName)
     throw new UsageError(`${to} ends with ${ending}, but --format is ${format}: name a folder, or another format`);
   if (format !== undefined) return format;
-  if (ending !== undefined && !FILES.includes(ending) && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
+  if (byName !== undefined) return byName;
+  if (ending !== undefined && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(
-      `${to} ends with ${ending}, but a dataset becomes a file of ${FILES.join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
+      `${to} ends with ${ending}, but a dataset becomes a file of ${ENDINGS.map(([name]) => name).join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
     );
-  return byName;
+  return "tfds";
 }
 
 function resultOf(

@@ -52,6 +52,7 @@ function codeOf(error: unknown): string | undefined {
 /** Phrases of the package, and their replacements. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
+  ["bytes of maxBytes. Raise maxBytes, or write Parquet", "bytes that this format may take. Write Parquet instead"],
   ["takeOver: true", "--take-over"],
   ["set maxTextBytes", "set --max-text-bytes"],
   ["maxSequenceLength", "--max-length"],

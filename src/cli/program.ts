@@ -1,6 +1,7 @@
 /** The command line: its commands, and how it prints their answers and failures. */
 import { Command, CommanderError } from "commander";
 import { repeatable } from "./arguments.ts";
+import { addCheck, check } from "./check.ts";
 import { addConvert, convert } from "./convert.ts";
 import { edit } from "./edit.ts";
 import { addEdit } from "./edit-options.ts";
@@ -25,8 +26,12 @@ export async function run(args: readonly string[], version: string, folder: stri
   const asJson = args.includes("--json");
   const verbose = args.includes("--verbose");
   try {
-    await programOf(version, folder).parseAsync([...args], { from: "user" });
-    return 0;
+    let exitCode = 0;
+    const finish = (result: Result | undefined) => {
+      exitCode = result?.exitCode ?? 0;
+    };
+    await programOf(version, folder, finish).parseAsync([...args], { from: "user" });
+    return exitCode;
   } catch (error) {
     const code = exitCodeOf(error);
     if (code === 0) return 0;
@@ -38,7 +43,8 @@ export async function run(args: readonly string[], version: string, folder: stri
   }
 }
 
-function programOf(version: string, folder: string): Command {
+/** @param finish called with the result of the command that ran */
+function programOf(version: string, folder: string, finish: (result: Result | undefined) => void): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
   program.configureOutput({ writeErr: (text) => process.stderr.write(escapeLines(text)) });
   program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
@@ -46,9 +52,10 @@ function programOf(version: string, folder: string): Command {
     const command = configure(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
     refuseSecondValues(command);
-    command.action((...args: unknown[]) => execute(command, verb, args.slice(0, -1), { version, program: folder }));
+    command.action(async (...args: unknown[]) => finish(await execute(command, verb, args.slice(0, -1), { version, program: folder })));
   };
   add("inspect", addInspect, inspect);
+  add("check", addCheck, check);
   add("convert", addConvert, convert);
   add("edit", addEdit, edit);
   add("push", addPush, push);
@@ -71,12 +78,13 @@ function refuseSecondValues(command: Command): void {
   }
 }
 
-async function execute(command: Command, verb: Verb, args: readonly unknown[], own: Pick<Host, "version" | "program">): Promise<void> {
+async function execute(command: Command, verb: Verb, args: readonly unknown[], own: Pick<Host, "version" | "program">): Promise<Result | undefined> {
   const show = ({ value, text }: Result) => write(process.stdout, command.opts().json ? json(value) : text);
   const { host, release } = terminalHost({ ...own, show });
   try {
     const result = await (verb as (...args: unknown[]) => Promise<Result | undefined>)(...args, host satisfies Host);
     if (result !== undefined) await show(result);
+    return result;
   } catch (error) {
     if (host.signal.aborted && !(error instanceof Interrupted)) throw new Interrupted();
     throw error;

@@ -4,6 +4,8 @@
 export interface Result {
   readonly value: object;
   readonly text: string;
+  /** The exit code of a command that has done its work, and found something wrong. Default: 0 */
+  readonly exitCode?: number;
 }
 
 /** The progress of a command, counted since its start. */

@@ -1,6 +1,7 @@
 /** `reprise convert`: what each format is written with, so that as much of the source is kept as it can hold. */
 import { basename } from "node:path";
 import {
+  type LeRobotVersion,
   type LeRobotWriteOptions,
   type Loss,
   type RldsDataset,
@@ -10,16 +11,19 @@ import {
   type StepSpec,
   type WriteOptions,
   type WriteReport,
+  writeCsv,
+  writeHdf5,
   writeJsonl,
   writeLeRobot,
   writeMinari,
+  writeNpz,
   writeParquet,
   writeTfds,
 } from "../datasets/rlds/index.ts";
 import { UsageError } from "./exit.ts";
 import { countText } from "./text.ts";
 
-export const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
+export const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl", "npz", "hdf5", "csv"] as const;
 export type Format = (typeof FORMATS)[number];
 
 export interface FormatOptions {
@@ -32,6 +36,7 @@ export interface FormatOptions {
   readonly task?: string;
   readonly taskLeaf?: string;
   readonly robotType?: string;
+  readonly lerobotVersion?: LeRobotVersion;
   readonly id?: string;
 }
 
@@ -54,6 +59,12 @@ export async function write(
       return writeParquet(data, to, all);
     case "jsonl":
       return writeJsonl(data, to, all);
+    case "npz":
+      return writeNpz(data, to, all);
+    case "hdf5":
+      return writeHdf5(data, to, all);
+    case "csv":
+      return writeCsv(data, to, all);
     case "tfds":
       return asTfds(data, reader, to, options, all);
     case "lerobot":
@@ -83,7 +94,7 @@ export function remedyText(remedy: string): string {
 }
 
 async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
-  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image } = options;
+  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
   if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
   const names = namesOf(reader);
   return writeLeRobot(data, to, {
@@ -93,6 +104,7 @@ async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, opti
     ...(taskLeaf !== undefined && { taskLeaf }),
     ...(typeof robotType === "string" && { robotType }),
     ...(image !== undefined && { images: image }),
+    ...(lerobotVersion !== undefined && { version: lerobotVersion }),
     ...(Object.keys(names).length > 0 && { names }),
     ...(reader.films && { films: reader.films }),
   });

@@ -2,11 +2,14 @@
 
 export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
+export { writeCsv } from "./csv/write-csv.ts";
 export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
 export { openRobots, type RobotOptions } from "./hdf5/open-robots.ts";
+export { type Hdf5WriteOptions, writeHdf5 } from "./hdf5/write-hdf5.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
+export type { LeRobotVersion } from "./lerobot/layout.ts";
 export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } from "./lerobot/mediabunny-encoder.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
@@ -15,6 +18,7 @@ export type { SourceLoss } from "./losses.ts";
 export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
+export { type NpzWriteOptions, writeNpz } from "./npz/write-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";
 export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";

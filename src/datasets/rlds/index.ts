@@ -16,6 +16,8 @@ export { type Place, RldsError } from "../model/rlds-error.ts";
 export { type ColumnData, type StepColumn, StepColumns } from "../model/step-columns.ts";
 export { checkStep, stepSpecOf } from "../model/step-spec.ts";
 export type { PassOptions } from "../model/traversal.ts";
+export { type CheckOptions, checkRlds } from "./check/check.ts";
+export type { CheckFault, CheckFinding, CheckFindings, CheckReport, CheckWarning } from "./check/check-report.ts";
 export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import/import.ts";
 export type { Fault, Finding, ImportMode, ImportReport, Occurrences as Found, Range, Repair, Totals } from "./import/import-report.ts";
 export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";

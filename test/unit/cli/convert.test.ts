@@ -176,13 +176,13 @@ test("what is there stays, but with --overwrite", async () => {
 });
 
 test("an ending that no format has is refused, but for folders", async () => {
-  for (const name of ["out.csv", "out.npz", "out.JSON"])
+  for (const name of ["out.tsv", "out.npy", "out.JSON"])
     expect((await failure(2, "convert", CARTPOLE, temp(name))).line).toMatch(
-      /ends with \.(csv|npz|json), but a dataset becomes a file of \.parquet, \.jsonl, \.ndjson or a folder/,
+      /ends with \.(tsv|npy|json), but a dataset becomes a file of \.parquet, \.jsonl, \.ndjson, \.npz, \.hdf5, \.csv or a folder/,
     );
-  expect(existsSync(temp("out.csv"))).toBe(false);
-  expect((await document("convert", CARTPOLE, `${temp("out.csv")}/`, "--from-split", "train[:1]")).format).toBe("tfds");
-  expect((await document("convert", CARTPOLE, temp("out.csv"), "--from-split", "train[:1]", "--overwrite")).format).toBe("tfds");
+  expect(existsSync(temp("out.tsv"))).toBe(false);
+  expect((await document("convert", CARTPOLE, `${temp("out.tsv")}/`, "--from-split", "train[:1]")).format).toBe("tfds");
+  expect((await document("convert", CARTPOLE, temp("out.tsv"), "--from-split", "train[:1]", "--overwrite")).format).toBe("tfds");
 });
 
 test("options that do not fit are wrong usage, and nothing is written", async () => {

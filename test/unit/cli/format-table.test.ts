@@ -25,12 +25,15 @@ const SOURCES: readonly (readonly [title: string, path: () => string | Promise<s
   ["recording", recorded],
   ["journal", journal],
 ];
+/** An option may be the ending of a file. */
 const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
   ["TFDS"],
   ["LeRobot", "--format", "lerobot", "--fps", "10"],
   ["Minari", "--format", "minari", "--id", "all-v0"],
   ["Parquet", "--format", "parquet"],
   ["JSON lines", "--format", "jsonl"],
+  ["NPZ", ".npz"],
+  ["HDF5", ".hdf5"],
 ];
 
 async function recorded(): Promise<string> {
@@ -93,8 +96,9 @@ test.runIf(whole)("the table of docs/datasets.md is what conversions report", as
     const before = await factsIn(from, options[1]);
     const cells: string[] = [];
     for (const [target, ...more] of TARGETS) {
-      const to = temp(`${k}-${target.replace(" ", "-")}`);
-      const { losses, finalSteps } = await document("convert", from, to, ...options, ...more);
+      const [ending = ""] = more.filter((option) => option.startsWith("."));
+      const to = temp(`${k}-${target.replace(" ", "-")}${ending}`);
+      const { losses, finalSteps } = await document("convert", from, to, ...options, ...more.filter((option) => option !== ending));
       // What no format may lose: steps, rewards, ends, and what the source says of itself.
       expect([title, target, await factsIn(target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, before]);
       expect([title, target, await aboutKeysMissing(from, target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, []]);

@@ -7,7 +7,7 @@ import { root } from "../../support/core.ts";
 import { CLI, HALF_CHEETAH, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
-const VERBS = ["inspect", "convert", "push", "sample", "stats", "serve-page"];
+const VERBS = ["inspect", "check", "convert", "push", "sample", "stats", "serve-page"];
 
 test("it is a program: a first line that says so, and the right to be run", async () => {
   expect(readFileSync(CLI, "utf8").split("\n")[0]).toBe("#!/usr/bin/env node");

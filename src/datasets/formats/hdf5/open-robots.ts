@@ -5,10 +5,12 @@ import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { type About, nestedAbout } from "../about.ts";
 import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { parseJson } from "../json.ts";
 import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
@@ -17,6 +19,7 @@ import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type SourceFolder, sortPaths } from "../sources/source.ts";
+import { ABOUT } from "./demo-layout.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, openTarget } from "./open-file.ts";
 import { episodeGroups, type RobotFormat, robotEpisode, robotFormatOf } from "./robot-layouts.ts";
@@ -169,7 +172,10 @@ class RobotReader implements RldsReader {
     }
     const { hdf5, tree, unread } = await firstEpisode(files, format, places, { selection, losses, name: first.name });
     const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
-    const about = Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)]));
+    const about = {
+      ...Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)])),
+      ...(format === "robomimic" && (await ownAbout(hdf5))),
+    };
     return new RobotReader({ files, format, places, attributes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
       ...about,
       ...(unread.length > 0 && { unread }),
@@ -297,6 +303,18 @@ function values(attributes: ReadonlyMap<string, Attribute>): { readonly [name: s
   const all = {};
   for (const [name, { leaf, data }] of attributes) setPart(all, name, leaf.shape.length > 0 ? data : leaf.dtype === "bool" ? data[0] === 1 : data[0]);
   return all;
+}
+
+/** What writeHdf5 writes of the dataset itself; nothing in files of others. */
+async function ownAbout(hdf5: Hdf5File): Promise<About> {
+  if ((await hdf5.entry(ABOUT)) !== "dataset") return {};
+  const { leaf, rows, read } = await hdf5.column(ABOUT);
+  if (leaf.dtype !== "string" || rows !== 1) return {};
+  try {
+    return nestedAbout(parseJson(String((await read(0, 1))[0])));
+  } catch {
+    return {};
+  }
 }
 
 /** As JSON has it, where a number holds it. */

@@ -1,4 +1,5 @@
 /** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
+import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { absentReward } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
@@ -80,7 +81,12 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const rows = columnsOf(action)[0]?.rows ?? -1;
   const observation = format === "aloha" ? await alohaImages(hdf5, observed.tree) : observed.tree;
   const observations = columnsOf(observation)[0]?.rows ?? -1;
-  const hasNext = names.nextObservation !== undefined && entries.includes(names.nextObservation) && observed.path === at("obs");
+  const hasNext =
+    names.nextObservation !== undefined &&
+    entries.includes(names.nextObservation) &&
+    observed.path === at("obs") &&
+    // writeHdf5 repeats the last observation there.
+    !(await statesTransition(hdf5, group));
   const next = hasNext ? await hdf5.tree(at(names.nextObservation as string), keeps) : undefined;
   const hasFinal = next !== undefined || observations === rows + 1;
   const flag = await lastFlag(hdf5, names.terminated.filter((name) => entries.includes(name)).map(at), rows);
@@ -105,6 +111,12 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     if (column.rows !== rows + Number(hasFinal)) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} of ${names.action}`);
   const range = { from: 0, to: rows, observedFrom: 0, finalStep: hasFinal, ending: flag ? "terminated" : "truncated" } as const;
   return { tree, range, unread };
+}
+
+/** Whether an episode states that its last step is a transition. */
+async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean> {
+  const stated = (await hdf5.attributes(group)).get(FINAL_STEP);
+  return stated?.data[0] === "transition";
 }
 
 /** The path of a column in a step. */

@@ -18,10 +18,12 @@ import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
 import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
 import type { FilmFeature, FrameSchema } from "./features.ts";
-import { CHUNK_FILES, fileName } from "./file-paths.ts";
+import { fileName } from "./file-paths.ts";
 import { FilmCopies } from "./film-copies.ts";
 import { INFO } from "./info.ts";
 import type { FeatureNames } from "./joint-names.ts";
+import { type Layout, type LeRobotVersion, layoutOf } from "./layout.ts";
+import { EpisodeLines, writeTaskLines } from "./metadata-lines.ts";
 import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata-tables.ts";
 import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
@@ -41,6 +43,7 @@ export interface LeRobotSettings extends WriteOptions {
   /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
+  readonly version: LeRobotVersion;
 }
 
 export interface WriterSettings extends LeRobotSettings {
@@ -74,7 +77,8 @@ export class DatasetWriter {
   /** One a file, in the order in which they were made. */
   readonly #names: string[] = [];
   readonly #staged: StagedFile[] = [];
-  #table: EpisodeTable | undefined;
+  readonly #layout: Layout;
+  #table: EpisodeTable | EpisodeLines | undefined;
   #data: TableWriter | undefined;
   #dataFiles = 0;
   #episodes = 0;
@@ -92,7 +96,10 @@ export class DatasetWriter {
   }
 
   private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage, counted: ReadonlySet<string>) {
-    const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES } = settings;
+    const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES, version, metadataSpec, losses } = settings;
+    const layout = layoutOf(version);
+    this.#layout = layout;
+    if (version === "2.1") for (const { path } of leavesOf(metadataSpec as StepSpec)) losses.add(path, "LeRobot 2.1 has no metadata of episodes");
     this.#staging = staging;
     this.#settings = settings;
     this.#packages = packages;
@@ -104,10 +111,11 @@ export class DatasetWriter {
         .filter(({ kind }) => kind === "video")
         .map(({ name, leaf: { shape } }) => {
           const format = { height: shape[0] as number, width: shape[1] as number, fps };
-          return [name, new VideoWriter({ name, make: videoEncoder as MakeVideoEncoder, format, create, maxBytes: fileBytes })];
+          const plan = { make: videoEncoder as MakeVideoEncoder, format, create, maxBytes: layout.isPerEpisode ? 0 : fileBytes };
+          return [name, new VideoWriter({ ...plan, pathOf: (file) => layout.filmPath(name, file) })];
         }),
     );
-    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, settings.films as Films, create));
+    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, settings.films as Films, create, layout));
     this.#countedFilms = this.#films.filter(({ camera }) => counted.has(camera.name));
     this.#frames = new EpisodeFrames(schema, this.#leaves, encodePng, this.#videos);
     this.#columns = frameColumns(schema.features, this.#generatedFeatures);
@@ -159,7 +167,7 @@ export class DatasetWriter {
     ]);
     for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
     if (this.#data === undefined) {
-      this.#data = new TableWriter(await this.#create(`data/${fileName(this.#dataFiles++)}.parquet`), this.#columns.schema, "SNAPPY", this.#packages);
+      this.#data = new TableWriter(await this.#create(this.#layout.dataPath(this.#dataFiles++)), this.#columns.schema, "SNAPPY", this.#packages);
     }
     await this.#data.write(this.#columns.columns(new Map([...data.rows, ...[...generatedColumns].map(([name, data]) => [name, listOf(data)] as const)])));
     const videos = new Map<string, VideoSpan>();
@@ -175,7 +183,7 @@ export class DatasetWriter {
     await this.#table.add({ index: episode, length, from: this.#steps, file: this.#dataFiles - 1, tasks: texts, videos, statistics, metadata: metadataRow });
     this.#episodes++;
     this.#steps += length;
-    if (this.#data.file.bytes >= fileBytes) await this.#endData();
+    if (this.#layout.isPerEpisode || this.#data.file.bytes >= fileBytes) await this.#endData();
     onProgress?.({ episodes: this.#episodes, steps: this.#steps, bytes: this.#bytes });
   }
 
@@ -186,9 +194,13 @@ export class DatasetWriter {
     await this.#endData();
     await this.#table.finish();
     for (const video of this.#videos.values()) await video.finish();
-    await writeTasks(await this.#create("meta/tasks.parquet"), [...this.#tasks.keys()], this.#packages);
-    for (const [path, value] of [["meta/stats.json", this.#stats()] as const, [INFO, this.#info()] as const])
-      await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
+    const tasks = [...this.#tasks.keys()];
+    if (this.#layout.version === "2.1") await writeTaskLines(await this.#create("meta/tasks.jsonl"), tasks);
+    else {
+      await writeTasks(await this.#create("meta/tasks.parquet"), tasks, this.#packages);
+      await this.#writeJson("meta/stats.json", this.#stats());
+    }
+    await this.#writeJson(INFO, this.#info());
     losses.check(strict);
     signal?.throwIfAborted();
     const bytes = this.#bytes;
@@ -211,8 +223,14 @@ export class DatasetWriter {
     return file;
   }
 
-  async #begunTable(): Promise<EpisodeTable> {
+  async #writeJson(path: string, value: object): Promise<void> {
+    await (await this.#create(path)).write(new TextEncoder().encode(pythonJson(value)));
+  }
+
+  async #begunTable(): Promise<EpisodeTable | EpisodeLines> {
     const { metadataSpec } = this.#settings;
+    if (this.#layout.version === "2.1")
+      return new EpisodeLines(await this.#create("meta/episodes.jsonl"), await this.#create("meta/episodes_stats.jsonl"), [...this.#totals.keys()]);
     return new EpisodeTable(
       await this.#create(`meta/episodes/${fileName(0)}.parquet`),
       [...this.#totals.keys()],
@@ -286,20 +304,17 @@ export class DatasetWriter {
     });
     const films = this.#films.map(({ camera: { name, feature } }) => [name, feature]);
     const generated = Object.entries(this.#generatedFeatures).map(([name, leaf]) => [name, featureJson({ leaf, kind: "numbers" }, null)]);
-    const file = "chunk-{chunk_index:03d}/file-{file_index:03d}";
+    const { counts, paths } = this.#layout.info({ episodes: this.#episodes, cameras: this.#videos.size + films.length });
     return {
-      codebase_version: "v3.0",
+      codebase_version: `v${this.#layout.version}`,
       robot_type: robotType ?? null,
       total_episodes: this.#episodes,
       total_frames: this.#steps,
       total_tasks: this.#tasks.size,
-      chunks_size: CHUNK_FILES,
-      data_files_size_in_mb: 100,
-      video_files_size_in_mb: 200,
+      ...counts,
       fps,
       splits: this.#splits(),
-      data_path: `data/${file}.parquet`,
-      video_path: this.#videos.size + films.length > 0 ? `videos/{video_key}/${file}.mp4` : null,
+      ...paths,
       features: Object.fromEntries([...features, ...films, ...generated]),
       ...otherAbout(about),
     };

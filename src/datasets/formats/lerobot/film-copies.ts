@@ -2,7 +2,9 @@
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Camera, Films } from "../film-references.ts";
 import type { StagedFile } from "../sinks/staging.ts";
-import { fileName } from "./file-paths.ts";
+import type { SourceFile } from "../sources/source.ts";
+import type { Layout } from "./layout.ts";
+import { mp4Frames } from "./mp4-frames.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
@@ -27,13 +29,15 @@ export class FilmCopies {
   readonly camera: Camera;
   readonly #films: Films;
   readonly #create: (path: string) => Promise<StagedFile>;
+  readonly #layout: Layout;
   /** Numbers of the new files, by the paths of the old ones. */
   readonly #files = new Map<string, number>();
 
-  constructor(camera: Camera, films: Films, create: (path: string) => Promise<StagedFile>) {
+  constructor(camera: Camera, films: Films, create: (path: string) => Promise<StagedFile>, layout: Layout) {
     this.camera = camera;
     this.#films = films;
     this.#create = create;
+    this.#layout = layout;
   }
 
   /** Copies the film of an episode, unless it is there. @throws RldsError UNSUPPORTED for frames that are not one behind the other in one film */
@@ -44,7 +48,8 @@ export class FilmCopies {
     const at = paths.findIndex((_, i) => isApart(i));
     if (at >= 0)
       throw unsupportedFile({ episode, step: at }, `${this.camera.name} must have its frames one behind the other in one film, to be copied as they are`);
-    if (!this.#files.has(path)) await this.#copy(path);
+    if (this.#layout.isPerEpisode && (this.#files.has(path) || from > TOLERANCE)) throw this.#cutError(path, episode);
+    if (!this.#files.has(path)) await this.#copy(path, paths.length, episode);
     return { file: this.#files.get(path) as number, from, to: from + paths.length / fps };
   }
 
@@ -55,11 +60,17 @@ export class FilmCopies {
     return { count: found.count, values: STATISTICS.map((statistic) => Float64Array.from(found.values[statistic] as readonly number[])) };
   }
 
-  async #copy(path: string): Promise<void> {
+  #cutError(path: string, episode: number): RldsError {
+    const reason = "version 2.1 has a film per episode, and films are not cut";
+    return unsupportedFile({ file: path, episode }, `${this.camera.name}: the film has several episodes, ${reason}. Write version 3.0`);
+  }
+
+  async #copy(path: string, frames: number, episode: number): Promise<void> {
     const number = this.#files.size;
     const source = await this.#films.open(path);
     try {
-      const file = await this.#create(`videos/${this.camera.name}/${fileName(number)}.mp4`);
+      if (this.#layout.isPerEpisode && (await countFrames(source)) > frames) throw this.#cutError(path, episode);
+      const file = await this.#create(this.#layout.filmPath(this.camera.name, number));
       for (let at = 0; at < source.size; at += PIECE) await file.write((await source.read(at, Math.min(PIECE, source.size - at))).slice());
       await file.close();
     } finally {
@@ -67,6 +78,14 @@ export class FilmCopies {
     }
     this.#files.set(path, number);
   }
+}
+
+/** Frames of a film; 0 if it does not say them. */
+async function countFrames(source: SourceFile): Promise<number> {
+  return mp4Frames(source).catch((error) => {
+    if (error instanceof RldsError) throw error;
+    return 0;
+  });
 }
 
 /** @throws RldsError UNSUPPORTED, as films are copied with their frames where they are */

@@ -1,6 +1,5 @@
 /** Films of LeRobot datasets: frames of one camera, one episode behind the other, in files that an encoder of the caller's makes. */
 import type { StagedFile } from "../sinks/staging.ts";
-import { fileName } from "./file-paths.ts";
 
 /** What a film is to be. */
 export interface VideoFormat {
@@ -40,11 +39,12 @@ const MAX_SECONDS = 512;
 
 /** What a VideoWriter is made of. */
 export interface VideoPlan {
-  /** Of the feature. */
-  readonly name: string;
+  /** Of a file, by its number. */
+  readonly pathOf: (file: number) => string;
   readonly make: MakeVideoEncoder;
   readonly format: Omit<VideoFormat, "write">;
   readonly create: (path: string) => Promise<StagedFile>;
+  /** A film with so many bytes ends with its episode: 0 for a film per episode. */
   readonly maxBytes: number;
 }
 
@@ -92,8 +92,8 @@ export class VideoWriter {
   }
 
   async #start(): Promise<VideoEncoder> {
-    const { name, make, format, create } = this.#plan;
-    const file = await create(`videos/${name}/${fileName(this.#files++)}.mp4`);
+    const { make, format, create, pathOf } = this.#plan;
+    const file = await create(pathOf(this.#files++));
     this.#file = file;
     const encoder = await make({ ...format, write: (bytes) => file.write(bytes) });
     this.codec = encoder.codec;

@@ -19,6 +19,7 @@ import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { checkFilmRate } from "./film-copies.ts";
 import { INFO } from "./info.ts";
 import type { FeatureNames } from "./joint-names.ts";
+import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
 export interface LeRobotWriteOptions extends WriteOptions {
@@ -43,13 +44,15 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly finalStep?: FinalStep;
   /** A new file begins with the next episode once one has so many bytes. Default: 100 MiB, of films 200 MiB */
   readonly fileBytes?: number;
+  /** The version of the format. "2.1" has a table and a film per episode, and lists of JSON lines. Default: "3.0" */
+  readonly version?: LeRobotVersion;
 }
 
 const OPTIONS =
-  "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, finalStep, fileBytes, signal, onProgress, overwrite, about, strict";
+  "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a dataset of version 3.0, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame, but for final observations, which LeRobot does not have.
+ * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode, and films. A step is a frame, but for final observations, which LeRobot does not have.
  * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
  * frame's time, where there are no films, else it is its number / fps. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
  * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
@@ -106,7 +109,8 @@ function throwUnexpectedImage(): never {
 async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<string[]> {
   const [meta, data, episodes] = [await staging.list("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
   const films: string[] = [];
-  for (const name of meta.includes(INFO) ? await filmsOf(folder) : []) films.push(...(await chunksIn(staging, `videos/${name}`)));
+  for (const name of meta.includes(INFO) ? await filmsOf(folder) : [])
+    films.push(...(await chunksIn(staging, `videos/${name}`)), ...(await chunksIn(staging, "videos", name)));
   return [...films, ...data, ...episodes, ...meta];
 }
 
@@ -123,10 +127,11 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
   }
 }
 
-async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
+/** @param below the folder in each chunk that has the files; version 2.1 has films so */
+async function chunksIn(staging: Staging, folder: string, below = ""): Promise<string[]> {
   const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {
-    const chunk = await staging.list(`${folder}/${chunkOf(file)}`);
+    const chunk = await staging.list(`${folder}/${chunkOf(file)}${below === "" ? "" : `/${below}`}`);
     if (chunk.length === 0) return paths;
     paths.push(...chunk);
   }
@@ -135,7 +140,7 @@ async function chunksIn(staging: Staging, folder: string): Promise<string[]> {
 /** The options, checked. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
-  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, films, finalStep, fileBytes, ...rest } = known;
+  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, films, finalStep, fileBytes, version = "3.0", ...rest } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
@@ -150,6 +155,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   for (const [path, leafNames] of Object.entries(names)) if (!isNames(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
   if (videos.length > 0 && typeof videoEncoder !== "function")
     throw mustBe(TypeError, "videoEncoder", "a function that makes films, as videos are wanted", videoEncoder);
+  if (!LEROBOT_VERSIONS.includes(version)) throw mustBe(RangeError, "version", '"2.1" or "3.0"', version);
   if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);
   flag("overwrite", overwrite);
   flag("strict", strict);
@@ -167,6 +173,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     finalStep: finalStep === undefined ? undefined : mustBeFinalStep(finalStep),
     films,
     fileBytes,
+    version,
     overwrite,
     strict,
     about: about === undefined ? undefined : mustBeAbout(about),

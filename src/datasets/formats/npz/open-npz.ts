@@ -4,7 +4,7 @@ import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts"
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { RldsStep, StepLeaf } from "../../model/dataset.ts";
-import { finalStepSpec } from "../../model/final-step.ts";
+import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-step.ts";
 import { corruptFile, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
@@ -22,6 +22,7 @@ import type { SourceFile } from "../sources/source.ts";
 import { episodeMetadata, metadataParts } from "./metadata.ts";
 import { type NpyFile, npyArray } from "./npy.ts";
 import { ElementTypeError } from "./npy-types.ts";
+import { isOwnName, ownArchive, ownFieldsOf } from "./own-archive.ts";
 import { type Fields, planOf } from "./plan.ts";
 import { storedColumn } from "./stored-column.ts";
 import { isStored, zipEntries, zipPieces } from "./zip.ts";
@@ -59,21 +60,29 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     const budget = new MemoryBudget(file.name, maxBytes);
     const arrays = await arraysOf(file, budget, { maxBytes, selection, losses, signal });
     selection.check();
-    const { fields, metadata } = groupArrays(arrays.columns, file.name);
+    const own = await ownArchive(arrays.columns, file.name);
+    const namesOf = own === undefined ? fieldsOf : ownFieldsOf;
+    const { fields, metadata } = groupArrays(arrays.columns, file.name, namesOf);
     const tops = (paths: Iterable<string>) => [...paths].map((path) => path.split("/")[0] as string);
-    const known = fieldsOf([...tops(arrays.columns.keys()), ...tops(arrays.unread.keys())]);
+    const known = namesOf([...tops(arrays.columns.keys()), ...tops(arrays.unread.keys())]);
     for (const [name, error] of arrays.unread) if (known.has(name.split("/")[0] as string)) throw error;
     const rows = fields.action === undefined ? undefined : columnsOf(fields.action)[0]?.rows;
     const parts = metadataParts(metadata, rows);
     const plan = await planOf(fields, parts.steps, file.name, { finalObservation, maxBytes, signal, budget });
     const { stepSpec, episodes, steps } = plan;
-    const { spec: metadataSpec, valuesAt, about } = await episodeMetadata(parts.others, episodes ?? (await plan.lengths()).length);
+    const {
+      spec: metadataSpec,
+      valuesAt,
+      about,
+    } = await episodeMetadata([...parts.others, ...(own?.metadata ?? [])], episodes ?? (await plan.lengths()).length);
     const unread = [...arrays.unread.keys()];
     const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       let number = episode;
       for await (const { steps, ...ended } of plan.run(episode)) {
         signal?.throwIfAborted();
-        yield { ...valuesAt(number++), ...ended, steps: steps as StepColumns<unknown> as StepColumns<S> };
+        const values = valuesAt(number++);
+        const stated = own && statedFinalStep(values as { readonly [name: string]: unknown });
+        yield { ...values, ...ended, ...(stated && { [FINAL_STEP]: stated }), steps: steps as StepColumns<unknown> as StepColumns<S> };
       }
     };
     isFileKept = arrays.areNamed;
@@ -85,7 +94,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
         metadataSpec: finalStepSpec(metadataSpec),
         episodes,
         steps,
-        about: { ...about, ...(unread.length > 0 && { unread }) },
+        about: { ...(own?.about ?? about), ...(unread.length > 0 && { unread }) },
         ...withLosses(losses),
       },
       [Symbol.asyncIterator]: () => from(0),
@@ -125,7 +134,7 @@ async function arraysOf(
     );
   const entries = arrays.flatMap((entry) => {
     const names = entry.name.slice(0, -".npy".length).split("/");
-    const keys = selection.keysOf(names);
+    const keys = isOwnName(names) ? names : selection.keysOf(names, names[0] === "episode" ? names.slice(1) : undefined);
     return keys === undefined ? [] : [{ ...entry, names, path: keys.join("/") }];
   });
   checkLeafCount(entries.length, "the archive", { file: file.name });
@@ -173,7 +182,11 @@ async function loadedColumn(
 }
 
 /** Names with slashes nest; the first part says what it is. */
-function groupArrays(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
+function groupArrays(
+  arrays: ReadonlyMap<string, Column>,
+  file: string,
+  namesOf: typeof fieldsOf,
+): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
   const groups = new Map<string, ColumnTree>();
   const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} as an array and as a group of them`);
   for (const [path, column] of arrays) {
@@ -194,7 +207,7 @@ function groupArrays(arrays: ReadonlyMap<string, Column>, file: string): { field
   }
   const fields: Fields = {};
   const metadata: [string, ColumnTree][] = [];
-  const known = fieldsOf([...groups.keys()]);
+  const known = namesOf([...groups.keys()]);
   for (const [name, tree] of groups) {
     const field = known.get(name);
     if (field === undefined) metadata.push([name, tree]);

@@ -85,10 +85,15 @@ const MAX_PLACES = 8;
 export class Tally implements Occurrences {
   count = 0;
   readonly places: Finding[] = [];
+  readonly #maxPlaces: number;
+
+  constructor(maxPlaces = MAX_PLACES) {
+    this.#maxPlaces = maxPlaces;
+  }
 
   add(finding: Finding, count = 1): void {
     this.count += count;
-    if (this.places.length < MAX_PLACES) this.places.push(finding);
+    if (this.places.length < this.#maxPlaces) this.places.push(finding);
   }
 }
 
@@ -137,20 +142,23 @@ export class RunningTotals implements Totals {
 export class RunningReport extends RunningTotals implements ImportReport {
   readonly mode: ImportReport["mode"];
   complete = false;
-  readonly faults = tallies(FAULTS);
+  readonly faults: { readonly [fault in Fault]: Tally };
   faultyEpisodes = 0;
   zeroFinalSteps = 0;
-  readonly zeroFinalObservations = new Tally();
+  readonly zeroFinalObservations: Tally;
   readonly kept = new RunningTotals();
   readonly repaired = tallies(REPAIRS);
   readonly dropped = { episodes: new Tally(), steps: 0 };
 
-  constructor(mode: ImportReport["mode"]) {
+  /** @param maxPlaces places of each fault that are kept */
+  constructor(mode: ImportReport["mode"], maxPlaces = MAX_PLACES) {
     super();
     this.mode = mode;
+    this.faults = tallies(FAULTS, maxPlaces);
+    this.zeroFinalObservations = new Tally(maxPlaces);
   }
 }
 
-function tallies<K extends string>(names: readonly K[]): { readonly [name in K]: Tally } {
-  return Object.fromEntries(names.map((name) => [name, new Tally()])) as unknown as { [name in K]: Tally };
+function tallies<K extends string>(names: readonly K[], maxPlaces = MAX_PLACES): { readonly [name in K]: Tally } {
+  return Object.fromEntries(names.map((name) => [name, new Tally(maxPlaces)])) as unknown as { [name in K]: Tally };
 }

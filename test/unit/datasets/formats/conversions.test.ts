@@ -13,9 +13,11 @@ import {
   type Source,
   type StepSpec,
   withFinalObservations,
+  writeHdf5,
   writeJsonl,
   writeLeRobot,
   writeMinari,
+  writeNpz,
   writeParquet,
   writeTfds,
 } from "../../../../src/datasets/rlds/index.ts";
@@ -75,14 +77,23 @@ const TARGETS: { readonly [format: string]: Write } = {
   tfds: (data, to) => writeTfds(data, to, { name: "all" }),
   minari: (data, to) => writeMinari(data, to, { id: "all-v0" }),
   lerobot: (data, to) => writeLeRobot(data, to, { fps: 10 }),
+  "lerobot 2.1": (data, to) => writeLeRobot(data, to, { fps: 10, version: "2.1" }),
   parquet: (data, to) => writeParquet(data, to),
   jsonl: (data, to) => writeJsonl(data, to),
+  npz: (data, to) => writeNpz(data, to),
+  hdf5: (data, to) => writeHdf5(data, to),
 };
 
 async function written(format: string, data: RldsDataset<unknown>): Promise<RldsReader<unknown>> {
   const files = memorySink();
   await (TARGETS[format] as Write)(data, files);
-  return openRlds(files as Source);
+  return openRlds(sourceOfSink(files));
+}
+
+/** What was written: of a single file that. A folder is not searched for such files. */
+function sourceOfSink(files: Map<string, Uint8Array>): Source {
+  const [[name, bytes] = ["", new Uint8Array(0)]] = files;
+  return files.size === 1 && /\.(npz|hdf5|csv)$/.test(name) ? new File([bytes as Uint8Array<ArrayBuffer>], name) : files;
 }
 
 const data = (path: string) => () => openRlds(join(root, "test/data", path));
@@ -173,9 +184,9 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
     return kinds;
   };
   const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
-  for (const format of ["parquet", "jsonl"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
+  for (const format of ["parquet", "jsonl", "npz", "hdf5"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
   for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
-  expect(await kindsOf(await written("lerobot", mixed()))).toEqual(KINDS.map(() => "transition"));
+  for (const format of ["lerobot", "lerobot 2.1"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "transition"));
 });
 
 test("a final observation that nobody saw is the last one again, and they are counted", async () => {
@@ -193,7 +204,8 @@ test("a final observation that nobody saw is the last one again, and they are co
       k++;
     }
   }
-  for (const format of ["lerobot", "parquet", "jsonl"]) expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
+  for (const format of ["lerobot", "lerobot 2.1", "parquet", "jsonl", "npz", "hdf5"])
+    expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 
 test("steps that come one by one end as steps that are at hand", async () => {

@@ -1,0 +1,105 @@
+/** `reprise check`: what is wrong with a dataset, one line each. */
+import type { Command } from "commander";
+import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
+import { notNegative, positive, wholeNumber } from "./arguments.ts";
+import { addOpen, addSalvage, type OpenOptions, withDataset, withYields } from "./dataset.ts";
+import { WRONG_DATA } from "./exit.ts";
+import type { Host, Result } from "./result.ts";
+import { countText, escapeText } from "./text.ts";
+
+const EXAMPLES = `
+Examples:
+  $ npx reprise check lerobot/pick_cube
+  $ npx reprise check demonstrations.hdf5 --mode salvage --json
+  $ npx reprise check runs/a --without observation/image --min-steps 10 --strict
+
+Faults: episodes that are empty, do not end, or begin or end in their middle; is_terminal without is_last; NaN and infinities; steps of another form;
+timestamps that repeat or go back; films that are missing or shorter than the steps; parts that cannot be read.
+Warnings: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, films with more frames than steps,
+final observations of zeros.
+
+The exit code is 1 if there is a fault, and with --strict also if there is a warning. convert --mode repair mends the faults of episodes and their steps.
+`;
+
+export function addCheck(command: Command): Command {
+  return addOpen(addSalvage(command))
+    .description("Lists what is wrong with a dataset, one line each, with the episode and the step. Reads it once.")
+    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
+    .option("--split <split>", "the split to read")
+    .option("--strict", "exit with 1 if there is a warning, too")
+    .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
+    .option("--fps <n>", "steps per second, for timestamps in seconds (default: what the data say, or else the median of each episode)", positive)
+    .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ (default: 0.1)", notNegative)
+    .option("--min-steps <n>", "an episode with fewer transitions is very short (default: 2)", wholeNumber(0))
+    .option("--min-share <share>", "an episode with fewer transitions than this share of the median is very short (default: 0.1)", notNegative)
+    .option("--places <n>", "how many places of each kind are listed; all are counted (default: 8)", wholeNumber(1))
+    .addHelpText("after", EXAMPLES);
+}
+
+export interface CheckCommandOptions extends OpenOptions {
+  readonly strict?: true;
+  readonly timestamp?: string;
+  readonly fps?: number;
+  readonly maxJitter?: number;
+  readonly minSteps?: number;
+  readonly minShare?: number;
+  readonly places?: number;
+}
+
+export function check(path: string, options: CheckCommandOptions, host: Host): Promise<Result> {
+  const { strict, timestamp, fps, maxJitter, minSteps, minShare, places, ...open } = options;
+  return withDataset(path, open, host, async (reader) => {
+    const progress = host.progress("checking");
+    const report = await checkRlds(withPauses(reader, host), {
+      signal: host.signal,
+      onProgress: ({ episodes }) => progress.at(episodes, reader.episodes),
+      ...(timestamp !== undefined && { timestamp }),
+      ...(fps !== undefined && { fps }),
+      ...(maxJitter !== undefined && { maxJitter }),
+      ...(minSteps !== undefined && { minSteps }),
+      ...(minShare !== undefined && { minShare }),
+      ...(places !== undefined && { maxPlaces: places }),
+    }).finally(() => progress.end());
+    const { format, name, split } = reader;
+    const hasWarnings = Object.values(report.warnings).some(({ count }) => count > 0);
+    return {
+      value: { format, name, split, ...withoutEmpty(report) },
+      text: textOf(report),
+      exitCode: report.clean && !(strict && hasWarnings) ? 0 : WRONG_DATA,
+    };
+  });
+}
+
+/** The same reader. Ctrl-C can stop the iteration between two episodes. */
+function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
+  return new Proxy(reader, {
+    get: (target, key) => (key === Symbol.asyncIterator ? () => withYields(target, signal) : Reflect.get(target, key, target)),
+  });
+}
+
+/** Kinds of which there is none are left out. */
+function withoutEmpty({ episodes, steps, transitions, complete, clean, faults, warnings }: CheckReport): object {
+  const some = (kinds: { readonly [kind: string]: CheckFindings }) => Object.fromEntries(Object.entries(kinds).filter(([, { count }]) => count > 0));
+  return { episodes, steps, transitions, complete, clean, faults: some(faults), warnings: some(warnings) };
+}
+
+/** A line per place; a kind with more places than are listed has a line with the count of the others. */
+function textOf({ episodes, steps, complete, faults, warnings }: CheckReport): string {
+  const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
+  const total = (kinds: { readonly [kind: string]: CheckFindings }) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);
+  const read = `${countText(episodes, "episode")}, ${countText(steps, "step")}${complete ? "" : ", and then data that cannot be read"}`;
+  return `${lines.join("")}${read}: ${countText(total(faults), "fault")}, ${countText(total(warnings), "warning")}\n`;
+}
+
+function linesOf(level: string, kinds: { readonly [kind: string]: CheckFindings }): string[] {
+  return Object.values(kinds).flatMap(({ count, places }) => {
+    const listed = places.map((finding) => `${level}: ${placeText(finding)}${escapeText(finding.text)}\n`);
+    return count > places.length ? [...listed, `${level}: … and ${countText(count - places.length, "more", "more")} like these\n`] : listed;
+  });
+}
+
+/** `episode 3, step 17: ` */
+function placeText({ episode, step }: CheckFinding): string {
+  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`].filter((part) => part !== "");
+  return parts.length === 0 ? "" : `${parts.join(", ")}: `;
+}

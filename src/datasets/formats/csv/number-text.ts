@@ -1,0 +1,15 @@
+/** Numbers as the shortest decimals that give them back. */
+
+/** Digits that any f32 takes at most. */
+const F32_DIGITS = 9;
+
+/** Floats that take four bytes or fewer have the digits of f32: 0.1, not 0.10000000149011612. */
+export function numberText(value: number, dtype: string): string {
+  if (Object.is(value, -0)) return "-0";
+  if (!Number.isFinite(value) || Number.isInteger(value) || !["f32", "f16", "bf16"].includes(dtype)) return String(value);
+  for (let digits = 6; digits < F32_DIGITS; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return String(short);
+  }
+  return String(Number(value.toPrecision(F32_DIGITS)));
+}

@@ -1,0 +1,128 @@
+/** An RLDS dataset as a table of comma-separated values: a row per step. */
+import { readChunks } from "../../model/chunks.ts";
+import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { lastFlagOf } from "../../model/final-observation.ts";
+import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { addFilmLosses } from "../film-references.ts";
+import { base64 } from "../jsonl/json-values.ts";
+import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
+import { columnNames } from "./column-names.ts";
+import { numberText } from "./number-text.ts";
+
+/** Elements of the rows that are texts at a time. */
+const CHUNK_ELEMENTS = 2 ** 16;
+const CHUNK_STEPS = 1024;
+const EPISODE_INDEX = "episode_index";
+
+/**
+ * Writes a header and a row per step: `episode_index`, a column per element of each leaf (`observation/state.0`, of a matrix `observation/grid.0.1`, of a single value `reward`), and the metadata of the episode
+ * in each of its rows, with its `final_step`. Numbers have the fewest digits from which their dtype gives the same value; flags are true and false. Rows are RLDS's steps, so that final observations are rows, too.
+ * A path that does not end with .csv is a folder, in which steps.csv is written. The same data gives the same bytes. Memory: a thousand steps.
+ * @throws TypeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for names of which two columns would be called the same · EMPTY where no step tells the
+ * form · IO where it cannot be written, or is there already
+ */
+export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
+  return writeSingleFile(rlds, to, { endings: [".csv"], name: "steps.csv" }, options, async (task, { onProgress }) => {
+    const { data, file, signal, losses, about } = task;
+    const table = new Table(task);
+    if (about !== undefined && Object.keys(about).length > 0) losses.add("about", "CSV has values of steps only");
+    task.checkLosses();
+    const { unparse } = await papaparse();
+    const encoder = new TextEncoder();
+    const write = (rows: readonly (readonly string[])[]) => file.write(encoder.encode(`${unparse(rows as string[][], { newline: "\n" })}\n`));
+    await write([table.header]);
+    let [episodes, steps] = [0, 0];
+    for await (const { steps: episodeSteps, ...metadata } of data.episodes) {
+      // The kind of the last step stands in every row, before the last one is known of steps that come one by one.
+      const kind = finalStepOf(metadata, lastFlagOf(episodeSteps) ?? true);
+      const cells = table.metadataCells({ ...metadata, [FINAL_STEP]: kind }, episodes);
+      let length = 0;
+      for await (const chunk of readChunks(episodeSteps, data.stepSpec, { episode: episodes, max: table.chunkSteps, signal })) {
+        await write(Array.from({ length: chunk.length }, (_, i) => [String(episodes), ...table.stepCells(chunk.data, i), ...cells]));
+        length += chunk.length;
+      }
+      if (length === 0) losses.addEpisode("empty episodes", "CSV has rows of steps only");
+      episodes++;
+      steps += length;
+      onProgress?.({ episodes, steps, bytes: file.bytes });
+    }
+    return { episodes, steps, repeated: 0 };
+  });
+}
+
+/** @throws RldsError UNSUPPORTED where the package cannot be loaded */
+async function papaparse(): Promise<typeof import("papaparse")> {
+  try {
+    const loaded = await import("papaparse");
+    return (loaded as { readonly default?: typeof import("papaparse") }).default ?? loaded;
+  } catch (cause) {
+    throw unsupportedFile({}, "the part of this package that writes CSV cannot be loaded", cause);
+  }
+}
+
+/** A leaf, and the names of its columns. */
+interface TableLeaf extends LeafEntry {
+  readonly index: number;
+  readonly names: readonly string[];
+}
+
+class Table {
+  readonly header: readonly string[];
+  /** Steps of a chunk. */
+  readonly chunkSteps: number;
+  readonly #steps: readonly TableLeaf[];
+  readonly #metadata: readonly TableLeaf[];
+  readonly #metadataSpec: { readonly [name: string]: StepSpec };
+
+  /** @throws RldsError UNSUPPORTED */
+  constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
+    this.#metadataSpec = finalStepSpec(metadataSpec);
+    this.#steps = leavesOf(stepSpec).map(toTableLeaf);
+    const stepNames = new Set(this.#steps.flatMap(({ names }) => names));
+    const metadata = leavesOf(this.#metadataSpec as StepSpec).map(toTableLeaf);
+    this.#metadata = metadata.filter(({ path, names }) => {
+      // The numbers of episodes are those of the file.
+      if (path === EPISODE_INDEX) return false;
+      const isFree = names.every((name) => !stepNames.has(name));
+      if (!isFree) losses.add(`metadata ${path}`, "the steps have a column of this name");
+      return isFree;
+    });
+    this.header = [EPISODE_INDEX, ...[...this.#steps, ...this.#metadata].flatMap(({ names }) => names)];
+    const twice = this.header.find((name, i) => this.header.indexOf(name) < i);
+    if (twice !== undefined) throw new RldsError("UNSUPPORTED", `two columns would be called ${JSON.stringify(twice)}: rename a leaf with mapSteps`);
+    for (const { path, leaf, size } of [...this.#steps, ...this.#metadata]) {
+      if (leaf.dtype === "bytes") losses.add(path, "CSV has texts instead of bytes: they are written as base64");
+      if (size === 0) losses.add(path, "CSV has no value without elements");
+    }
+    addFilmLosses(losses, stepSpec);
+    this.chunkSteps = Math.max(1, Math.min(CHUNK_STEPS, Math.floor(CHUNK_ELEMENTS / this.header.length)));
+  }
+
+  stepCells(data: readonly ColumnData[], row: number): string[] {
+    return this.#steps.flatMap((leaf) => cellsOf(leaf, data[leaf.index] as ColumnData, row));
+  }
+
+  metadataCells(metadata: object, episode: number): string[] {
+    const data = metadataRow(this.#metadataSpec, metadata, episode);
+    return this.#metadata.flatMap((leaf) => cellsOf(leaf, data[leaf.index] as ColumnData, 0));
+  }
+}
+
+function toTableLeaf(entry: LeafEntry, index: number): TableLeaf {
+  return { ...entry, index, names: columnNames(entry.path, entry.leaf.shape) };
+}
+
+function cellsOf({ leaf, size }: TableLeaf, data: ColumnData, row: number): string[] {
+  return Array.from({ length: size }, (_, k) => cellOf(leaf, data[row * size + k]));
+}
+
+function cellOf({ dtype }: StepLeaf, value: unknown): string {
+  if (dtype === "bool") return value === 1 ? "true" : "false";
+  if (dtype === "bytes") return base64(value as Uint8Array);
+  return typeof value === "number" ? numberText(value, dtype) : String(value);
+}

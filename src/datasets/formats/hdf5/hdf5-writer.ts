@@ -1,0 +1,136 @@
+/** An HDF5 file on its way, in the library's own memory. */
+import type { Metadata } from "h5wasm";
+import { arrayDtype, DTYPES, type Dtype } from "../../../schema/dtype.ts";
+import { isText } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import type { StagedFile } from "../sinks/staging.ts";
+import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
+import type { H5wasm } from "./package.ts";
+
+/** HDF5's numbers of its classes of types. */
+const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
+/** Bytes of the file that are given to the sink at a time. */
+const PIECE_BYTES = 2 ** 20;
+/** What HDF5 keeps in the head of a group, less its own bytes. */
+export const MAX_ATTRIBUTE_BYTES = 60_000;
+
+type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
+
+export class Hdf5Writer {
+  readonly #instance: Instance;
+  readonly #path: string;
+  readonly #node: FileNode;
+  readonly #id: bigint;
+  #isOpen = true;
+
+  /** @throws RldsError UNSUPPORTED without h5wasm */
+  static async of(customPackage: H5wasm | undefined): Promise<Hdf5Writer> {
+    return new Hdf5Writer(await h5wasm(customPackage));
+  }
+
+  private constructor(instance: Instance) {
+    const { library } = instance;
+    this.#instance = instance;
+    this.#path = freePath(library.FS, "/reprise-written-", ".hdf5");
+    this.#node = library.FS.createFile("/", this.#path.slice(1), {}, true, true);
+    this.#id = this.#guard("a file", () => library.open(this.#path, library.H5F_ACC_TRUNC, false, -1, -1));
+    if (this.#id < 0n) throw this.#error("a file", instance.lastMessage());
+  }
+
+  /** Of the file so far, about. */
+  get bytes(): number {
+    return this.#node.usedBytes;
+  }
+
+  group(path: string): void {
+    this.#check(path, () => this.#instance.library.create_group(this.#id, path, false));
+  }
+
+  /** A dataset of rows; groups on the way exist. */
+  dataset(path: string, leaf: StepLeaf, data: ColumnData, rows: number): void {
+    const shape = [rows, ...leaf.shape].map(BigInt);
+    const { library } = this.#instance;
+    const metadata = { ...typeOf(leaf), shape, maxshape: shape, chunks: null, compression: 0, compression_opts: [], track_order: false } as never;
+    this.#check(path, () => {
+      if (isText(leaf)) return library.create_vlen_str_dataset(this.#id, path, data as string[], metadata);
+      return this.#withBytes(path, data, (at) => library.create_dataset(this.#id, path, BigInt(at), metadata));
+    });
+  }
+
+  /** An attribute of a group: a single value, or an array. */
+  attribute(group: string, name: string, leaf: StepLeaf, data: ColumnData): void {
+    const shape = leaf.shape.map(BigInt);
+    const subject = `the attribute ${name} of ${group}`;
+    const { library } = this.#instance;
+    const metadata = { ...typeOf(leaf), shape, maxshape: shape } as never;
+    this.#check(subject, () => {
+      if (isText(leaf)) return library.create_vlen_str_attribute(this.#id, group, name, data as string[], metadata);
+      return this.#withBytes(subject, data, (at) => library.create_attribute(this.#id, group, name, BigInt(at), metadata));
+    });
+  }
+
+  /** Writes the whole file. @throws RldsError */
+  async copyTo(file: StagedFile): Promise<void> {
+    this.#check("the file", () => this.#instance.library.close_file(this.#id));
+    this.#isOpen = false;
+    const { contents, usedBytes } = this.#node;
+    const bytes = (contents ?? new Uint8Array(0)).subarray(0, usedBytes);
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) await file.write(bytes.subarray(at, at + PIECE_BYTES));
+  }
+
+  /** Frees the memory of the file. Never fails: it may follow a failure. */
+  release(): void {
+    if (this.#instance.cause !== undefined) return;
+    try {
+      if (this.#isOpen) this.#instance.library.close_file(this.#id);
+      this.#isOpen = false;
+      this.#instance.library.FS.unlink(this.#path);
+    } catch (error) {
+      this.#instance.cause = error;
+    }
+  }
+
+  /** The elements in the library's memory, while `use` runs. */
+  #withBytes(subject: string, data: ColumnData, use: (at: number) => number): number {
+    const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
+    const { library } = this.#instance;
+    const at = library._malloc(Math.max(byteLength, 1));
+    if (at === 0)
+      throw new RldsError("UNSUPPORTED", `${subject} takes ${byteLength} bytes at once, more than HDF5 has here. Write shorter episodes, or Parquet`);
+    try {
+      library.HEAPU8.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+      return use(at);
+    } finally {
+      library._free(at);
+    }
+  }
+
+  #check(subject: string, call: () => number): void {
+    const status = this.#guard(subject, call);
+    if (status < 0) throw this.#error(subject, this.#instance.lastMessage());
+  }
+
+  /** A trap leaves the library broken: the next file gets another one. */
+  #guard<T>(subject: string, call: () => T): T {
+    try {
+      return call();
+    } catch (cause) {
+      if (cause instanceof RldsError) throw cause;
+      this.#instance.cause = cause ?? "it threw nothing";
+      throw this.#error(subject, cause instanceof Error ? cause.message : String(cause), cause);
+    }
+  }
+
+  #error(subject: string, reason: string, cause?: unknown): RldsError {
+    return new RldsError("IO", `HDF5 cannot write ${subject}: ${reason}`, {}, { cause });
+  }
+}
+
+/** What HDF5 calls the elements: flags are bytes, and halves are f32, as h5wasm makes neither type. */
+function typeOf(leaf: StepLeaf): TypeMetadata {
+  if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
+  const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];
+  return { type: float ? FLOAT : INTEGER, size: array.BYTES_PER_ELEMENT, signed: !float && min < 0, vlen: false, littleEndian: true };
+}

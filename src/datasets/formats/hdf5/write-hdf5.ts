@@ -1,0 +1,187 @@
+/** An RLDS dataset as an HDF5 file in the layout of robomimic. */
+import { integer, mustBe } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { columnsOf } from "../../model/chunks.ts";
+import type { RldsDataset, RldsEpisode, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF, type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
+import type { About } from "../about.ts";
+import { joined } from "../columns/column.ts";
+import { addFilmLosses } from "../film-references.ts";
+import type { Losses } from "../sinks/losses.ts";
+import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
+import { ABOUT, type DemoLeaf, demoLeaves } from "./demo-layout.ts";
+import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
+import type { H5wasm } from "./package.ts";
+
+export interface Hdf5WriteOptions extends WriteOptions {
+  /** What robomimic makes the environment of: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, or no environment */
+  readonly envArgs?: { readonly [key: string]: unknown };
+  /** The most bytes that the file may have: HDF5 is made in memory. Default: 1 GiB */
+  readonly maxBytes?: number;
+  /** The package h5wasm itself, where it is not found by its name. */
+  readonly h5wasm?: H5wasm;
+}
+
+const I64 = { dtype: "i64", shape: [] } as const;
+const U8 = { dtype: "u8", shape: [] } as const;
+const TEXT = { dtype: "string", shape: [] } as const;
+/** robomimic's number for environments of Gym. */
+const GYM = 2;
+
+/**
+ * Writes `data/demo_0` …, each with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`; `data` has `total` and `env_args`, `mask/train` the names of all. A row is a
+ * transition; the last row of `next_obs` is the final observation. Where an episode ends with a transition the last observation is repeated there, and the attribute `final_step` states it: openRobots gives
+ * back the episode as it was. `dones` is 1 in the last row of an episode that terminated. An observation that is one value is `obs/state`, or `obs/image`. Metadata of steps are datasets, those of episodes attributes.
+ * A path that does not end with .hdf5 is a folder, in which demo.hdf5 is written. Needs h5wasm. Memory: the whole file, up to maxBytes, and an episode.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without h5wasm, for more than maxBytes, for names that the layout has for
+ * something else · EMPTY for no transitions · IO where it cannot be written, or is there already
+ */
+export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5WriteOptions = {}): Promise<WriteReport> {
+  const format = { endings: [".hdf5", ".h5"], name: "demo.hdf5", options: "envArgs, maxBytes, h5wasm" };
+  return writeSingleFile(rlds, to, format, options, async (task, { envArgs, maxBytes = MAX_SOURCE_BYTES, h5wasm, onProgress }) => {
+    if (envArgs !== undefined && (typeof envArgs !== "object" || envArgs === null)) throw mustBe(TypeError, "envArgs", "an object of JSON", envArgs);
+    integer("maxBytes", maxBytes, 1);
+    const { data, file, signal, about = {} } = task;
+    const hdf5 = await Hdf5Writer.of(h5wasm);
+    try {
+      const demos = new DemoWriter(task, hdf5);
+      hdf5.group("/data");
+      let episodes = 0;
+      for await (const episode of data.episodes) {
+        await demos.add(episode, episodes++);
+        if (hdf5.bytes > maxBytes)
+          throw new RldsError(
+            "UNSUPPORTED",
+            `HDF5 is made in memory, and the file has more than the ${maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+            {
+              episode: episodes - 1,
+            },
+          );
+        onProgress?.({ episodes, steps: demos.steps, bytes: hdf5.bytes });
+        signal?.throwIfAborted();
+      }
+      if (demos.names.length === 0) throw new RldsError("EMPTY", "the dataset has no transitions, and robomimic cannot open such a file");
+      hdf5.attribute("/data", "total", I64, BigInt64Array.of(BigInt(demos.transitions)));
+      hdf5.attribute("/data", "env_args", TEXT, [envArgsOf(envArgs, about)]);
+      hdf5.group("/mask");
+      hdf5.dataset("/mask/train", TEXT, demos.names, demos.names.length);
+      const others = Object.fromEntries(Object.entries(about).filter(([name]) => !["total", "env_args", "unread"].includes(name)));
+      if (Object.keys(others).length > 0) hdf5.dataset(ABOUT, TEXT, [JSON.stringify(others)], 1);
+      await hdf5.copyTo(file);
+      return { episodes: demos.names.length, steps: demos.steps, repeated: 0 };
+    } finally {
+      hdf5.release();
+    }
+  });
+}
+
+function envArgsOf(envArgs: object | undefined, { env_args, env_name }: About): string {
+  if (envArgs === undefined && typeof env_args === "string") return env_args;
+  return JSON.stringify(envArgs ?? { env_name: typeof env_name === "string" ? env_name : "", type: GYM, env_kwargs: {} });
+}
+
+interface AttributeLeaf {
+  readonly path: string;
+  readonly leaf: StepLeaf;
+  readonly index: number;
+}
+
+/** The groups `demo_0` … */
+class DemoWriter {
+  readonly names: string[] = [];
+  transitions = 0;
+  steps = 0;
+  readonly #hdf5: Hdf5Writer;
+  readonly #losses: Losses;
+  readonly #signal: AbortSignal | undefined;
+  readonly #stepSpec: StepSpec;
+  readonly #leaves: readonly DemoLeaf[];
+  readonly #metadataSpec: { readonly [name: string]: StepSpec };
+  readonly #attributes: readonly AttributeLeaf[];
+  readonly #isLast: number;
+  readonly #isTerminal: number;
+
+  /** @throws RldsError UNSUPPORTED, SPEC_MISMATCH */
+  constructor({ data: { stepSpec, metadataSpec }, losses, signal, checkLosses }: FileTask, hdf5: Hdf5Writer) {
+    this.#hdf5 = hdf5;
+    this.#losses = losses;
+    this.#signal = signal;
+    this.#stepSpec = stepSpec;
+    this.#leaves = demoLeaves(stepSpec, losses);
+    this.#metadataSpec = withoutFinalStep(metadataSpec);
+    this.#attributes = leavesOf(this.#metadataSpec as StepSpec).flatMap(({ path, leaf }, index) => {
+      // Rows are counted anew.
+      if (path === "num_samples") return [];
+      if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
+      losses.add(path, "attributes of HDF5 are numbers and texts here");
+      return [];
+    });
+    const at = (path: string) => leavesOf(stepSpec).findIndex((leaf) => leaf.path === path && leaf.size === 1);
+    [this.#isLast, this.#isTerminal] = [at("is_last"), at("is_terminal")];
+    addFilmLosses(losses, stepSpec);
+    checkLosses();
+  }
+
+  async add({ steps, ...metadata }: RldsEpisode<unknown>, episode: number): Promise<void> {
+    const row = metadataRow(this.#metadataSpec, withoutFinalStep(metadata), episode);
+    const { data, length } = await columnsOf(steps, this.#stepSpec, { episode, signal: this.#signal });
+    const flag = (column: number) => data[column]?.[length - 1] === 1;
+    const kind = finalStepOf(metadata, flag(this.#isLast));
+    const rows = kind === "observation" ? length - 1 : length;
+    if (rows <= 0) {
+      this.#losses.addEpisode("episodes without transitions", "robomimic has rows of transitions only");
+      return;
+    }
+    const name = `demo_${this.names.length}`;
+    const group = `/data/${name}`;
+    for (const path of ["", "/obs", "/next_obs"]) this.#hdf5.group(group + path);
+    this.names.push(name);
+    this.transitions += rows;
+    this.steps += length;
+    const groups = new Set<string>(["obs", "next_obs"]);
+    for (const leaf of this.#leaves) this.#write(group, leaf, data[leaf.index] as ColumnData, { rows, kind, groups });
+    const dones = new Uint8Array(rows);
+    dones[rows - 1] = Number(flag(this.#isTerminal));
+    this.#hdf5.dataset(`${group}/dones`, U8, dones, rows);
+    this.#hdf5.attribute(group, "num_samples", I64, BigInt64Array.of(BigInt(rows)));
+    this.#hdf5.attribute(group, FINAL_STEP, FINAL_STEP_LEAF, [kind]);
+    for (const { path, leaf, index } of this.#attributes) this.#attribute(group, path, leaf, row[index] as ColumnData);
+  }
+
+  /** @param groups of the demo that exist */
+  #write(
+    demo: string,
+    { leaf, size, path, isObservation, isOutcome }: DemoLeaf,
+    data: ColumnData,
+    { rows, kind, groups }: { readonly rows: number; readonly kind: FinalStep; readonly groups: Set<string> },
+  ): void {
+    const put = (name: string, values: ColumnData, count: number) => {
+      const keys = name.split("/");
+      for (let k = 1; k < keys.length; k++) {
+        const group = keys.slice(0, k).join("/");
+        if (!groups.has(group)) this.#hdf5.group(`${demo}/${group}`);
+        groups.add(group);
+      }
+      if (leaf.dtype === "string" && (values as readonly string[]).some((text) => text.includes("\0"))) this.#losses.add(path, "texts of HDF5 end at a zero");
+      this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
+    };
+    const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
+    // What is seen with the final observation has a row of its own.
+    const count = isObservation || isOutcome || kind === "transition" ? rows : rows + 1;
+    put(isObservation ? `obs/${path}` : path, part(0, count), count);
+    if (!isObservation) return;
+    const next = kind === "observation" ? part(1, rows + 1) : joined(leaf, [part(1, rows), part(rows - 1, rows)], rows);
+    put(`next_obs/${path}`, next, rows);
+  }
+
+  #attribute(group: string, name: string, leaf: StepLeaf, data: ColumnData): void {
+    const bytes = leaf.dtype === "string" ? (data as readonly string[]).reduce((sum, text) => sum + 4 * text.length, 0) : 8 * data.length;
+    if (bytes <= MAX_ATTRIBUTE_BYTES) this.#hdf5.attribute(group, name, leaf, data);
+    else this.#losses.addEpisode(name, "an attribute of HDF5 has at most 60,000 bytes");
+  }
+}

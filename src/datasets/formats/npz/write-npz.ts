@@ -1,0 +1,149 @@
+/** An RLDS dataset as an archive of NumPy's arrays. */
+import { integer, mustBe } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { readChunks } from "../../model/chunks.ts";
+import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { mustBeStepSpec } from "../../model/step-fields.ts";
+import { addFilmLosses } from "../film-references.ts";
+import type { Losses } from "../sinks/losses.ts";
+import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
+import type { Sink } from "../sinks/sink.ts";
+import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
+import { ArrayWriter } from "./array-writer.ts";
+import { EPISODE, MARK, VERSION } from "./own-archive.ts";
+import { ZipWriter } from "./zip-writer.ts";
+
+export interface NpzWriteOptions extends WriteOptions {
+  /** "deflate" makes smaller files, as numpy.savez_compressed does. Readers load arrays whole then. Default: "none" */
+  readonly compression?: "none" | "deflate";
+  /** The most bytes that all arrays may take together: they are in memory until the last step is known. Default: 1 GiB */
+  readonly maxBytes?: number;
+}
+
+const CHUNK_STEPS = 1024;
+const TEXT = { dtype: "string", shape: [] } as const;
+const I64 = { dtype: "i64", shape: [] } as const;
+
+/**
+ * Writes an array per leaf over the steps of all episodes, one behind the other: `observation/state`, `action`, `reward`, `is_first` … The rows are RLDS's steps, so that final observations are rows, too.
+ * `lengths` has the steps of each episode, and `episode/…` the metadata of each, with its `final_step`. `numpy.load` opens it. A path that does not end with .npz is a folder, in which steps.npz is written.
+ * The same data gives the same bytes. Memory: all of it, up to maxBytes.
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more than maxBytes, names that the archive cannot have · EMPTY
+ * where no step tells the form · IO where it cannot be written, or is there already
+ */
+export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: NpzWriteOptions = {}): Promise<WriteReport> {
+  const format = { endings: [".npz"], name: "steps.npz", options: "compression, maxBytes" };
+  return writeSingleFile(rlds, to, format, options, async (task, { compression = "none", maxBytes = MAX_SOURCE_BYTES, onProgress }) => {
+    if (compression !== "none" && compression !== "deflate") throw mustBe(RangeError, "compression", '"none" or "deflate"', compression);
+    integer("maxBytes", maxBytes, 1);
+    const archive = new Archive(task, maxBytes);
+    const { data, file, signal, about, losses } = task;
+    for await (const { steps, ...metadata } of data.episodes) {
+      const episode = archive.episodes;
+      let length = 0;
+      let isLast = false;
+      for await (const chunk of readChunks(steps, data.stepSpec, { episode, max: CHUNK_STEPS, signal })) {
+        archive.addSteps(chunk.data, chunk.length);
+        length += chunk.length;
+        isLast = archive.endsWithLast(chunk.data, chunk.length);
+      }
+      archive.endEpisode({ ...metadata, [FINAL_STEP]: finalStepOf(metadata, isLast) }, length);
+      onProgress?.({ episodes: archive.episodes, steps: archive.steps, bytes: archive.bytes });
+    }
+    const zip = new ZipWriter(file);
+    const mark = new ArrayWriter(TEXT);
+    mark.add([JSON.stringify({ version: VERSION, stepSpec: data.stepSpec, ...(about && { about }) })], 1);
+    await zip.add(`${MARK}.npy`, mark.finish(true), false);
+    for (const [name, array] of archive.arrays) {
+      if (array.losesEnds) losses.add(name, "NumPy strips zeros from the ends of texts");
+      task.checkLosses();
+      await zip.add(`${name}.npy`, array.finish(), compression === "deflate");
+      signal?.throwIfAborted();
+    }
+    await zip.finish();
+    return { episodes: archive.episodes, steps: archive.steps, repeated: 0 };
+  });
+}
+
+/** The arrays that grow. */
+class Archive {
+  readonly arrays = new Map<string, ArrayWriter>();
+  episodes = 0;
+  steps = 0;
+  readonly #steps: readonly (ArrayWriter | undefined)[];
+  readonly #metadata: readonly (ArrayWriter | undefined)[];
+  readonly #metadataSpec: { readonly [name: string]: StepSpec };
+  readonly #lengths: ArrayWriter;
+  readonly #isLast: number;
+  readonly #maxBytes: number;
+
+  /** @throws RldsError */
+  constructor({ data: { stepSpec, metadataSpec }, losses, checkLosses }: FileTask, maxBytes: number) {
+    mustBeStepSpec(stepSpec);
+    this.#maxBytes = maxBytes;
+    this.#metadataSpec = finalStepSpec(metadataSpec);
+    this.#steps = this.#create(stepSpec, "", losses);
+    this.#lengths = new ArrayWriter(I64);
+    this.arrays.set("lengths", this.#lengths);
+    this.#metadata = this.#create(this.#metadataSpec as StepSpec, EPISODE, losses);
+    this.#isLast = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
+    addFilmLosses(losses, stepSpec);
+    checkLosses();
+  }
+
+  /** An array per leaf; undefined for one that the archive cannot hold. */
+  #create(spec: StepSpec, prefix: string, losses: Losses): (ArrayWriter | undefined)[] {
+    return leavesOf(spec).map(({ path, keys, leaf }) => {
+      checkName(keys, prefix === "");
+      if (leaf.dtype === "bytes") {
+        losses.add(prefix + path, "NumPy has no bytes of different lengths");
+        return undefined;
+      }
+      const array = new ArrayWriter(leaf as StepLeaf);
+      this.arrays.set(prefix + path, array);
+      return array;
+    });
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const array of this.arrays.values()) bytes += array.bytes;
+    return bytes;
+  }
+
+  addSteps(data: readonly ColumnData[], rows: number): void {
+    for (const [k, array] of this.#steps.entries()) array?.add(data[k] as ColumnData, rows);
+  }
+
+  endsWithLast(data: readonly ColumnData[], rows: number): boolean {
+    return data[this.#isLast]?.[rows - 1] === 1;
+  }
+
+  endEpisode(metadata: object, length: number): void {
+    const row = metadataRow(this.#metadataSpec, metadata, this.episodes);
+    for (const [k, array] of this.#metadata.entries()) array?.add(row[k] as ColumnData, 1);
+    this.#lengths.add(BigInt64Array.of(BigInt(length)), 1);
+    this.episodes++;
+    this.steps += length;
+    if (this.bytes > this.#maxBytes)
+      throw new RldsError(
+        "UNSUPPORTED",
+        `an archive of NumPy is in memory until its last step is known, and takes more than the ${this.#maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+        { episode: this.episodes - 1 },
+      );
+  }
+}
+
+/** Names of arrays that are ours. */
+const RESERVED = ["lengths", "episode", MARK];
+
+/** @throws RldsError UNSUPPORTED for a name that the archive has for something else, or nests */
+function checkName(keys: readonly string[], isStep: boolean): void {
+  const [top = ""] = keys;
+  if (keys.some((key) => key === "" || key.includes("/") || key.includes("\0")) || (isStep && RESERVED.includes(top)))
+    throw new RldsError("UNSUPPORTED", `${JSON.stringify(keys.join("/"))} cannot be the name of an array in the archive: rename the leaf with mapSteps`);
+}

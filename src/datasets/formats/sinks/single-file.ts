@@ -1,0 +1,73 @@
+/** A dataset that becomes one file: what its writers have in common. */
+import { flag, onlyKeys } from "../../../base/error.ts";
+import { Collector } from "../../model/collector.ts";
+import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
+import { type About, mustBeAbout } from "../about.ts";
+import { Losses } from "./losses.ts";
+import { type Sink, sinkOf } from "./sink.ts";
+import { type StagedFile, Staging } from "./staging.ts";
+import { type ConformingDataset, type WriteOptions, type WriteReport, withSchema } from "./writer.ts";
+
+export interface SingleFile {
+  /** Of paths that name the file; any other path is a folder. */
+  readonly endings: readonly string[];
+  /** Its name in a folder. */
+  readonly name: string;
+  /** Options of the format beside those of all writers. */
+  readonly options?: string;
+}
+
+/** What a writer fills. */
+export interface FileTask {
+  readonly data: ConformingDataset;
+  readonly file: StagedFile;
+  readonly losses: Losses;
+  readonly about: About | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** @throws RldsError UNSUPPORTED if `strict` is set and something is lost */
+  checkLosses(): void;
+}
+
+export type FileCounts = Pick<WriteReport, "episodes" | "steps" | "repeated">;
+
+/** Runs `write` with a file that has its name once all of it is written. @throws TypeError · RldsError IO if the file exists, and whatever `write` throws */
+export async function writeSingleFile<O extends WriteOptions>(
+  rlds: RldsDataset<unknown>,
+  to: Sink,
+  { endings, name: defaultName, options: more }: SingleFile,
+  options: O,
+  write: (task: FileTask, options: O) => Promise<FileCounts>,
+): Promise<WriteReport> {
+  const known = onlyKeys("options", options, `${more === undefined ? "" : `${more}, `}overwrite, about, strict, signal, onProgress`);
+  const { overwrite = false, strict = false, about, signal } = known;
+  flag("overwrite", overwrite);
+  flag("strict", strict);
+  const checkedAbout = about === undefined ? undefined : mustBeAbout(about);
+  const { folder, file: name = defaultName } = await sinkOf(to, endings);
+  return Staging.run(folder, "", name, async (staging) => {
+    const existing = (await staging.list()).filter((path) => path === name);
+    if (existing.length > 0 && !overwrite)
+      throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
+    const data = await withSchema(rlds, signal);
+    try {
+      const losses = new Losses();
+      const file = await staging.create();
+      const counts = await write({ data, file, losses, about: checkedAbout, signal, checkLosses: () => losses.check(strict) }, known);
+      losses.check(strict);
+      signal?.throwIfAborted();
+      const files = await staging.commit([name], existing);
+      return { ...counts, bytes: file.bytes, files, losses: losses.all };
+    } finally {
+      await data.close();
+    }
+  });
+}
+
+/** An episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH */
+export function metadataRow(spec: { readonly [name: string]: StepSpec }, metadata: object, episode: number): readonly ColumnData[] {
+  const collector = new Collector(spec as StepSpec, 1);
+  collector.add(metadata, { episode }, "the episode's metadata");
+  return collector.take().data;
+}

@@ -1,0 +1,111 @@
+/** What a check of a dataset found: faults, which programs that read the data trip over, and warnings, which may be meant. */
+import type { Place } from "../../model/rlds-error.ts";
+import { FAULTS, type Fault } from "../import/import-report.ts";
+
+/** What the check adds to the faults of `inspectRlds`. */
+export const CHECK_FAULTS = [
+  ...FAULTS,
+  /** Timestamps that are not above the one before it. */
+  "timestampRepeats",
+  /** Films that end before the steps that refer to them. */
+  "shortFilms",
+  /** Films that steps refer to, and that cannot be read. */
+  "missingFilms",
+  /** Parts of the files that cannot be read. */
+  "unreadable",
+] as const;
+export type CheckFault = Fault | "timestampRepeats" | "shortFilms" | "missingFilms" | "unreadable";
+
+export const CHECK_WARNINGS = [
+  /** Intervals between timestamps that differ from the usual one. */
+  "timestampJitter",
+  /** Elements of observations and actions that have one value in all steps. */
+  "constantDimensions",
+  /** A reward that has one value in all transitions. */
+  "constantRewards",
+  /** Episodes with few transitions. */
+  "shortEpisodes",
+  /** Films with more frames than steps refer to. */
+  "longFilms",
+  /** Final observations that are all zeros. */
+  "zeroFinalObservations",
+] as const;
+export type CheckWarning = (typeof CHECK_WARNINGS)[number];
+
+/** One place, and what is wrong there. */
+export interface CheckFinding extends Place {
+  /** The leaf, as `observation/state`. */
+  readonly path?: string;
+  readonly value?: unknown;
+  /** A clause without a place: "observation/state is NaN" */
+  readonly text: string;
+}
+
+/** How often, and the first places. */
+export interface CheckFindings {
+  readonly count: number;
+  readonly places: readonly CheckFinding[];
+}
+
+export interface CheckReport {
+  readonly episodes: number;
+  readonly steps: number;
+  /** Steps that are not final observations. */
+  readonly transitions: number;
+  /** Whether the dataset was read to its end: a part that cannot be read stops the check. */
+  readonly complete: boolean;
+  /** Whether there is no fault. */
+  readonly clean: boolean;
+  readonly faults: { readonly [fault in CheckFault]: CheckFindings };
+  readonly warnings: { readonly [warning in CheckWarning]: CheckFindings };
+}
+
+/** Findings of one kind, of which the first places are kept. */
+class FindingList implements CheckFindings {
+  count = 0;
+  readonly places: CheckFinding[] = [];
+}
+
+/** A report while it is made. */
+export class RunningCheck implements CheckReport {
+  episodes = 0;
+  steps = 0;
+  transitions = 0;
+  complete = false;
+  readonly faults: { readonly [fault in CheckFault]: FindingList };
+  readonly warnings: { readonly [warning in CheckWarning]: FindingList };
+  readonly #maxPlaces: number;
+
+  constructor(maxPlaces: number) {
+    this.#maxPlaces = maxPlaces;
+    this.faults = listsOf(CHECK_FAULTS);
+    this.warnings = listsOf(CHECK_WARNINGS);
+  }
+
+  get clean(): boolean {
+    return Object.values(this.faults).every(({ count }) => count === 0);
+  }
+
+  fault(kind: CheckFault, finding: CheckFinding, count = 1): void {
+    this.#add(this.faults[kind], finding, count);
+  }
+
+  warn(kind: CheckWarning, finding: CheckFinding, count = 1): void {
+    this.#add(this.warnings[kind], finding, count);
+  }
+
+  #add(list: FindingList, finding: CheckFinding, count: number): void {
+    list.count += count;
+    if (list.places.length < this.#maxPlaces) list.places.push(finding);
+  }
+
+  /** A getter of a class is not an own property, and JSON has own properties only. */
+  toJSON(): CheckReport {
+    const { episodes, steps, transitions, complete, clean, faults, warnings } = this;
+    return { episodes, steps, transitions, complete, clean, faults, warnings };
+  }
+}
+
+function listsOf<K extends string>(kinds: readonly K[]): { readonly [kind in K]: FindingList } {
+  return Object.fromEntries(kinds.map((kind) => [kind, new FindingList()])) as unknown as { [kind in K]: FindingList };
+}

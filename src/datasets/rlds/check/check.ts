@@ -1,0 +1,127 @@
+/** Checks of a whole dataset before it is trained on. */
+import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { RldsReader } from "../../formats/index.ts";
+import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
+import { episodesOf } from "../../model/derive.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { Pace, type PassOptions } from "../../model/traversal.ts";
+import { ImportReader } from "../import/import-reader.ts";
+import { FAULTS, type Fault, type Finding, RunningReport } from "../import/import-report.ts";
+import { type CheckReport, RunningCheck } from "./check-report.ts";
+import { EpisodeChecker } from "./episode-checker.ts";
+
+export interface CheckOptions extends PassOptions {
+  /** The path of the timestamps. Default: `timestamp`, or `observation/timestamp` */
+  readonly timestamp?: string;
+  /** Steps per second, for timestamps in seconds. Default: `about.fps` of the reader, or else the median interval of each episode is the usual one */
+  readonly fps?: number;
+  /** The largest share by which an interval between timestamps may differ from the usual one. Default: 0.1 */
+  readonly maxJitter?: number;
+  /** An episode with fewer transitions is short. Default: 2 */
+  readonly minSteps?: number;
+  /** An episode with fewer transitions than this share of the median is short. Default: 0.1 */
+  readonly minShare?: number;
+  /** The most places of each kind that the report lists; all are counted. Default: 8 */
+  readonly maxPlaces?: number;
+}
+
+/** What a source raises if data are damaged or missing. Everything else, such as a lost connection, stays an error. */
+const DAMAGE = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
+
+const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
+  emptyEpisodes: () => "the episode has no steps",
+  danglingTails: () => "the last step is not is_last",
+  missingFirsts: () => "the first step is not is_first",
+  firstsInMidEpisode: () => "is_first after the first step",
+  lastsInMidEpisode: () => "is_last before the last step",
+  terminalsWithoutLast: () => "is_terminal without is_last",
+  nonFinite: ({ path, value }) => `${path} is ${value}`,
+  wrongForms: ({ path }) => `${path} has another form than the spec`,
+};
+
+/**
+ * Reads a dataset once and lists what is wrong with it. Faults are those of `inspectRlds`, timestamps that do not increase, films that are missing or shorter than the steps, and parts that
+ * cannot be read. Warnings may be meant: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer films, final observations of
+ * zeros. Nothing is raised for either, and nothing is changed. Of a reader of LeRobot the films are checked, too, and `losses` of a reader with `salvage` are faults.
+ * Memory: a value of each leaf, a number per episode, and the timestamps of one episode.
+ * @throws TypeError, RangeError for an argument · RldsError UNSUPPORTED, IO · what the source raises · what the signal says
+ */
+export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: CheckOptions = {}): Promise<CheckReport> {
+  const { timestamp, fps, maxJitter, minSteps, minShare, maxPlaces } = parseOptions(options);
+  const source = episodesOf(rlds) as AsyncIterable<Parameters<ImportReader["episode"]>[0]>;
+  const { films, about, losses } = rlds as Partial<RldsReader>;
+  const check = new RunningCheck(maxPlaces);
+  const inspected = new RunningReport("inspect", maxPlaces);
+  const reading = new ImportReader(rlds.stepSpec, inspected, options.signal);
+  const statedFps = typeof about?.fps === "number" && about.fps > 0 ? about.fps : undefined;
+  const checker = new EpisodeChecker(rlds.stepSpec, { timestamp, fps: fps ?? statedFps, maxJitter, films }, check);
+  const pace = new Pace(options);
+  const lengths: number[] = [];
+  try {
+    for await (const episode of source) {
+      const before = inspected.transitions;
+      checker.begin(episode, lengths.length);
+      const { length } = await reading.episode(episode, checker);
+      await checker.end();
+      lengths.push(inspected.transitions - before);
+      await pace.after(length);
+    }
+    check.complete = true;
+  } catch (error) {
+    if (!(error instanceof RldsError) || !DAMAGE.includes(error.code)) throw error;
+    const { file, offset, episode, step, message } = error;
+    const place = { file, offset, episode, step };
+    check.fault("unreadable", { ...Object.fromEntries(Object.entries(place).filter(([, part]) => part !== undefined)), text: message });
+  }
+  if (check.complete) await checker.finish();
+  for (const { code: _, reason, ...place } of losses ?? []) check.fault("unreadable", { ...place, text: reason });
+  for (const fault of FAULTS) {
+    const { count, places } = inspected.faults[fault];
+    places.forEach((finding, i) => {
+      // All that were counted, with the first of them.
+      check.fault(fault, { ...finding, text: TEXTS[fault](finding) }, i === 0 ? count - places.length + 1 : 1);
+    });
+  }
+  const { count: zeros, places } = inspected.zeroFinalObservations;
+  places.forEach((finding, i) => {
+    check.warn("zeroFinalObservations", { ...finding, text: "the final observation is all zeros" }, i === 0 ? zeros - places.length + 1 : 1);
+  });
+  warnOfLengths(lengths, { minSteps, minShare }, check);
+  const { episodes, steps, transitions } = inspected;
+  return Object.assign(check, { episodes, steps, transitions });
+}
+
+/** @param lengths transitions of each episode; of one without steps there is a fault */
+function warnOfLengths(
+  lengths: readonly number[],
+  { minSteps, minShare }: { readonly minSteps: number; readonly minShare: number },
+  check: RunningCheck,
+): void {
+  const sorted = Float64Array.from(lengths).sort();
+  const median = sorted[sorted.length >> 1] ?? 0;
+  const least = Math.max(minSteps, minShare * median);
+  for (const [episode, length] of lengths.entries()) {
+    if (length >= least) continue;
+    const count = `the episode has ${length} ${length === 1 ? "transition" : "transitions"}`;
+    check.warn("shortEpisodes", { episode, value: length, text: length < minSteps ? `${count}, fewer than ${minSteps}` : `${count}, the median is ${median}` });
+  }
+}
+
+/** The options, checked. */
+function parseOptions(options: CheckOptions) {
+  const {
+    timestamp,
+    fps,
+    maxJitter = 0.1,
+    minSteps = 2,
+    minShare = 0.1,
+    maxPlaces = 8,
+  } = onlyKeys("options", options, "timestamp, fps, maxJitter, minSteps, minShare, maxPlaces, signal, onProgress");
+  if (timestamp !== undefined && typeof timestamp !== "string") throw mustBe(TypeError, "timestamp", "the path of a leaf", timestamp);
+  if (fps !== undefined && !(typeof fps === "number" && fps > 0 && fps < Infinity)) throw mustBe(RangeError, "fps", "a number above 0", fps);
+  finite("maxJitter", maxJitter, 0);
+  integer("minSteps", minSteps, 0);
+  finite("minShare", minShare, 0, 1);
+  integer("maxPlaces", maxPlaces, 1);
+  return { timestamp, fps, maxJitter, minSteps, minShare, maxPlaces };
+}

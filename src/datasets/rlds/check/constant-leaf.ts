@@ -1,0 +1,73 @@
+/** Elements of a leaf that have one value in all steps. */
+import { arrayDtype, type Dtype, zeros } from "../../../schema/dtype.ts";
+import type { LeafEntry } from "../../model/leaves.ts";
+
+type Row = ArrayLike<number | bigint | boolean>;
+
+/** More elements than this, or three dimensions, are checked as one value: borders of images are constant in good data. */
+const MAX_ELEMENTS = 1024;
+
+/** The first value of a leaf, and which of its elements were never another one. O(elements that are still constant) per step. */
+export class ConstantLeaf {
+  readonly path: string;
+  readonly size: number;
+  readonly #isWhole: boolean;
+  readonly #dtype: Dtype;
+  #first: { [i: number]: number | bigint } | undefined;
+  /** Numbers of the elements that are still constant. */
+  #constant: number[] = [];
+  #count = 0;
+
+  constructor({ path, leaf, size }: LeafEntry) {
+    this.path = path;
+    this.size = size;
+    this.#dtype = leaf.dtype as Dtype;
+    this.#isWhole = leaf.shape.length >= 3 || size > MAX_ELEMENTS;
+  }
+
+  /** Whether another step can change the result: if not, its value needs not be read. */
+  get isOpen(): boolean {
+    return this.#first === undefined || this.#constant.length > 0;
+  }
+
+  /** The elements of `row` from `at` on. */
+  add(row: Row, at: number): void {
+    this.#count++;
+    if (this.#first === undefined) {
+      const first = zeros(arrayDtype(this.#dtype) as Dtype, this.size) as unknown as { [i: number]: number | bigint };
+      const isBig = this.#dtype === "i64" || this.#dtype === "u64";
+      for (let i = 0; i < this.size; i++) first[i] = isBig ? BigInt(row[at + i] as number) : Number(row[at + i]);
+      this.#first = first;
+      this.#constant = this.#isWhole ? [-1] : Array.from({ length: this.size }, (_, i) => i);
+      return;
+    }
+    if (this.#isWhole) {
+      for (let i = 0; i < this.size && this.#constant.length > 0; i++) if (!this.#isSame(row, at, i)) this.#constant = [];
+    } else if (this.#constant.some((i) => !this.#isSame(row, at, i))) this.#constant = this.#constant.filter((i) => this.#isSame(row, at, i));
+  }
+
+  #isSame(row: Row, at: number, i: number): boolean {
+    const first = (this.#first as { [i: number]: number | bigint })[i] as number | bigint;
+    const value = row[at + i];
+    return typeof first === "bigint" ? first === value || first === BigInt(value as number) : Object.is(first, Number(value)) || first === Number(value);
+  }
+
+  /** Which elements never changed, with their value if they have one; undefined if all did, or if fewer than two steps have been added. */
+  get result(): { readonly elements: readonly number[]; readonly value: number | bigint | undefined } | undefined {
+    if (this.#count < 2 || this.#constant.length === 0) return undefined;
+    const first = this.#first as { [i: number]: number | bigint };
+    const elements = this.#isWhole ? Array.from({ length: this.size }, (_, i) => i) : this.#constant;
+    const value = first[elements[0] as number];
+    return { elements, value: elements.every((i) => Object.is(first[i], value)) ? value : undefined };
+  }
+}
+
+/** `dimensions 3, 5 and 9 of 14 never change`, `never changes` */
+export function constantText({ size }: ConstantLeaf, elements: readonly number[], value: number | bigint | undefined): string {
+  const always = value === undefined ? "" : `: always ${value}`;
+  if (elements.length === size) return `never changes${always}`;
+  const shown = elements.slice(0, 8).join(", ");
+  const noun = elements.length === 1 ? "dimension" : "dimensions";
+  const verb = elements.length === 1 ? "never changes" : "never change";
+  return `${noun} ${shown}${elements.length > 8 ? ", …" : ""} of ${size} ${verb}${always}`;
+}

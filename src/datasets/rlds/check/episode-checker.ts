@@ -1,0 +1,166 @@
+/** The steps of all episodes on their way through a check: what needs more than one step. */
+import { mustBe } from "../../../base/error.ts";
+import { isFloat } from "../../../schema/dtype.ts";
+import { isText } from "../../../schema/leaf.ts";
+import { valueAt } from "../../../schema/nest.ts";
+import type { Films } from "../../formats/index.ts";
+import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import { everyElement } from "../../model/elements.ts";
+import { statedFinalStep } from "../../model/final-step.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
+import { StepColumns } from "../../model/step-columns.ts";
+import { stepSpecOf } from "../../model/step-spec.ts";
+import type { StepReceiver } from "../import/import-reader.ts";
+import { LAST, type StepFacts } from "../import/step-checks.ts";
+import type { RunningCheck } from "./check-report.ts";
+import { ConstantLeaf, constantText } from "./constant-leaf.ts";
+import { FilmLengths } from "./film-lengths.ts";
+import { checkTimestamps } from "./timestamps.ts";
+
+export interface CheckRules {
+  readonly timestamp: string | undefined;
+  readonly fps: number | undefined;
+  readonly maxJitter: number;
+  readonly films: Films | undefined;
+}
+
+/** A leaf, and its place among the leaves of a step. */
+interface PlacedLeaf extends LeafEntry {
+  readonly index: number;
+}
+
+interface TrackedLeaf extends PlacedLeaf {
+  readonly constant: ConstantLeaf;
+  /** Whether it says nothing in a final observation. */
+  readonly isOutcome: boolean;
+}
+
+interface TrackedFilm {
+  readonly camera: string;
+  readonly path: PlacedLeaf;
+  readonly time: PlacedLeaf;
+}
+
+const TIMESTAMPS = ["timestamp", "observation/timestamp"];
+
+export class EpisodeChecker implements StepReceiver<unknown> {
+  readonly #rules: CheckRules;
+  readonly #report: RunningCheck;
+  readonly #films: FilmLengths | undefined;
+  #leaves: readonly PlacedLeaf[] | undefined;
+  #tracked: readonly TrackedLeaf[] = [];
+  #reward: ConstantLeaf | undefined;
+  #rewardLeaf: PlacedLeaf | undefined;
+  #timestamp: PlacedLeaf | undefined;
+  #filmed: readonly TrackedFilm[] = [];
+  /** Of the episode that is read. */
+  #episode = 0;
+  #columns: StepColumns<unknown> | undefined;
+  #hasFinal = false;
+  #step = 0;
+  #times: number[] = [];
+  #firstTime: bigint | undefined;
+
+  /** @throws RangeError for a path that is not of a number */
+  constructor(spec: StepSpec | undefined, rules: CheckRules, report: RunningCheck) {
+    this.#rules = rules;
+    this.#report = report;
+    this.#films = rules.films && new FilmLengths(rules.films, report);
+    if (spec !== undefined) this.#setSpec(spec);
+  }
+
+  begin(source: RldsEpisode<unknown>, episode: number): void {
+    const { steps } = source ?? {};
+    this.#episode = episode;
+    this.#columns = steps instanceof StepColumns ? steps : undefined;
+    this.#hasFinal = source !== null && typeof source === "object" && statedFinalStep(source) !== "transition";
+    this.#step = 0;
+    this.#times = [];
+    this.#firstTime = undefined;
+    if (this.#leaves === undefined && this.#columns !== undefined) this.#setSpec(this.#columns.spec);
+  }
+
+  add({ flags, mismatch, reward }: StepFacts, step: unknown): void {
+    const i = this.#step++;
+    if (mismatch !== undefined) return;
+    if (this.#leaves === undefined) this.#setSpec(stepSpecOf(step));
+    const isFinal = this.#hasFinal && (flags & LAST) !== 0;
+    for (const leaf of this.#tracked) {
+      if (!leaf.constant.isOpen || (isFinal && leaf.isOutcome)) continue;
+      const row = this.#rowOf(leaf, step, i);
+      if (row.length === leaf.size) leaf.constant.add(row as ArrayLike<number | bigint>, 0);
+    }
+    if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
+    if (this.#timestamp !== undefined) this.#times.push(this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]));
+    for (const { camera, path, time } of this.#filmed)
+      this.#films?.add(camera, String(this.#rowOf(path, step, i)[0]), Number(this.#rowOf(time, step, i)[0]), this.#episode);
+  }
+
+  /** The episode is over. */
+  async end(): Promise<void> {
+    if (this.#timestamp !== undefined) {
+      const { fps, maxJitter } = this.#rules;
+      const { path, leaf } = this.#timestamp;
+      const interval = fps !== undefined && isFloat(leaf.dtype) ? 1 / fps : undefined;
+      checkTimestamps(this.#times, this.#episode, { path, interval, maxJitter }, this.#report);
+    }
+    await this.#films?.compare(false);
+  }
+
+  /** The dataset is over. */
+  async finish(): Promise<void> {
+    await this.#films?.compare(true);
+    for (const { path, constant } of this.#tracked) {
+      const { elements, value } = constant.result ?? {};
+      if (elements !== undefined)
+        this.#report.warn("constantDimensions", { path, value, text: `${path} ${constantText(constant, elements, value)}` }, elements.length);
+    }
+    const { value } = this.#reward?.result ?? {};
+    if (value !== undefined) this.#report.warn("constantRewards", { path: "reward", value, text: `reward never changes: always ${value}` });
+  }
+
+  #setSpec(spec: StepSpec): void {
+    const leaves = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
+    const { timestamp, films } = this.#rules;
+    const at = (path: string) => leaves.find((leaf) => leaf.path === path);
+    const isNumber = (path: string) => at(path)?.size === 1 && !isText((at(path) as PlacedLeaf).leaf);
+    if (timestamp !== undefined && !isNumber(timestamp)) {
+      const numbers = leaves.filter(({ path }) => isNumber(path)).map(({ path }) => path);
+      throw mustBe(RangeError, "timestamp", `the path of a single number (${numbers.join(", ")})`, timestamp);
+    }
+    const timestampPath = timestamp ?? TIMESTAMPS.find(isNumber);
+    this.#timestamp = timestampPath === undefined ? undefined : at(timestampPath);
+    this.#filmed = [...(films?.cameras.keys() ?? [])].flatMap((camera) => {
+      const [path, time] = [at(`${camera}/path`), at(`${camera}/timestamp`)];
+      return path === undefined || time === undefined ? [] : [{ camera, path, time }];
+    });
+    // Of a film each step has a path and a time, and paths of timestamps are checked otherwise.
+    const others = new Set([...this.#filmed.flatMap(({ path, time }) => [path.path, time.path]), timestampPath]);
+    this.#tracked = leaves
+      .filter(({ keys, path, leaf, size }) => ["observation", "action"].includes(keys[0] as string) && !isText(leaf) && size > 0 && !others.has(path))
+      .map((leaf) => ({ ...leaf, constant: new ConstantLeaf(leaf), isOutcome: leaf.keys[0] === "action" }));
+    this.#rewardLeaf = isNumber("reward") ? at("reward") : undefined;
+    this.#reward = this.#rewardLeaf && new ConstantLeaf({ ...this.#rewardLeaf, leaf: { dtype: "f64", shape: [] } });
+    this.#leaves = leaves;
+  }
+
+  /** A step's value in a row; empty if it has another form. */
+  #rowOf({ keys, index, size }: PlacedLeaf, step: unknown, i: number): ArrayLike<number | bigint | string> {
+    if (step === undefined && this.#columns !== undefined) {
+      const column = this.#columns.parts[index] as unknown as Float32Array;
+      return Array.isArray(column) ? [column[i] as string] : column.subarray(i * size, (i + 1) * size);
+    }
+    const value = valueAt(step, keys);
+    if (ArrayBuffer.isView(value)) return value as Float32Array;
+    const row: (number | bigint | string)[] = [];
+    everyElement(value, (element) => row.push(typeof element === "boolean" ? Number(element) : (element as number)) <= size);
+    return row;
+  }
+
+  /** Nanoseconds since 1970 are beyond what a number holds exactly: differences to the first are not. */
+  #timeOf(value: unknown): number {
+    if (typeof value !== "bigint") return Number(value);
+    this.#firstTime ??= value;
+    return Number(value - this.#firstTime);
+  }
+}

@@ -1,0 +1,103 @@
+/** `reprise check`: one line per finding, and the exit code. */
+import { cpSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, reprise, temporary } from "./support.ts";
+
+const temp = temporary();
+
+const step = (i: number, more: object = {}) => ({
+  step: {
+    ...{ observation: [i, -i], action: i + 0.5, reward: i / 2, discount: 1, timestamp: i / 10 },
+    ...{ is_first: i === 0, is_last: i === 5, is_terminal: false },
+    ...more,
+  },
+});
+const SCALAR = (dtype: string) => ({ dtype, shape: [] });
+const HEAD = {
+  rlds: 1,
+  stepSpec: {
+    observation: { dtype: "f32", shape: [2] },
+    ...{ action: SCALAR("f32"), reward: SCALAR("f32"), discount: SCALAR("f32"), timestamp: SCALAR("f64") },
+    ...{ is_first: SCALAR("bool"), is_last: SCALAR("bool"), is_terminal: SCALAR("bool") },
+  },
+  metadataSpec: {},
+};
+
+function lines(name: string, episodes: readonly (readonly object[])[]): string {
+  const path = temp(name);
+  writeFileSync(path, [HEAD, ...episodes.flatMap((steps) => [{ episode: {} }, ...steps])].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return path;
+}
+
+const good = Array.from({ length: 6 }, (_, i) => step(i));
+const faulty = good.map((_, i) => step(i, i === 2 ? { reward: "NaN" } : i === 4 ? { timestamp: 0.3 } : {}));
+
+test("a clean dataset", async () => {
+  const path = lines("good.jsonl", [good, good]);
+  expect(await reprise("check", path)).toEqual({ status: 0, stdout: "2 episodes, 12 steps: 0 faults, 0 warnings\n", stderr: "" });
+  expect(await document("check", path)).toEqual({
+    ...{ format: "jsonl", name: "good", episodes: 2, steps: 12, transitions: 10, complete: true, clean: true },
+    ...{ faults: {}, warnings: {} },
+  });
+});
+
+test("faults: a line each with episode and step, exit code 1", async () => {
+  const path = lines("faulty.jsonl", [good, faulty]);
+  const { status, stdout, stderr } = await reprise("check", path);
+  expect([status, stderr]).toEqual([1, ""]);
+  expect(stdout).toBe(
+    [
+      "fault: episode 1, step 2: reward is NaN",
+      "fault: episode 1, step 4: timestamp repeats",
+      "warning: episode 1, step 5: timestamp advances by 0.2, not 0.1",
+      "2 episodes, 12 steps: 2 faults, 1 warning",
+      "",
+    ].join("\n"),
+  );
+  const json = await reprise("check", path, "--json");
+  expect(json.status).toBe(1);
+  expect(JSON.parse(json.stdout)).toMatchObject({ clean: false, faults: { nonFinite: { count: 1, places: [{ episode: 1, step: 2, path: "reward" }] } } });
+});
+
+test("a check of what convert --mode repair wrote is clean", async () => {
+  const path = lines("broken.jsonl", [good, good.map((_, i) => step(i, i === 2 ? { reward: "Infinity" } : { is_last: false }))]);
+  expect((await reprise("check", path)).status).toBe(1);
+  const to = temp("repaired.jsonl");
+  await document("convert", path, to, "--mode", "repair");
+  expect(await document("check", to)).toMatchObject({ clean: true, faults: {} });
+});
+
+test("warnings fail with --strict only; thresholds are options", async () => {
+  const uneven = lines("uneven.jsonl", [good.map((_, i) => step(i, i === 5 ? { timestamp: 0.6 } : {}))]);
+  expect((await reprise("check", uneven)).status).toBe(0);
+  expect((await reprise("check", uneven, "--strict")).status).toBe(1);
+  expect(await document("check", uneven, "--max-jitter", "1.5", "--strict")).toMatchObject({ warnings: {} });
+  expect(await document("check", uneven, "--fps", "20")).toMatchObject({ warnings: { timestampJitter: { count: 5 } } });
+  expect(await document("check", uneven, "--min-steps", "6")).toMatchObject({ warnings: { shortEpisodes: { count: 1 } } });
+  expect(await document("check", uneven, "--without", "timestamp", "--strict")).toMatchObject({ warnings: {} });
+});
+
+test("many of one kind are counted", async () => {
+  const { stdout } = await reprise("check", lines("many.jsonl", [Array.from({ length: 6 }, (_, i) => step(i, { reward: "NaN" }))]), "--places", "2");
+  expect(stdout).toContain("fault: episode 0, step 1: reward is NaN\nfault: … and 4 more like these\n");
+});
+
+test("real data; a wrong leaf is wrong usage", async () => {
+  expect(await document("check", HALF_CHEETAH)).toMatchObject({ episodes: 40, steps: 10_040, clean: true, warnings: {} });
+  expect(await document("check", CARTPOLE)).toMatchObject({ clean: true, warnings: { constantRewards: { count: 1 } } });
+  expect((await failure(2, "check", HALF_CHEETAH, "--timestamp", "action")).line).toMatch(/timestamp must be the path of a single number/);
+});
+
+test("a file that was cut is a fault after what was read of it; salvage reads on", async () => {
+  cpSync(HALF_CHEETAH, temp("cut"), { recursive: true });
+  truncateSync(temp("cut", "1.0.0", "half_cheetah-train.tfrecord-00001-of-00003"), 100_000);
+  const { status, stdout } = await reprise("check", temp("cut"));
+  expect(status).toBe(1);
+  expect(stdout).toMatch(
+    /^fault: (episode \d+: )?.*half_cheetah-train\.tfrecord-00001-of-00003.*\n\d+ episodes, [\d,]+ steps, and then data that cannot be read: 1 fault, 0 warnings\n$/,
+  );
+  const salvaged = await reprise("check", temp("cut"), "--mode", "salvage", "--json");
+  expect([salvaged.status, JSON.parse(salvaged.stdout)]).toMatchObject([1, { complete: true, faults: { unreadable: { count: 1 } } }]);
+  expect((await failure(1, "check", join(DATA, "nowhere"))).error.code).toBe("NOT_FOUND");
+});
