@@ -54,6 +54,7 @@ test("no option takes a second value in silence: it is wrong usage, of every ver
     "--final-step": "observation",
     "--sampler": "fifo",
     "--fps": "5",
+    "--lerobot-version": "2.1",
   };
   for (const verb of VERBS) {
     const { stdout } = await reprise(verb, "--help");
