@@ -4,7 +4,7 @@ import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
-import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { addFilmLosses } from "../film-references.ts";
 import { base64 } from "../jsonl/json-values.ts";
@@ -32,7 +32,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     const table = new Table(task);
     if (about !== undefined && Object.keys(about).length > 0) losses.add("about", "CSV has values of steps only");
     task.checkLosses();
-    const { unparse } = await papaparse();
+    const { unparse } = await import("./papaparse.ts");
     const encoder = new TextEncoder();
     const write = (rows: readonly (readonly string[])[]) => file.write(encoder.encode(`${unparse(rows as string[][], { newline: "\n" })}\n`));
     await write([table.header]);
@@ -53,16 +53,6 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     }
     return { episodes, steps, repeated: 0 };
   });
-}
-
-/** @throws RldsError UNSUPPORTED where the package cannot be loaded */
-async function papaparse(): Promise<typeof import("papaparse")> {
-  try {
-    const loaded = await import("papaparse");
-    return (loaded as { readonly default?: typeof import("papaparse") }).default ?? loaded;
-  } catch (cause) {
-    throw unsupportedFile({}, "the part of this package that writes CSV cannot be loaded", cause);
-  }
 }
 
 /** A leaf, and the names of its columns. */

@@ -70,7 +70,7 @@ test("the same data give the same bytes; as many episodes as steps are told apar
 test("columns can be left out, and the last steps keep their kinds", async () => {
   const bytes = await bytesOf(everything([2, 2]) as unknown as RldsDataset<unknown>);
   const reader = await openRlds(new File([bytes], "made.npz"), { only: ["observation/state"], without: ["operator"] });
-  expect(Object.keys((reader.stepSpec as { observation: object }).observation)).toEqual(["state"]);
+  expect(Object.keys((reader.stepSpec as { readonly observation: object }).observation)).toEqual(["state"]);
   const kinds = [];
   for await (const { final_step } of reader) kinds.push(final_step);
   expect(kinds).toEqual(["transition", "observation"]);
