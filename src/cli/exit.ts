@@ -52,6 +52,7 @@ function codeOf(error: unknown): string | undefined {
 /** Phrases of the package, and their replacements. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
+  ["salvage: true reads the rest", "--mode salvage reads the rest"],
   ["takeOver: true", "--take-over"],
   ["set maxTextBytes", "set --max-text-bytes"],
   ["maxSequenceLength", "--max-length"],

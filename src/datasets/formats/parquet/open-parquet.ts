@@ -7,9 +7,9 @@ import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
-import { addAbsentFields } from "../reader-steps.ts";
+import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -74,6 +74,8 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
   const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
+    // Of a single row group there is no rest.
+    const hasParts = paths.length > 1 || first.parquet.groups.length > 1;
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
     if (repriseSchema !== undefined) {
@@ -95,7 +97,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
         });
       };
-      return addAbsentFields({
+      const own = addAbsentFields({
         ...{
           format: "parquet" as const,
           name,
@@ -111,6 +113,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
         ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
       });
+      return hasParts ? nameSalvage(own) : own;
     }
     if (first.parquet.rows === 0) throw new RldsError("EMPTY", "the file has no rows", { file: first.parquet.name });
     const selected = first.parquet.select(selection);
@@ -129,7 +132,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         const [file, row] = [numbers[episode], rows[episode]];
         return file === undefined ? emptyIterable() : readGenericEpisodes<S>(selectedFiles(file), schema, { ...read, row: row as number });
       });
-    return {
+    const reader: RldsReader<S> = {
       ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
       steps: paths.length === 1 && !schema.hasNext && losses === undefined ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
@@ -139,6 +142,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
         : withLosses(losses)),
     };
+    return hasParts ? nameSalvage(reader) : reader;
   } finally {
     await first.close();
   }
@@ -194,8 +198,8 @@ async function firstFile(source: SourceTarget, paths: readonly string[], maxByte
       if (i === paths.length - 1 || opened.parquet.rows > 0 || readRepriseSchema(opened.parquet) !== undefined) return opened;
       await opened.close();
     } catch (error) {
-      if (losses === undefined) throw error;
-      losses.add(error);
+      if (paths.length === 1) throw error;
+      addLoss(losses, error);
       damage = error;
     }
   }
