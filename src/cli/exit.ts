@@ -53,6 +53,7 @@ function codeOf(error: unknown): string | undefined {
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
   ["bytes of maxBytes. Raise maxBytes, or write Parquet", "bytes that this format may take. Write Parquet instead"],
+  ["salvage: true reads the rest", "--mode salvage reads the rest"],
   ["takeOver: true", "--take-over"],
   ["set maxTextBytes", "set --max-text-bytes"],
   ["maxSequenceLength", "--max-length"],

@@ -1,6 +1,6 @@
 /** What a reader that salvages could not read. */
 import { flag } from "../../base/error.ts";
-import { type Place, RldsError } from "../model/rlds-error.ts";
+import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 
 /** One part of the files that is not whole. */
 export interface SourceLoss extends Place {
@@ -43,6 +43,20 @@ export class Losses {
     this.#messages.add(loss.reason);
     this.#losses.push(loss);
   }
+}
+
+const SALVAGE = "; salvage: true reads the rest";
+
+/** The error of damage with the option that reads the rest; any other error as it is. */
+export function withSalvageRemedy(error: unknown): unknown {
+  const isDamage = error instanceof RldsError && (error.code === "CORRUPT" || error.code === "NOT_FOUND");
+  return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
+}
+
+/** Notes damage of a part, if it may be lost. @throws the error, which names the option `salvage` otherwise */
+export function addLoss(losses: Losses | undefined, error: unknown): void {
+  if (losses === undefined) throw withSalvageRemedy(error);
+  losses.add(error);
 }
 
 /** What a reader with the option `salvage` has; undefined without it. @throws TypeError */

@@ -1,15 +1,39 @@
-/** A reader whose steps are others than the files have: some are left out, some are made. */
+/** A reader whose episodes are others than its files have: some steps are left out, some are made, errors say more. */
 import type { StepSpec } from "../model/dataset.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import { stepsWithAbsentFields, withAbsentFields } from "./columns/absent-fields.ts";
+import { withSalvageRemedy } from "./losses.ts";
 import type { ReadEpisode, RldsReader } from "./reader.ts";
 
 /** The reader with other steps; all else stays. @param change makes them, of the same number */
 export function changeSteps<S>(reader: RldsReader<S>, stepSpec: StepSpec, change: (episode: ReadEpisode<S>) => StepColumns<S>): RldsReader<S> {
-  const { format, name, metadataSpec, episodes, steps, splits, split, about, unread, films, startingAt, lengths } = reader;
-  const from = async function* (all: AsyncIterable<ReadEpisode<S>>): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+  return changeEpisodes(reader, stepSpec, async function* (all) {
     for await (const episode of all) yield { ...episode, steps: change(episode) };
-  };
+  });
+}
+
+/** The reader with a reward and a discount, which its files may not have. */
+export function addAbsentFields<S>(reader: RldsReader<S>): RldsReader<S> {
+  const spec = withAbsentFields(reader.stepSpec);
+  return spec === reader.stepSpec ? reader : changeSteps(reader, spec, ({ steps, final_step }) => stepsWithAbsentFields(steps, spec, final_step));
+}
+
+/** The reader whose errors of damage name the option `salvage`, unless it is set. For files of several parts, of which it reads the rest. */
+export function nameSalvage<S>(reader: RldsReader<S>): RldsReader<S> {
+  if (reader.losses !== undefined || reader.episodes === 1) return reader;
+  return changeEpisodes(reader, reader.stepSpec, async function* (all) {
+    try {
+      yield* all;
+    } catch (error) {
+      throw withSalvageRemedy(error);
+    }
+  });
+}
+
+type Change<S> = (all: AsyncIterable<ReadEpisode<S>>) => AsyncGenerator<ReadEpisode<S>, void, undefined>;
+
+function changeEpisodes<S>(reader: RldsReader<S>, stepSpec: StepSpec, change: Change<S>): RldsReader<S> {
+  const { format, name, metadataSpec, episodes, steps, splits, split, about, unread, films, startingAt, lengths } = reader;
   return {
     ...{ format, name, stepSpec, metadataSpec, episodes, steps, splits, split, about },
     ...(unread && { unread }),
@@ -17,15 +41,9 @@ export function changeSteps<S>(reader: RldsReader<S>, stepSpec: StepSpec, change
     get losses() {
       return reader.losses;
     },
-    [Symbol.asyncIterator]: () => from(reader),
-    ...(startingAt !== undefined && { startingAt: (episode: number) => from(startingAt.call(reader, episode)) }),
+    [Symbol.asyncIterator]: () => change(reader),
+    ...(startingAt !== undefined && { startingAt: (episode: number) => change(startingAt.call(reader, episode)) }),
     ...(lengths !== undefined && { lengths: () => lengths.call(reader) }),
     close: () => reader.close(),
   };
-}
-
-/** The reader with a reward and a discount, which its files may not have. */
-export function addAbsentFields<S>(reader: RldsReader<S>): RldsReader<S> {
-  const spec = withAbsentFields(reader.stepSpec);
-  return spec === reader.stepSpec ? reader : changeSteps(reader, spec, ({ steps, final_step }) => stepsWithAbsentFields(steps, spec, final_step));
 }

@@ -56,16 +56,22 @@ export function columnRemedy(keys: readonly string[], isNull = false): string {
 /** The same error with the options that help against a bad column; any other error as it is. */
 export function withRemedy(error: unknown, keys: readonly string[], isNull = false): unknown {
   if (!(error instanceof RldsError) || !["CORRUPT", "UNSUPPORTED", "INVALID_DATA", "SPEC_MISMATCH"].includes(error.code)) return error;
-  const { file, offset, episode, step, cause } = error;
+  return withEnding(error, columnRemedy(keys, isNull));
+}
+
+/** The same error with more at the end of its sentence. */
+export function withEnding(error: RldsError, ending: string): RldsError {
+  const { file, offset, episode, step, pushed, cause } = error;
   const place = {
     ...(file !== undefined && { file }),
     ...(offset !== undefined && { offset }),
     ...(episode !== undefined && { episode }),
     ...(step !== undefined && { step }),
+    ...(pushed !== undefined && { pushed }),
   };
   const end = describePlace(place);
   const what = error.message.endsWith(end) ? error.message.slice(0, error.message.length - end.length) : error.message;
-  return new RldsError(error.code, `${what}${columnRemedy(keys, isNull)}`, place, { cause });
+  return new RldsError(error.code, `${what}${ending}`, place, { cause });
 }
 
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */

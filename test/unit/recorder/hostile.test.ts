@@ -285,5 +285,7 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
     [RECORDED_FRAME, 0, new Uint8Array(8)],
     [RECORDED_STEP, 0, ROW],
   ];
-  expect((await outcome(forged(told, beside)))[0]).toMatch(/^CORRUPT: a frame's file is missing \(000000-000000.observation.image.raw\)/);
+  expect((await outcome(forged(told, beside)))[0]).toMatch(
+    /^CORRUPT: a frame's file is missing; without: \["observation\/image"\] leaves it out \(000000-000000.observation.image.raw\)/,
+  );
 });

@@ -7,6 +7,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
+import { clearTimes } from "./header-times.ts";
 import type { H5wasm } from "./package.ts";
 
 /** HDF5's numbers of its classes of types. */
@@ -23,8 +24,6 @@ export class Hdf5Writer {
   readonly #path: string;
   readonly #node: FileNode;
   readonly #id: bigint;
-  /** Seconds: the file's own times lie between this one and that of its end. */
-  readonly #start = Math.floor(Date.now() / 1000) - 1;
   #isOpen = true;
 
   /** @throws RldsError UNSUPPORTED without h5wasm */
@@ -79,7 +78,7 @@ export class Hdf5Writer {
     this.#isOpen = false;
     const { contents, usedBytes } = this.#node;
     const bytes = (contents ?? new Uint8Array(0)).subarray(0, usedBytes);
-    clearTimes(bytes, this.#start, Math.ceil(Date.now() / 1000) + 1);
+    clearTimes(bytes);
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) await file.write(bytes.subarray(at, at + PIECE_BYTES));
   }
 
@@ -128,19 +127,6 @@ export class Hdf5Writer {
 
   #error(subject: string, reason: string, cause?: unknown): RldsError {
     return new RldsError("IO", `HDF5 cannot write ${subject}: ${reason}`, {}, { cause });
-  }
-}
-
-/**
- * HDF5 writes into each dataset's header when it was made, and h5wasm cannot turn that off. The same data must give the same bytes, so the times become 0. A time is a
- * message of the header: type 0x12, 8 bytes, flags, version 1, seconds (HDF5 File Format Specification, IV.A.2.s).
- */
-function clearTimes(bytes: Uint8Array, from: number, to: number): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + 16 <= bytes.length; at += 8) {
-    if (view.getUint32(at, true) !== 0x00080012 || view.getUint32(at + 8, true) !== 1) continue;
-    const seconds = view.getUint32(at + 12, true);
-    if (seconds >= from && seconds <= to) view.setUint32(at + 12, 0, true);
   }
 }
 

@@ -9,12 +9,14 @@ import { type About, nestedAbout } from "../about.ts";
 import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
+
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { parseJson } from "../json.ts";
-import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
+import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -22,7 +24,7 @@ import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { ABOUT } from "./demo-layout.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, openTarget } from "./open-file.ts";
-import { episodeGroups, type RobotFormat, robotEpisode, robotFormatOf } from "./robot-layouts.ts";
+import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
 export interface RobotOptions extends Hdf5Options {
   /** The filter of robomimic's `mask` that is read, such as "train"; all episodes where it is left out. */
@@ -117,7 +119,8 @@ export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options
   try {
     parseOptions(options);
     const selection = new Selection(options);
-    return await selectReader(await RobotReader.of(files, format, { ...options, selection, losses: lossesOf(options.salvage) }), selection);
+    const reader = await RobotReader.of(files, format, { ...options, selection, losses: lossesOf(options.salvage) });
+    return nameSalvage(await selectReader(reader, selection));
   } catch (error) {
     await files.close();
     throw error;
@@ -165,8 +168,7 @@ class RobotReader implements RldsReader {
           if (format !== "aloha") attributes.add(await leafAttributes(first, group));
           places.push({ file, group });
         } catch (error) {
-          if (losses === undefined) throw error;
-          losses.add(error);
+          addLoss(losses, error);
         }
       }
     }
@@ -267,10 +269,22 @@ async function firstFile(files: EpisodeFiles, losses: Losses | undefined): Promi
     try {
       return await files.open(i);
     } catch (error) {
-      if (losses === undefined || i >= files.count - 1) throw error;
-      losses.add(error);
+      if (i >= files.count - 1) throw error;
+      addLoss(losses, error);
     }
   }
+}
+
+/** Whether any episode has observations, or cannot be read. */
+async function someObservations(files: EpisodeFiles, format: RobotFormat, places: readonly EpisodePlace[]): Promise<boolean> {
+  for (const { file, group } of places) {
+    const has = await files
+      .open(file)
+      .then((hdf5) => hasObservations(hdf5, format, group))
+      .catch(() => true);
+    if (has) return true;
+  }
+  return false;
 }
 
 /** The first episode that can be read, if something may be lost. */
@@ -285,8 +299,9 @@ async function firstEpisode(
       const hdf5 = await files.open(file);
       return { hdf5, ...(await robotEpisode(hdf5, format, group, selection)) };
     } catch (error) {
-      if (losses === undefined || i === places.length - 1) throw error;
-      losses.add(error);
+      if (i === 0 && !(await someObservations(files, format, places))) throw withoutObservations(format, name);
+      if (i === places.length - 1) throw error;
+      addLoss(losses, error);
     }
   }
   throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });

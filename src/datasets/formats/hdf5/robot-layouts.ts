@@ -1,6 +1,6 @@
 /** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
 import { FINAL_STEP } from "../../model/final-step.ts";
-import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { absentReward } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
@@ -26,6 +26,17 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
   if (names.includes("data") && (await hdf5.entry("/data")) === "group" && (await hdf5.names("/data")).some((name) => ROBOMIMIC.test(name))) return "robomimic";
   if (names.includes("action") && (await hdf5.entry("/observations")) === "group" && (await hdf5.names("/observations")).includes("qpos")) return "aloha";
   return undefined;
+}
+
+/** Whether an episode has anything that may be its observations. */
+export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
+  const entries = await hdf5.names(group === "" ? "/" : group);
+  return NAMES[format].observation.some((name) => entries.includes(name));
+}
+
+/** The error for a file whose episodes have no observations. */
+export function withoutObservations(format: RobotFormat, file: string): RldsError {
+  return unsupportedFile({ file }, `no episode has ${NAMES[format].observation.join(" or ")}: write observations into the dataset first`);
 }
 
 type KeepColumn = (path: string) => boolean;
@@ -74,8 +85,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
   const observed = await firstWithRows(hdf5, names.observation.filter((name) => entries.includes(name)).map(at), keeps);
-  if (observed === undefined)
-    throw unsupportedFile({ file }, `${group || "the file"} has no ${names.observation.join(" and no ")}: write observations into the dataset first`);
+  if (observed === undefined) throw error(`has no ${names.observation.join(" and no ")}`);
   if (!entries.includes(names.action)) throw error(`has no ${names.action}`);
   const action = await hdf5.tree(at(names.action), keeps);
   const rows = columnsOf(action)[0]?.rows ?? -1;

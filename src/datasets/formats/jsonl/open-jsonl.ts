@@ -12,7 +12,7 @@ import { decompressedSource } from "../compression/decompressed-source.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
-import { addAbsentFields } from "../reader-steps.ts";
+import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -66,23 +66,24 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
       const selected = selectSpec(schema.stepSpec, selection);
       selection.check();
       const read = { maxBytes, signal, losses, selection, selected };
-      return addAbsentFields({
+      const own = addAbsentFields({
         ...base,
         about: schema.about,
         stepSpec: selected.spec,
         metadataSpec: finalStepSpec(schema.metadataSpec),
         [Symbol.asyncIterator]: () => readRepriseEpisodes(file, schema, read),
-      } as RldsReader<unknown>) as RldsReader<S>;
+      } as RldsReader<unknown>);
+      return nameSalvage(own) as RldsReader<S>;
     }
     const generic = await GenericJsonl.open(file, first, stepSpec, { lines, maxBytes, signal, losses, selection, finalObservation });
     selection.check();
     const { stepSpec: inferredSpec, metadataSpec } = generic;
-    return {
+    return nameSalvage({
       ...base,
       stepSpec: inferredSpec,
       metadataSpec: finalStepSpec(metadataSpec),
       [Symbol.asyncIterator]: () => generic.episodes(),
-    } as RldsReader<unknown> as RldsReader<S>;
+    } as RldsReader<unknown>) as RldsReader<S>;
   } catch (error) {
     await file.close();
     throw error;

@@ -9,11 +9,12 @@ import type { StepColumns } from "../../model/step-columns.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
-import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, withLosses, withSalvageRemedy } from "../losses.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
 import { type GenericSchema, readGenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { nameSalvage } from "../reader-steps.ts";
 import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFolder } from "../sources/source.ts";
@@ -62,7 +63,9 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   selection.check();
   const videos = new Map([...info.features].flatMap(([name, { dtype, keys }]) => (dtype === "video" ? [[name, keys] as const] : [])));
   const lists = await (losses === undefined
-    ? readLists(folder, info, [...videos.keys()], hasTask, maxBytes)
+    ? readLists(folder, info, [...videos.keys()], hasTask, maxBytes).catch((error) => {
+        throw withSalvageRemedy(error);
+      })
     : salvageLists(folder, info, [...videos.keys()], maxBytes, losses));
   const { episodes: entries, metadataSpec, tasks, paths } = lists;
   const decode = imageMode === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
@@ -92,14 +95,14 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     const rows = readGenericEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), schema, { maxBytes, signal, row });
     return episodes<S>(entries, episode, rows, frames);
   };
-  return {
+  return nameSalvage<S>({
     ...base,
     episodes: info.episodes,
     steps: info.frames,
     [Symbol.asyncIterator]: () => startingAt(0),
     startingAt: (episode) => startingAt(integer("episode", episode, 0)),
     lengths: async () => entries.map(({ length }) => length),
-  };
+  });
 }
 
 async function readLists(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], hasTask: boolean, maxBytes: number): Promise<SalvagedList> {
@@ -206,8 +209,8 @@ async function withFirstTable<T>(
         await file.close();
       }
     } catch (error) {
-      if (losses === undefined) throw error;
-      losses.add(error);
+      if (paths.length === 1) throw error;
+      addLoss(losses, error);
       damage = error;
     }
   }

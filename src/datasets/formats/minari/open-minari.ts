@@ -12,8 +12,9 @@ import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
-import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
+import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -128,7 +129,7 @@ export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: Mina
 }
 
 async function readerOf(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: EpisodeReadOptions): Promise<RldsReader> {
-  return selectReader(await MinariReader.of(store, about, options), options.selection);
+  return nameSalvage(await selectReader(await MinariReader.of(store, about, options), options.selection));
 }
 
 class MinariReader implements RldsReader {
@@ -188,8 +189,8 @@ class MinariReader implements RldsReader {
         first = await findColumns(store, name, episode, options);
         break;
       } catch (error) {
-        if (losses === undefined || episode === groups.length - 1) throw error;
-        losses.add(error);
+        if (episode === groups.length - 1) throw error;
+        addLoss(losses, error);
       }
     }
     if (first === undefined) throw new RldsError("EMPTY", `the dataset has no episodes, only ${group}`, { file: store.name });

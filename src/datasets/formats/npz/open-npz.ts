@@ -13,7 +13,7 @@ import { fieldOf, fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { lazy } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
-import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { Selection } from "../selection/selection.ts";
@@ -160,8 +160,8 @@ async function arraysOf(
         continue;
       }
       // Without metadata of steps there are steps all the same.
-      if (losses === undefined || fieldOf(entry.names[0] as string) !== undefined) throw named;
-      losses.add(named);
+      if (fieldOf(entry.names[0] as string) !== undefined) throw named;
+      addLoss(losses, named);
     }
   }
   return { columns, areNamed, unread };

@@ -8,9 +8,9 @@ import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import { type Losses, lossesOf, withLosses } from "../losses.ts";
+import { addLoss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
-import { addAbsentFields } from "../reader-steps.ts";
+import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -75,6 +75,8 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
   const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
+    // Of a single row group there is no rest.
+    const hasParts = paths.length > 1 || first.parquet.groups.length > 1;
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
     if (repriseSchema !== undefined) {
@@ -96,7 +98,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           return part < 0 ? emptyIterable() : readRepriseEpisodes<S>(files(part), repriseSchema, { ...read, start: { part, episode } });
         });
       };
-      return addAbsentFields({
+      const own = addAbsentFields({
         ...{
           format: "parquet" as const,
           name,
@@ -112,6 +114,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
         ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
       });
+      return hasParts ? nameSalvage(own) : own;
     }
     if (first.parquet.rows === 0) throw new RldsError("EMPTY", "the file has no rows", { file: first.parquet.name });
     const selected = first.parquet.select(selection);
@@ -130,7 +133,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         const [file, row] = [numbers[episode], rows[episode]];
         return file === undefined ? emptyIterable() : readGenericEpisodes<S>(selectedFiles(file), schema, { ...read, row: row as number });
       });
-    return {
+    const reader: RldsReader<S> = {
       ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
       steps: paths.length === 1 && !schema.hasNext && losses === undefined ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
@@ -140,6 +143,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
         ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
         : withLosses(losses)),
     };
+    return hasParts ? nameSalvage(reader) : reader;
   } finally {
     await first.close();
   }
@@ -195,8 +199,8 @@ async function firstFile(source: SourceTarget, paths: readonly string[], maxByte
       if (i === paths.length - 1 || opened.parquet.rows > 0 || readRepriseSchema(opened.parquet) !== undefined) return opened;
       await opened.close();
     } catch (error) {
-      if (losses === undefined) throw error;
-      losses.add(error);
+      if (paths.length === 1) throw error;
+      addLoss(losses, error);
       damage = error;
     }
   }

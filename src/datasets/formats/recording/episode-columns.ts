@@ -11,6 +11,9 @@ const PLACE_BYTES = 32;
 /** Of a text: its bytes. */
 const HEAD = 4;
 
+/** Whether a leaf is read; of any other nothing is looked at or kept. */
+export type ReadsLeaf = (leaf: { readonly keys: readonly string[] }) => boolean;
+
 export class EpisodeColumns {
   length = 0;
   readonly #layout: RowLayout;
@@ -21,18 +24,20 @@ export class EpisodeColumns {
   readonly #frames: readonly Uint8Array[];
   readonly #lazyFrames: readonly LazyFrames[] | undefined;
   readonly #texts: string[][];
+  readonly #isRead: { readonly numbers: readonly boolean[]; readonly texts: readonly boolean[]; readonly frames: readonly boolean[] };
 
-  /** @param capacity steps that there are at most @param lazyFrames of each camera, where frames stay where they are */
-  constructor(layout: RowLayout, capacity: number, lazyFrames?: readonly LazyFrames[]) {
+  /** @param capacity steps that there are at most @param reads whether a leaf is read @param lazyFrames of each camera, where frames stay where they are */
+  constructor(layout: RowLayout, capacity: number, reads: ReadsLeaf, lazyFrames?: readonly LazyFrames[]) {
     this.#layout = layout;
+    this.#isRead = { numbers: layout.numbers.map(reads), texts: layout.texts.map(reads), frames: layout.frames.map(reads) };
     this.#row = new Uint8Array(layout.numberBytes);
     this.#views = layout.numbers.map(({ leaf: { dtype }, offset, size }) => {
       const kind = isHalf(dtype) ? Uint16Array : DTYPES[dtype].array;
       return new kind(this.#row.buffer, offset, size);
     });
-    this.#numbers = layout.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * capacity));
+    this.#numbers = layout.numbers.map((number) => zeros(number.leaf.dtype, reads(number) ? number.size * capacity : 0));
     this.#lazyFrames = lazyFrames;
-    this.#frames = lazyFrames === undefined ? layout.frames.map(({ size }) => new Uint8Array(size * capacity)) : [];
+    this.#frames = lazyFrames === undefined ? layout.frames.map((frame) => new Uint8Array(reads(frame) ? frame.size * capacity : 0)) : [];
     this.#texts = layout.texts.map(() => []);
   }
 
@@ -42,53 +47,55 @@ export class EpisodeColumns {
   }
 
   /** Bytes of one step in memory, but for texts, and for frames that are lazy. */
-  static stepBytes({ numbers, numberBytes, frames }: RowLayout, isLazy = false): number {
-    const halves = numbers.reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? bytes : 0), 0);
-    return frames.reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes + halves, 1));
+  static stepBytes({ numbers, frames }: RowLayout, reads: ReadsLeaf, isLazy = false): number {
+    const numberBytes = numbers.filter(reads).reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? 2 * bytes : bytes), 0);
+    return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));
   }
 
-  /** @param frames pixels of each camera, or where they are @throws Error for a row that is none */
-  add(row: Uint8Array, frames: readonly Uint8Array[] | readonly FramePlace[]): void {
+  /** @param frames pixels of each camera that is read, or where they are @throws Error for a row that is none */
+  add(row: Uint8Array, frames: readonly (Uint8Array | FramePlace | undefined)[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
     this.#row.set(row.subarray(0, numberBytes));
     numbers.forEach(({ leaf, path, size }, i) => {
+      if (!this.#isRead.numbers[i]) return;
       const view = this.#views[i] as NumberArray;
       if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is no bool`);
       (this.#numbers[i] as NumberArray).set(isHalf(leaf.dtype) ? widenHalves(leaf.dtype, view) : view, this.length * size);
     });
     let at = numberBytes;
     const view = dataView(row);
-    const stepTexts = texts.map(({ size, path }) =>
+    const stepTexts = texts.map(({ size, path }, i) =>
       Array.from({ length: size }, () => {
         const bytes = at + HEAD <= row.length ? view.getUint32(at, true) : row.length;
         if (at + HEAD + bytes > row.length) throw new Error(`${path} is cut`);
         at += HEAD + bytes;
-        return textOf(row.subarray(at - bytes, at), path);
+        return this.#isRead.texts[i] ? textOf(row.subarray(at - bytes, at), path) : "";
       }),
     );
     if (at !== row.length) throw new Error(`a step has ${row.length - at} bytes too many`);
     stepTexts.forEach((leafTexts, i) => {
-      this.#texts[i]?.push(...leafTexts);
+      if (this.#isRead.texts[i]) this.#texts[i]?.push(...leafTexts);
     });
     frames.forEach((frame, camera) => {
       if (frame instanceof Uint8Array) this.#frames[camera]?.set(frame, this.length * frame.length);
-      else this.#lazyFrames?.[camera]?.add(frame);
+      else if (frame !== undefined) this.#lazyFrames?.[camera]?.add(frame);
     });
     this.length++;
   }
 
-  /** The columns, by the paths of their leaves, joined by dots, which no name has. */
+  /** The columns that are read, by the paths of their leaves, joined by dots, which no name has. */
   finish(): Map<string, ColumnData> {
     const { numbers, texts, frames } = this.#layout;
-    return new Map<string, ColumnData>([
-      ...numbers.map(({ keys, size }, i) => [keys.join("."), (this.#numbers[i] as NumberArray).subarray(0, size * this.length)] as const),
-      ...frames.map(({ keys, size }, i): [string, ColumnData] => [
-        keys.join("."),
-        this.#lazyFrames?.[i]?.finish() ?? (this.#frames[i] as Uint8Array).subarray(0, size * this.length),
-      ]),
-      ...texts.map(({ keys }, i) => [keys.join("."), this.#texts[i] as string[]] as const),
-    ]);
+    const all: readonly (readonly [isRead: boolean | undefined, keys: readonly string[], column: () => ColumnData])[] = [
+      ...numbers.map(({ keys, size }, i) => [this.#isRead.numbers[i], keys, () => (this.#numbers[i] as NumberArray).subarray(0, size * this.length)] as const),
+      ...frames.map(
+        ({ keys, size }, i) =>
+          [this.#isRead.frames[i], keys, () => this.#lazyFrames?.[i]?.finish() ?? (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const,
+      ),
+      ...texts.map(({ keys }, i) => [this.#isRead.texts[i], keys, () => this.#texts[i] as string[]] as const),
+    ];
+    return new Map(all.flatMap(([isRead, keys, column]) => (isRead ? [[keys.join("."), column()] as const] : [])));
   }
 }
 

@@ -7,18 +7,18 @@ import { SECTION_BYTES, type SectionParser } from "../../../storage/format/secti
 import { faultOf } from "../../../storage/log/read-directory.ts";
 import { SegmentReader } from "../../../storage/log/read-segment.ts";
 import { fileOf } from "../../../storage/log/segment-head.ts";
-import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
 import { ENDED, SUCCESS, TERMINATED } from "../../model/recording/contents.ts";
 import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import type { Losses } from "../losses.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
 import { LazyFrames, type ReadNow } from "./lazy-frames.ts";
 import { damaged, type EpisodeEntry, type Listing } from "./listing.ts";
 import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
-import { readSteps } from "./step-schema.ts";
+import { readSteps, type StepSelection } from "./step-schema.ts";
 
 /** The frames of larger episodes stay where they are, if they can be read without waiting. */
 const EAGER_BYTES = 2 ** 26;
@@ -26,7 +26,9 @@ const EAGER_BYTES = 2 ** 26;
 export interface EpisodesOptions {
   readonly listing: Listing;
   readonly layout: RowLayout;
-  readonly stepSpec: StepSpec;
+  readonly selected: StepSelection;
+  /** What is damaged, if that is no error. */
+  readonly losses: Losses | undefined;
   readonly frames: PendingFrames;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
@@ -74,6 +76,8 @@ class OpenEpisode {
   #next: number;
   #columns: EpisodeColumns | undefined;
   #last: FinalStep = "transition";
+  /** Whether a part of it is damaged, so that nothing of it is handed on. */
+  #isLost = false;
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
     this.#folder = folder;
@@ -93,7 +97,10 @@ class OpenEpisode {
   section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
     const { frames } = this.#options;
     const place = { file: fileOf(segment), offset: from };
-    if (kind === RECORDED_FRAME) return this.#attempt(place, () => frames.addSection(id, payload, { file: place.file, at: from + SECTION_BYTES }));
+    if (kind === RECORDED_FRAME) {
+      this.#attempt(place, () => frames.addSection(id, payload, { file: place.file, at: from + SECTION_BYTES }));
+      return undefined;
+    }
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
     // One that was cut ends where the next one begins.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
@@ -105,36 +112,61 @@ class OpenEpisode {
       this.end();
       return undefined;
     }
-    const columns = this.#startColumns(this.#nextEntry, place);
+    if (this.#isLost) {
+      frames.forget();
+      return undefined;
+    }
+    const columns = this.#attempt(place, () => this.#startColumns(this.#nextEntry as EpisodeEntry, place));
+    if (columns === undefined) return undefined;
     this.#last = kind === RECORDED_FINAL ? "observation" : "transition";
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#nextEntry;
-    if (columns.length === steps) throw corruptFile(at, `the episode has more than the ${steps} steps that it is said to have`);
-    if (columns.isLazy) return this.#attempt(at, () => columns.add(payload, frames.places(id, columns.length)));
-    if (!frames.areSeparate) return this.#attempt(at, () => columns.add(payload, frames.pixels()));
-    const row = payload.slice();
-    return this.#addRow(at, columns, row, id);
+    if (columns.length === steps) {
+      this.#fail(corruptFile(at, `the episode has more than the ${steps} steps that it is said to have`));
+      return undefined;
+    }
+    if (frames.areSeparate && !columns.isLazy) return this.#addRow(at, columns, payload.slice(), id);
+    this.#attempt(at, () => columns.add(payload, columns.isLazy ? frames.places(id, columns.length) : frames.pixels()));
+    return undefined;
   }
 
   /** The episode that was wanted is whole. @throws RldsError CORRUPT where it is another one than was listed */
   end(): void {
     const entry = this.#nextEntry;
     if (entry === undefined) return;
-    const { layout, stepSpec } = this.#options;
-    const columns = this.#columns ?? new EpisodeColumns(layout, 1);
+    const { layout, selected } = this.#options;
+    const columns = this.#columns ?? new EpisodeColumns(layout, 1, selected.reads);
     const { length } = columns;
-    if (length !== entry.steps || length === 0)
-      throw corruptFile({ episode: this.#next }, `the episode has ${length} steps, and is said to have ${entry.steps}`);
+    if (!this.#isLost && (length !== entry.steps || length === 0))
+      this.#fail(corruptFile({ episode: this.#next }, `the episode has ${length} steps, and is said to have ${entry.steps}`));
+    if (this.#isLost) {
+      this.#begin();
+      return;
+    }
     const has = (flag: number) => (entry.flags & flag) !== 0;
-    const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(stepSpec, columns.finish(), length, has(TERMINATED));
+    const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(selected, columns.finish(), length, has(TERMINATED));
     this.episodes.push({ task: entry.task, success: has(SUCCESS), finished: has(ENDED), [FINAL_STEP]: this.#last, steps });
+    this.#begin();
+  }
+
+  #begin(): void {
     this.#columns = undefined;
+    this.#isLost = false;
     this.#next++;
+  }
+
+  /** Gives the episode up. @throws the error, if nothing may be lost */
+  #fail(error: unknown): void {
+    const { losses } = this.#options;
+    if (losses === undefined) throw error;
+    losses.add(error);
+    this.#isLost = true;
   }
 
   #startColumns({ steps, segment }: EpisodeEntry, place: object): EpisodeColumns {
     if (this.#columns !== undefined) return this.#columns;
-    const { layout, maxBytes, listing, frames } = this.#options;
+    const { layout, maxBytes, listing, frames, selected, losses } = this.#options;
+    const { reads } = selected;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
       throw corruptFile(
@@ -142,15 +174,15 @@ class OpenEpisode {
         `the episode is said to have ${steps} steps, and the files have ${availableBytes} bytes for it`,
       );
     const episode = this.#next;
-    const wholeBytes = steps * EpisodeColumns.stepBytes(layout);
+    const wholeBytes = steps * EpisodeColumns.stepBytes(layout, reads);
     const { readNow } = this.#folder;
-    const isLazy = readNow !== undefined && layout.frames.length > 0 && wholeBytes > Math.min(EAGER_BYTES, maxBytes);
+    const isLazy = readNow !== undefined && layout.frames.some(reads) && wholeBytes > Math.min(EAGER_BYTES, maxBytes);
     const tooLarge = (bytes: number, reason: string, cause?: unknown) =>
       unsupportedFile({ episode }, `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, cause);
     const check = (bytes: number) => {
       if (bytes > maxBytes) throw tooLarge(bytes, `more than the ${maxBytes} that maxBytes allows: give a larger one`);
     };
-    const bytes = isLazy ? steps * EpisodeColumns.stepBytes(layout, true) : wholeBytes;
+    const bytes = isLazy ? steps * EpisodeColumns.stepBytes(layout, reads, true) : wholeBytes;
     check(bytes);
     try {
       const decoding = {
@@ -158,8 +190,8 @@ class OpenEpisode {
         decode: (frame: Uint8Array, leaf: FrameLeaf) => frames.decode(frame, leaf),
         check: () => check(wholeBytes),
       };
-      const lazyFrames = isLazy ? layout.frames.map((leaf) => new LazyFrames({ ...decoding, leaf }, steps)) : undefined;
-      this.#columns = new EpisodeColumns(layout, steps, lazyFrames);
+      const lazyFrames = isLazy ? layout.frames.map((leaf) => new LazyFrames({ ...decoding, leaf }, reads(leaf) ? steps : 0, losses !== undefined)) : undefined;
+      this.#columns = new EpisodeColumns(layout, steps, reads, lazyFrames);
     } catch (error) {
       throw tooLarge(bytes, "which this machine does not give: record shorter episodes", error);
     }
@@ -172,15 +204,16 @@ class OpenEpisode {
       columns.add(row, pixels);
     } catch (error) {
       this.#options.signal?.throwIfAborted();
-      throw toReplayError(error, place);
+      this.#fail(toReplayError(error, place));
     }
   }
 
-  #attempt(place: object, call: () => void): undefined {
+  #attempt<T>(place: object, call: () => T): T | undefined {
     try {
-      call();
+      return call();
     } catch (error) {
-      throw toReplayError(error, place);
+      this.#fail(toReplayError(error, place));
+      return undefined;
     }
   }
 }

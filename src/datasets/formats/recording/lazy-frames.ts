@@ -31,10 +31,12 @@ export class LazyFrames {
   /** Names of files, few of which there are mostly; of each frame the place among them, where it begins, its bytes, and their sum. */
   readonly #files: string[] = [];
   readonly #places: Float64Array;
+  readonly #checks: boolean;
   #length = 0;
 
-  /** @param capacity frames that there are at most */
-  constructor(decoding: FrameDecoding, capacity: number) {
+  /** @param capacity frames that there are at most @param checks whether each is read as it comes as well, so that a damaged one shows before its episode is handed on */
+  constructor(decoding: FrameDecoding, capacity: number, checks = false) {
+    this.#checks = checks;
     this.#decoding = decoding;
     this.#places = new Float64Array(4 * capacity);
   }
@@ -42,6 +44,7 @@ export class LazyFrames {
   add({ file, at, bytes, sum }: FramePlace): void {
     if (this.#files.at(-1) !== file) this.#files.push(file);
     this.#places.set([this.#files.length - 1, at, bytes, sum], 4 * this.#length++);
+    if (this.#checks) this.#read(this.#length - 1, this.#length);
   }
 
   finish(): ColumnData {

@@ -9,9 +9,9 @@ import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
-import { lossesOf, withLosses } from "../losses.ts";
+import { type Losses, lossesOf, withLosses, withSalvageRemedy } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
-import { selectReader } from "../selection/select-reader.ts";
+import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { Selection } from "../selection/selection.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -20,7 +20,7 @@ import { type Listing, listRecording } from "./listing.ts";
 import { PendingFrames } from "./read-frames.ts";
 import { DirectoryFolder, type RecordingFolder } from "./recording-folder.ts";
 import { SourceDirectory } from "./source-directory.ts";
-import { readSpec } from "./step-schema.ts";
+import { selectStep } from "./step-schema.ts";
 
 export interface RecordingOptions extends ReadOptions {
   /** Instead of the runtime's own, for URLs. */
@@ -64,24 +64,35 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   const read = async () => {
     const folder = await folderOf(from, { maxBytes, signal, fetch });
     try {
-      return await reader<S>(folder, await listRecording(folder, { signal, losses }), maxBytes, signal);
+      return await reader<S>(folder, await listRecording(folder, { signal, losses }), { maxBytes, signal, losses, selection });
     } finally {
       await folder.release();
     }
   };
-  const recording = await rlds("the recording", () => readConsistently("the recording", read, signal));
-  return (await selectReader({ ...recording, ...withLosses(losses) }, selection)) as Recording<S>;
+  const recording = await rlds("the recording", () => readConsistently("the recording", read, signal)).catch((error) => {
+    throw losses === undefined ? withSalvageRemedy(error) : error;
+  });
+  return nameSalvage(addAbsentFields({ ...recording, ...withLosses(losses) })) as Recording<S>;
 }
 
-async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {
+interface ReadingOptions {
+  readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+  readonly losses: Losses | undefined;
+  readonly selection: Selection;
+}
+
+async function reader<S>(folder: RecordingFolder, listing: Listing, { maxBytes, signal, losses, selection }: ReadingOptions): Promise<Recording<S>> {
   const { about, episodes } = listing;
   const layout = new RowLayout(about.spec);
-  const stepSpec = readSpec(about.spec);
-  const decode = about.images === "png" && layout.frames.length > 0 ? await imageDecoder() : undefined;
+  const selected = selectStep(about.spec, selection);
+  selection.check();
+  const { reads } = selected;
+  const decode = about.images === "png" && layout.frames.some(reads) ? await imageDecoder() : undefined;
   const from = (first: number): AsyncIterable<ReadEpisode<S>> => ({
     async *[Symbol.asyncIterator]() {
-      const frames = new PendingFrames(layout, about, decode, maxBytes);
-      const reading = episodesOf<S>(folder.fork(), first, { listing, layout, stepSpec, frames, maxBytes, signal });
+      const frames = new PendingFrames(layout, about, { decode, maxBytes, reads });
+      const reading = episodesOf<S>(folder.fork(), first, { listing, layout, selected, losses, frames, maxBytes, signal });
       try {
         for (;;) {
           const { done, value } = await rlds(folder.directory.name, () => reading.next());
@@ -96,7 +107,7 @@ async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: nu
   return {
     format: "recording",
     name: folder.directory.name,
-    stepSpec,
+    stepSpec: selected.spec,
     metadataSpec: METADATA,
     episodes: episodes.length,
     steps: episodes.reduce((sum, { steps }) => sum + steps, 0),

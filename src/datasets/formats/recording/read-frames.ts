@@ -4,9 +4,10 @@ import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
 import { FrameNames } from "../../model/recording/frame-files.ts";
 import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
-import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
+import { columnRemedy, corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
+import type { ReadsLeaf } from "./episode-columns.ts";
 import type { FramePlace } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
@@ -16,18 +17,26 @@ export interface SectionPlace {
   readonly at: number;
 }
 
+export interface FrameReading {
+  readonly decode: ImageDecoder | undefined;
+  readonly maxBytes: number;
+  readonly reads: ReadsLeaf;
+}
+
 /** Frames that came, until their step does. */
 export class PendingFrames {
   readonly #leaves: readonly FrameLeaf[];
   readonly #decode: ImageDecoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
+  readonly #isRead: readonly boolean[];
   /** What stood in the section of each camera, and where. */
   #sections: (Uint8Array | undefined)[];
   #places: (SectionPlace | undefined)[];
 
-  /** @param decode of PNG; none for raw pixels */
-  constructor({ frames }: RowLayout, { images, imagesIn }: RecordingAbout, decode: ImageDecoder | undefined, maxBytes: number) {
+  /** @param decode of PNG; none for raw pixels @param reads whether frames of a camera are read */
+  constructor({ frames }: RowLayout, { images, imagesIn }: RecordingAbout, { decode, maxBytes, reads }: FrameReading) {
+    this.#isRead = frames.map(reads);
     this.#leaves = frames;
     this.#decode = decode;
     this.#maxBytes = maxBytes;
@@ -44,6 +53,7 @@ export class PendingFrames {
   /** Takes a section's payload: a copy. @throws Error for a camera that there is not */
   addSection(camera: number, payload: Uint8Array, place: SectionPlace): void {
     if (camera >= this.#leaves.length) throw new Error(`a frame is of camera ${camera}, and there are ${this.#leaves.length}`);
+    if (!this.#isRead[camera]) return;
     this.#sections[camera] = payload.slice();
     this.#places[camera] = place;
   }
@@ -54,9 +64,10 @@ export class PendingFrames {
   }
 
   /** Where the frame of each camera is; what came is forgotten. @throws Error for one that is missing */
-  places(episode: number, step: number): FramePlace[] {
+  places(episode: number, step: number): (FramePlace | undefined)[] {
     const places = [...this.#places];
-    return this.#takeSections().map((bytes, camera): FramePlace => {
+    return this.#takeSections().map((bytes, camera): FramePlace | undefined => {
+      if (bytes === undefined) return undefined;
       if (this.#names === undefined) return { ...(places[camera] as SectionPlace), bytes: bytes.length, sum: crc32c(bytes) };
       const { size, sum, name } = this.#fileOf(bytes, episode, step, camera);
       return { file: name, at: 0, bytes: size, sum };
@@ -69,21 +80,25 @@ export class PendingFrames {
   }
 
   /** The pixels of each camera; what came is forgotten. @throws Error for one that is damaged, or missing */
-  pixels(): Uint8Array[] {
-    return this.#takeSections().map((bytes, i) => this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
+  pixels(): (Uint8Array | undefined)[] {
+    return this.#takeSections().map((bytes, i) => bytes && this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
   }
 
   /** The same of files. @throws RldsError CORRUPT for a file that is another one, or missing */
-  async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<Uint8Array[]> {
-    const pixels: Uint8Array[] = [];
+  async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<(Uint8Array | undefined)[]> {
+    const pixels: (Uint8Array | undefined)[] = [];
     for (const [camera, sectionBytes] of this.#takeSections().entries()) {
+      if (sectionBytes === undefined) {
+        pixels.push(undefined);
+        continue;
+      }
       const leaf = this.#leaves[camera] as FrameLeaf;
       const { name, size, sum } = this.#fileOf(sectionBytes, episode, step, camera);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
-        throw corruptFile({ file: name }, "a frame's file is missing", cause);
+        throw corruptFile({ file: name }, `a frame's file is missing${columnRemedy(leaf.keys)}`, cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, "a frame's file is cut or altered");
+      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, `a frame's file is cut or altered${columnRemedy(leaf.keys)}`);
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;
@@ -97,9 +112,10 @@ export class PendingFrames {
     return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }
 
-  #takeSections(): Uint8Array[] {
+  /** Those of the cameras that are read. */
+  #takeSections(): (Uint8Array | undefined)[] {
     const sections = this.#sections.map((bytes, i) => {
-      if (bytes === undefined) throw new Error(`a step has no frame of ${this.#leaves[i]?.path}`);
+      if (bytes === undefined && this.#isRead[i]) throw new Error(`a step has no frame of ${this.#leaves[i]?.path}`);
       return bytes;
     });
     this.forget();

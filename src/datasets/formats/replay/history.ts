@@ -182,9 +182,11 @@ export class JournalHistory {
     return this.#steps.segments.length;
   }
 
-  /** A column for each leaf, of some steps. */
-  columns(steps: Uint32Array): ColumnData[] {
-    const columns = this.#leaves.map(({ leaf, size }) => blank(leaf, size * steps.length));
+  /** A column of some steps for each of some leaves, by its place in the layout. */
+  columns(steps: Uint32Array, leaves: readonly PlacedLeaf[]): ColumnData[] {
+    const columns: ColumnData[] = [];
+    for (const { index, leaf, size } of leaves) columns[index] = blank(leaf, size * steps.length);
+    const isRead = new Set(leaves);
     const files = new Map<number, StorageFile>();
     const record = new Uint8Array(this.#steps.bytes);
     const frame = new Uint8Array(Math.max(0, ...this.#pools.map(({ bytes }) => bytes)));
@@ -193,6 +195,10 @@ export class JournalHistory {
         this.#fill(record, this.#steps, step, files);
         let at = step * this.#framesOfStep;
         for (const leaf of this.#leaves) {
+          if (!isRead.has(leaf)) {
+            at += framesOf(leaf);
+            continue;
+          }
           const column = columns[leaf.index] as ColumnData;
           if (leaf.kind === SHARED) {
             const pool = this.#poolOf(leaf);
@@ -210,7 +216,7 @@ export class JournalHistory {
     } finally {
       for (const file of files.values()) file.close();
     }
-    return columns as ColumnData[];
+    return columns;
   }
 
   #frameOf(pool: Records, index: number, into: Uint8Array, files: Map<number, StorageFile>): Uint8Array {

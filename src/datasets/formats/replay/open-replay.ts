@@ -4,7 +4,7 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type RldsReader } from "../reader.ts";
-import { selectReader } from "../selection/select-reader.ts";
+import { addAbsentFields } from "../reader-steps.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { ReplayOpenOptions } from "./stored-replay.ts";
@@ -31,6 +31,6 @@ export async function openReplay<S = RldsStep>(from: Source, options: ReplayOpen
   integer("maxBytes", maxBytes, 1);
   // It brings WebAssembly, which no other format needs.
   const { replayReader } = await import("./replay-reader.ts");
-  const reader = await replayReader<S>(from, { ...rest, maxBytes, losses });
-  return selectReader({ ...reader, ...withLosses(losses) }, selection);
+  const reader = await replayReader<S>(from, selection, { ...rest, maxBytes, losses });
+  return addAbsentFields({ ...reader, ...withLosses(losses) });
 }

@@ -6,6 +6,8 @@ import { engineOf, stateOf } from "../../../replay/replay.ts";
 import { Roles } from "../../../schema/transition-roles.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { selectSpec } from "../selection/selected-spec.ts";
+import type { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type StoredOptions, storedReplay } from "./stored-replay.ts";
 import { createStoredSchema } from "./stored-schema.ts";
@@ -14,7 +16,7 @@ import { type EpisodeStart, StoredSteps } from "./stored-steps.ts";
 const TEXT = { dtype: "string", shape: [] } as const;
 const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
-export async function replayReader<S>(from: Source, options: StoredOptions): Promise<RldsReader<S>> {
+export async function replayReader<S>(from: Source, selection: Selection, options: StoredOptions): Promise<RldsReader<S>> {
   const { format, name, replay, history } = await storedReplay(from, options);
   try {
     const engine = engineOf(replay);
@@ -23,7 +25,9 @@ export async function replayReader<S>(from: Source, options: StoredOptions): Pro
     const pieces = history?.pieces ?? storedEpisodes(engine, stateOf(replay));
     const { tables, steps } = replay.stats();
     const hasEvicted = history === undefined && Object.values(tables).some(({ deletes }) => deletes > 0);
-    const reader = new StoredSteps(engine, schema, options.maxBytes, history);
+    const selected = selectSpec(schema.stepSpec, selection);
+    selection.check();
+    const reader = new StoredSteps(engine, schema, { maxBytes: options.maxBytes, selected, history });
     const startingAt = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       for (let i = episode; i < pieces.length; i++) {
         options.signal?.throwIfAborted();
@@ -33,7 +37,7 @@ export async function replayReader<S>(from: Source, options: StoredOptions): Pro
       }
     };
     return {
-      ...{ format, name, stepSpec: schema.stepSpec, metadataSpec: METADATA, episodes: pieces.length, steps: history?.steps ?? steps },
+      ...{ format, name, stepSpec: selected.spec, metadataSpec: METADATA, episodes: pieces.length, steps: history?.steps ?? steps },
       about: { tables: replay.options.tables, transition: replay.options.transition, openWriters: replay.writers.length },
       [Symbol.asyncIterator]: () => startingAt(0),
       startingAt: (episode) => startingAt(integer("episode", episode, 0)),

@@ -8,7 +8,7 @@ import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts"
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
-import type { Losses } from "../losses.ts";
+import { type Losses, withSalvageRemedy } from "../losses.ts";
 import type { ReadOptions } from "../reader.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { pathOf, type Source } from "../sources/open-source.ts";
@@ -51,8 +51,10 @@ export async function storedReplay(from: Source, options: StoredOptions): Promis
     if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, options) };
     return { format: "journal", name, ...(await ofJournal(from, folder, options)) };
   } catch (error) {
-    if (error instanceof ReplayError && !(error instanceof RldsError)) throw new RldsError(error.code, error.message, { file: name }, { cause: error });
-    throw error;
+    if (!(error instanceof ReplayError) || error instanceof RldsError) throw error;
+    const stated = new RldsError(error.code, error.message, { file: name }, { cause: error });
+    // A snapshot is whole or nothing.
+    throw file === undefined && options.losses === undefined ? withSalvageRemedy(stated) : stated;
   } finally {
     await file?.close();
   }

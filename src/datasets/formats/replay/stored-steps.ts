@@ -10,9 +10,10 @@ import { zeros } from "../../../schema/dtype.ts";
 import type { PlacedLeaf } from "../../../schema/layout.ts";
 import { blank } from "../../../schema/leaf.ts";
 import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
-import { leavesOf } from "../../model/leaves.ts";
+import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { SelectedSpec } from "../selection/selected-spec.ts";
 import type { JournalHistory } from "./history.ts";
 import type { StoredSchema } from "./stored-schema.ts";
 
@@ -34,22 +35,38 @@ const CHUNK_ROWS = 256;
 const STEP_FIRST = 0;
 const STEP_LAST = 2;
 
+const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
+
+export interface StoredStepsOptions {
+  readonly maxBytes: number;
+  readonly selected: SelectedSpec;
+  readonly history: Pick<JournalHistory, "columns"> | undefined;
+}
+
 export class StoredSteps {
+  readonly #selected: SelectedSpec;
   readonly #engine: Engine;
   readonly #schema: StoredSchema;
   readonly #maxBytes: number;
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
+  /** The leaves that are read: those that are selected, and those that say how episodes go on. */
+  readonly #leaves: readonly PlacedLeaf[];
   #buffer: ItemBuffer | undefined;
 
   /** @param history where rows are the steps of a journal that keeps everything, by their places in it */
-  constructor(engine: Engine, schema: StoredSchema, maxBytes: number, history?: Pick<JournalHistory, "columns">) {
+  constructor(engine: Engine, schema: StoredSchema, { maxBytes, selected, history }: StoredStepsOptions) {
+    this.#selected = selected;
+    const all = leavesOf(schema.stepSpec).map(({ keys }) => schema.leaves.get(keys.join(".")));
+    const flags = FLAGS.map((name) => schema.leaves.get(name));
+    const used = new Set([...selected.places.map((place) => all[place]), ...flags, schema.terminated, schema.discount, schema.stepType]);
+    this.#leaves = engine.layout.leaves.filter((leaf) => used.has(leaf));
     this.#history = history;
     this.#engine = engine;
     this.#schema = schema;
     this.#maxBytes = maxBytes;
-    this.#rowBytes = engine.layout.leaves.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#rowBytes = this.#leaves.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
@@ -59,7 +76,7 @@ export class StoredSteps {
     const n = rows.length;
     const bytes = n * this.#rowBytes;
     if (bytes > this.#maxBytes) throw new RldsError("UNSUPPORTED", `an episode takes ${bytes} bytes, more than the ${this.#maxBytes} that maxBytes allows`);
-    const columns = this.#history?.columns(rows) ?? this.#gatherColumns(rows);
+    const columns = this.#history?.columns(rows, this.#leaves) ?? this.#gatherColumns(rows);
     const of = (leaf: PlacedLeaf | undefined) => leaf && (columns[leaf.index] as ArrayLike<number | bigint>);
     const flagColumn = (name: string) => of(leaves.get(name)) as Uint8Array | undefined;
     const type = of(stepType);
@@ -78,20 +95,23 @@ export class StoredSteps {
       discount: () => Float32Array.from({ length: n }, (_, i) => Number(!((i === lastAction && isTerminal) || (i === n - 1 && isFinal)))),
       reward: () => zeros("f32", n),
     };
-    const data = leavesOf(stepSpec).map(({ path, keys }) => {
+    const stepLeaves = leavesOf(stepSpec);
+    const data = this.#selected.places.map((place) => {
+      const { path, keys } = stepLeaves[place] as LeafEntry;
       const leaf = leaves.get(keys.join("."));
       return leaf === undefined ? (computed[path] as () => ColumnData)() : (columns[leaf.index] as ColumnData);
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";
     // Flags of a dataset's own may mark a last step of either kind.
     const final = isFinal ? "observation" : flagColumn("is_last") === undefined ? "transition" : "unknown";
-    return { steps: new StepColumns<S>(stepSpec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
+    return { steps: new StepColumns<S>(this.#selected.spec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
   }
 
-  /** A column a leaf, in the order of the layout. */
+  /** A column a leaf that is read, by its place in the layout. */
   #gatherColumns(rows: Uint32Array): ColumnData[] {
-    const { leaves } = this.#engine.layout;
-    const columns = leaves.map(({ leaf, size }) => blank(leaf, size * rows.length));
+    const leaves = this.#leaves;
+    const columns: ColumnData[] = [];
+    for (const { index, leaf, size } of leaves) columns[index] = blank(leaf, size * rows.length);
     this.#buffer ??= itemBuffer(this.#engine, { n: this.#chunk, width: 1, selections: leaves.map(everyValue), isWhole: false, holds: 0 });
     const buffer = this.#buffer;
     const columnsByIndex = buffer.batch.steps as { readonly [index: string]: Column };

@@ -8,7 +8,7 @@ import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.
 import { imageDecoder } from "../images/images.ts";
 import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
-import { addAbsentFields } from "../reader-steps.ts";
+import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
 import { type Source, sourceOf } from "../sources/open-source.ts";
@@ -105,7 +105,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
       closed = true;
     },
   };
-  return addAbsentFields(await selectReader(reader, selection));
+  return nameSalvage(addAbsentFields(await selectReader(reader, selection)));
 }
 
 /** The features of the steps that are selected; those of the episode stay. */

@@ -34,7 +34,7 @@ function copy(path: string): string {
 describe("LeRobot", () => {
   it("with counts that a crash left wrong", async () => {
     const path = dataFolder("wild/lerobot_crash_info");
-    expectError(await strict(path), "CORRUPT", /3 episodes.*says 5/);
+    expectError(await strict(path), "CORRUPT", /3 episodes.*says 5.*; salvage: true reads the rest/);
     const { lengths, losses } = await read(path);
     expect(lengths).toEqual([5, 3, 4]);
     expect(losses.map(({ file, code }) => [file, code])).toEqual([["meta/info.json", "CORRUPT"]]);
@@ -63,6 +63,47 @@ describe("LeRobot", () => {
   });
 });
 
+describe("robots' HDF5", () => {
+  /** Turns bytes of a dataset over in a file. */
+  const damage = (file: string, bytes: (whole: Buffer) => number) => {
+    const whole = readFileSync(file);
+    const at = bytes(whole);
+    whole.fill(0xff, at, at + 64);
+    writeFileSync(file, whole);
+  };
+
+  it("an ALOHA file that is cut costs its episode, wherever it is", async () => {
+    for (const name of ["episode_0.hdf5", "episode_4.hdf5", "episode_10.hdf5"]) {
+      const folder = copy("wild/hdf5_robots/aloha");
+      const whole = await read(folder, {});
+      const file = join(folder, name);
+      truncateSync(file, 700);
+      const error = await strict(folder);
+      expectError(error, "CORRUPT", /salvage: true reads the rest/);
+      const { lengths, losses } = await read(folder);
+      expect(lengths).toEqual(whole.lengths.filter((_, i) => `episode_${i}.hdf5` !== name));
+      expect(losses).toMatchObject([{ file: name, code: "CORRUPT" }]);
+      rmSync(file);
+      writeFileSync(file, "");
+      expect((await read(folder)).lengths).toEqual(lengths);
+    }
+  });
+
+  it("a demonstration of robomimic that is damaged costs itself", async () => {
+    const folder = copy("wild/hdf5_robots");
+    const file = join(folder, "robomimic.hdf5");
+    const whole = await read(file, {});
+    // The name of a dataset in its demonstration's group, of both the last one.
+    damage(file, (bytes) => bytes.lastIndexOf("actions") - 8);
+    const error = await strict(file);
+    expectError(error, "CORRUPT", /salvage: true reads the rest/);
+    const { lengths, losses } = await read(file);
+    expect(lengths.length).toBe(whole.lengths.length - 1);
+    expect(whole.lengths).toEqual(expect.arrayContaining(lengths));
+    expect(losses.length).toBe(1);
+  });
+});
+
 describe("TFDS", () => {
   it("a shard that is cut keeps its whole records; a damaged one costs one", async () => {
     const whole = await read(dataFolder("tfds/half_cheetah"), {});
@@ -73,7 +114,7 @@ describe("TFDS", () => {
     const file = join(folder, shard as string);
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 100));
-    expectError(await strict(folder), "CORRUPT", /cut off/);
+    expectError(await strict(folder), "CORRUPT", /cut off.*; salvage: true reads the rest \(/);
     const cut = await read(folder);
     expect(cut.lengths.length).toBe(whole.lengths.length - 1);
     expect(cut.losses.length).toBe(1);
@@ -92,7 +133,7 @@ describe("TFDS", () => {
 describe("JSON lines", () => {
   it("whose last line is cut", async () => {
     const path = dataFolder("wild/partial.jsonl");
-    expectError(await strict(path), "CORRUPT", /line 6 is not JSON/);
+    expectError(await strict(path), "CORRUPT", /line 6 is not JSON.*; salvage: true reads the rest \(/);
     const { lengths, losses } = await read(path);
     expect(lengths).toEqual([6]);
     expect(losses).toMatchObject([{ code: "CORRUPT", offset: 474 }]);
@@ -133,7 +174,7 @@ describe("Parquet", () => {
     expect(parts.length).toBeGreaterThan(2);
     const rest = new Map(files);
     rest.set(parts[1] as string, (files.get(parts[1] as string) as Uint8Array).subarray(0, 500));
-    expectError(await strict(rest), "CORRUPT");
+    expectError(await strict(rest), "CORRUPT", /; salvage: true reads the rest/);
     const { lengths, losses } = await read(rest);
     expect(lengths.length).toBeLessThan(whole.lengths.length);
     expect(lengths.length).toBeGreaterThan(0);
@@ -168,7 +209,7 @@ describe("journals", () => {
     const bytes = readFileSync(file);
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 255;
     writeFileSync(file, bytes);
-    expectError(await strict(dir), "CORRUPT");
+    expectError(await strict(dir), "CORRUPT", /; salvage: true reads the rest/);
     const { lengths, losses } = await read(dir);
     expect(lengths.length).toBeGreaterThan(0);
     expect(lengths.length).toBeLessThan(whole.lengths.length);

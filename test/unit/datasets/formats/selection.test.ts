@@ -1,6 +1,8 @@
 /** Columns that are left out, renamed or filled, in every reader: a bad one takes nothing with it. */
 import { describe, expect, it } from "vitest";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
+import { bool, f32, i32, Replay, shared, u8 } from "../../../../src/index.ts";
+import { memory } from "../../../../src/storage/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";
 import { dataFolder } from "../rlds/data.ts";
@@ -147,5 +149,38 @@ describe("LeRobot as people have it", () => {
 
   it("a pointer of Git LFS says what it is", async () => {
     expectError(await errorFrom(episodesOf(wild("lerobot_lfs_pointer"))), "CORRUPT", /Git LFS pointer to 5662 bytes.*git lfs pull/);
+  });
+});
+
+describe("journals", () => {
+  it.each(["all", "capacity"] as const)("do not read what is left out (retain %s)", async (retain) => {
+    const dir = memory();
+    const spec = { observation: { screen: u8(32, 32), stack: shared("frames", u8(16, 16), 2), at: f32(2) }, action: i32(), reward: f32(), terminated: bool() };
+    const replay = await Replay.open({ dir, spec, tables: { t: { maxSize: 100 } }, retain, durability: "manual" });
+    const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+    const pixels = (n: number, i: number) => Uint8Array.from({ length: n }, (_, k) => k * i);
+    for (let i = 0; i < 12; i++) {
+      const stack = Uint8Array.from([...pixels(256, i), ...pixels(256, i + 1)]);
+      writer.append({ observation: { screen: pixels(1024, i), stack, at: [i, -i] }, action: i, reward: 1, terminated: i === 5 });
+      if (i === 5) writer.endEpisode({ terminated: true });
+      if (i === 11) writer.endEpisode({ terminated: true });
+    }
+    replay.flush();
+    replay.dispose();
+    const bytes = { maxBytes: 2000 };
+    expectError(await errorFrom(episodesOf(dir, bytes)), "UNSUPPORTED", /maxBytes/);
+    const { episodes } = await episodesOf(dir, { ...bytes, without: ["observation/screen", "observation/stack"], rename: { action: "action/button" } });
+    const whole = await episodesOf(dir);
+    expect(episodes.map(({ steps }) => steps.length)).toEqual([7, 7]);
+    for (const [e, { steps }] of episodes.entries())
+      for (const [i, step] of [...steps].entries()) {
+        const { observation, action, ...others } = whole.episodes[e]?.steps.at(i) ?? ({} as never);
+        expect(step).toEqual({ ...others, observation: { at: observation.at }, action: { button: action } });
+      }
+    // Flags say how an episode goes on, also where they are left out.
+    const { episodes: rest } = await episodesOf(dir, { without: ["terminated", "observation/stack"] });
+    expect(rest.map(({ steps }) => [steps.at(6).is_terminal, "terminated" in steps.at(6), steps.at(6).observation.screen])).toEqual(
+      whole.episodes.map(({ steps }) => [steps.at(6).is_terminal, false, steps.at(6).observation.screen]),
+    );
   });
 });
