@@ -1,6 +1,6 @@
 /** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
-import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
+import { Column, type ColumnTree, columnsOf, rowSpec, zeroColumn } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { Selection } from "../selection/selection.ts";
@@ -91,7 +91,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     if (part.tree !== undefined) others.push([name, part.tree]);
     unread.push(...part.unread);
   }
-  const reward = entries.includes(names.reward) ? squeezed(await hdf5.column(at(names.reward))) : zeros(rows);
+  const reward = entries.includes(names.reward) ? squeezed(await hdf5.column(at(names.reward))) : zeroColumn("reward", rows);
   const tree: TransitionTree = {
     ...Object.fromEntries(others),
     observation: next === undefined ? observation : withFinal(observation, next, file),
@@ -169,10 +169,6 @@ async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number):
 
 function squeezed(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
-}
-
-function zeros(rows: number): Column {
-  return new Column({ path: "reward", leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
 
 /** The observations, and the last of the next ones behind them. @throws RldsError CORRUPT */

@@ -86,9 +86,9 @@ export function pathOf(from: Source): string | undefined {
   return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
-/** `1.0.0` is a folder, `data.parquet` a file. */
+/** `1.0.0` and `data.zarr` are folders, `data.parquet` is a file. */
 function isFolder({ protocol, pathname }: URL): boolean {
-  return protocol.startsWith("http") && !/\.[a-z][a-z0-9]*$/i.test(pathname);
+  return protocol.startsWith("http") && (!/\.[a-z][a-z0-9]*$/i.test(pathname) || /\.zarr$/i.test(pathname));
 }
 
 function filePath({ pathname }: URL): string {
