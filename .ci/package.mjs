@@ -103,9 +103,11 @@ try {
     "where a format's package is missing, the command line says what to install"() {
       cpSync(join(root, "test/data/d4rl"), join(user, "d4rl"), { recursive: true });
       cpSync(join(root, "test/data/extra/plain.parquet"), join(user, "plain.parquet"));
+      cpSync(join(root, "test/data/zarr/v3.zarr.zip"), join(user, "v3.zarr.zip"));
       for (const [file, name] of [
         ["d4rl/half_cheetah.hdf5", "h5wasm"],
         ["plain.parquet", "hyparquet"],
+        ["v3.zarr.zip", "zarrita"],
       ]) {
         const { status, stderr } = spawnSync("npx", ["--offline", "reprise", "inspect", file], {
           cwd: user,

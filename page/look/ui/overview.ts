@@ -22,6 +22,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   parquet: "Parquet",
   jsonl: "JSON lines",
   npz: "NPZ",
+  zarr: "Zarr",
   journal: "Journal of Reprise",
   snapshot: "Snapshot of Reprise",
   recording: "Recording of Reprise",

@@ -3,15 +3,11 @@ import { unsupportedFile } from "../model/rlds-error.ts";
 import { parseJson } from "./json.ts";
 import { type FormatSign, isNamed, NAMES } from "./signs.ts";
 import type { SourceFile } from "./sources/source.ts";
+import { hasZarr, NO_EPISODE_ENDS } from "./zarr/signs.ts";
 
 /** The folders above and below a dataset's own. @throws RldsError UNSUPPORTED */
 export function checkParent(file: string, paths: readonly string[]): void {
-  const zarr = paths.find((path) => /(^|\/)(\.zgroup|\.zarray|zarr\.json)$/.test(path));
-  if (zarr !== undefined)
-    throw unsupportedFile(
-      { file },
-      "the folder is a Zarr store, which is not read here: write its arrays with numpy.savez, with the differences of episode_ends as lengths",
-    );
+  if (hasZarr(paths) && !paths.some((path) => NAMES.some(([name]) => isNamed(path, name)))) throw unsupportedFile({ file }, NO_EPISODE_ENDS);
   const roots = new Map<string, Set<FormatSign>>();
   for (const path of paths)
     for (const [name, format] of NAMES) {

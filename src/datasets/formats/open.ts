@@ -20,6 +20,8 @@ import { ENDINGS, isNamed, NAMES } from "./signs.ts";
 import type { Source } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
+import type { ZarrOptions } from "./zarr/open-zarr.ts";
+import { hasZarr } from "./zarr/signs.ts";
 
 /** Those of the format that is found; any other is refused there. */
 export type RldsOptions = TfdsOptions &
@@ -30,6 +32,7 @@ export type RldsOptions = TfdsOptions &
   ParquetOptions &
   JsonlOptions &
   NpzOptions &
+  ZarrOptions &
   ReplayOpenOptions &
   RecordingOptions;
 
@@ -43,6 +46,7 @@ const OPENERS = {
   hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
   minari: async () => (await import("./minari/open-minari.ts")).openMinari,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
+  zarr: async () => (await import("./zarr/open-zarr.ts")).openZarr,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
   replay: async () => (await import("./replay/open-replay.ts")).openReplay,
   recording: async () => (await import("./recording/open-recording.ts")).openRecording,
@@ -73,7 +77,7 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;
   const { file, folder, wasCompressed } = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
   if (file !== undefined && wasCompressed) return openDecompressed(file, options);
-  const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
+  const format = file === undefined ? await ofFolder(folder) : await ofFile(file, maxBytes);
   const open = (await OPENERS[format]()) as Opener;
   return (await open(from, options)) as RldsReader<S>;
 }
@@ -81,7 +85,7 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
 /** A file that is decompressed once: its reader gets it as it is, and closes it. */
 async function openDecompressed<S>(file: SourceFile, options: RldsOptions): Promise<RldsReader<S>> {
   try {
-    const open = (await OPENERS[await formatOf(file)]()) as Opener;
+    const open = (await OPENERS[await formatOf(file, options.maxBytes ?? MAX_SOURCE_BYTES)]()) as Opener;
     const reader = await open(file, options);
     const close = reader.close.bind(reader);
     return Object.assign(reader, {
@@ -130,15 +134,16 @@ async function probeFormat(folder: SourceFolder): Promise<Format> {
   throw unknownError(folder, NAMES.map(([name]) => name).join(", "));
 }
 
-async function ofFile(file: SourceFile): Promise<Format> {
+async function ofFile(file: SourceFile, maxBytes: number): Promise<Format> {
   try {
-    return await formatOf(file);
+    return await formatOf(file, maxBytes);
   } finally {
     await file.close();
   }
 }
 
-async function formatOf(file: SourceFile): Promise<Format> {
+/** @param maxBytes of the directory of an archive */
+async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const head = await file.read(0, Math.min(file.size, 64));
   // A mark of UTF-8 and blanks may stand before the first line of JSON.
   const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
@@ -147,8 +152,19 @@ async function formatOf(file: SourceFile): Promise<Format> {
   if (format === undefined && (await hasUserBlock(file))) return "hdf5";
   if (format === undefined) await checkArchive(file, text);
   if (format === "jsonl") await checkDescription(file);
+  if (format === "npz" && (await isZarrArchive(file, maxBytes))) return "zarr";
   if (format === undefined) throw unknownError(file, FILES);
   return format;
+}
+
+/** Whether a zip archive has a Zarr store; an archive that cannot be read is left to NumPy's reader. */
+async function isZarrArchive(file: SourceFile, maxBytes: number): Promise<boolean> {
+  const { zipEntries } = await import("./npz/zip.ts");
+  const entries = await zipEntries(file, maxBytes).catch((error) => {
+    if (error instanceof RldsError && error.code === "CORRUPT") return [];
+    throw error;
+  });
+  return hasZarr(entries.map(({ name }) => name));
 }
 
 function unknownError({ name }: { readonly name: string }, candidates: string): RldsError {

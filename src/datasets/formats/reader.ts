@@ -17,6 +17,7 @@ export type Format =
   | "parquet"
   | "jsonl"
   | "npz"
+  | "zarr"
   | "journal"
   | "snapshot"
   | "recording";

@@ -1,7 +1,7 @@
 /** The files of a folder that show which format it has. */
 
 /** A format whose files show it. Of a log only its first bytes say whether a Replay or a recorder wrote it. */
-export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "jsonl" | "log";
+export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "jsonl" | "log";
 
 /** Names in a folder, by what they say; the first that is there says it. */
 export const NAMES: readonly (readonly [name: string, format: FormatSign])[] = [
@@ -10,6 +10,8 @@ export const NAMES: readonly (readonly [name: string, format: FormatSign])[] = [
   ["data/main_data.hdf5", "hdf5"],
   ["main_data.hdf5", "hdf5"],
   ["data/metadata.json", "minari"],
+  ["meta/episode_ends/.zarray", "zarr"],
+  ["meta/episode_ends/zarr.json", "zarr"],
   ["00000001.rpr", "log"],
 ];
 

@@ -30,6 +30,11 @@ export class Column {
   }
 }
 
+/** Numbers that a file does not have: zeros. */
+export function zeroColumn(path: string, rows: number): Column {
+  return new Column({ path, leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
+}
+
 /** Columns nested as a spec is. */
 export type ColumnTree = Nest<Column>;
 

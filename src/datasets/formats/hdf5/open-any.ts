@@ -27,5 +27,5 @@ export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOpt
     throw error;
   }
   if (isMinari) return minariOf(source, options);
-  return robot === undefined ? d4rlOf(source, options) : robotsOf(oneFile(source.hdf5), robot, options);
+  return robot === undefined ? d4rlOf(source, options) : robotsOf(oneFile(source, from, options), robot, options);
 }

@@ -19,11 +19,12 @@ import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
-import type { Source } from "../sources/open-source.ts";
-import { type SourceFolder, sortPaths } from "../sources/source.ts";
+import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
+import { openIfExists, type SourceFile, type SourceFolder, sortPaths } from "../sources/source.ts";
 import { ABOUT } from "./demo-layout.ts";
 import { Hdf5File } from "./hdf5-file.ts";
-import { type Hdf5Options, openTarget } from "./open-file.ts";
+import { type ManiskillEpisodes, maniskillEpisodes } from "./maniskill-episodes.ts";
+import { type Hdf5Options, type Hdf5Source, openTarget } from "./open-file.ts";
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
 export interface RobotOptions extends Hdf5Options {
@@ -31,13 +32,14 @@ export interface RobotOptions extends Hdf5Options {
   readonly split?: string;
 }
 
+const ENDING = /\.(hdf5|h5)$/;
 /** ALOHA's recorder calls its files so. */
 const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
 
 /**
  * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
  * ALOHA (a file an episode; a folder of `episode_0.hdf5` … is a dataset). `next_obs`, or one observation more than actions, gives the final observation; else the last step is a transition. An episode is terminated if `dones` or `terminated`
- * is set in its last row, else truncated. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
+ * is set in its last row, else truncated. Of ManiSkill the file of JSON with the same name is read, too: seeds, control modes and successes are metadata of the episodes. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
  * Memory: one episode.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for files of other layouts), EMPTY, SPEC_MISMATCH for an episode of another form
  */
@@ -49,7 +51,8 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
     const paths = await alohaPaths(folder);
     if (paths.length > 0) return (await robotsOf(alohaFiles(folder, paths, options), "aloha", options)) as RldsReader<unknown> as RldsReader<S>;
   }
-  const { hdf5 } = await openTarget(target, [".hdf5", ".h5"], options);
+  const found = await openTarget(target, [".hdf5", ".h5"], options);
+  const { hdf5 } = found;
   let format: RobotFormat | undefined;
   try {
     format = await robotFormatOf(hdf5);
@@ -59,7 +62,7 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
     await hdf5.close();
     throw error;
   }
-  return (await robotsOf(oneFile(hdf5), format, options)) as RldsReader<unknown> as RldsReader<S>;
+  return (await robotsOf(oneFile(found, from, options), format, options)) as RldsReader<unknown> as RldsReader<S>;
 }
 
 function parseOptions(options: RobotOptions): RobotOptions {
@@ -78,14 +81,33 @@ export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
 /** The files that episodes are in: one at a time is open. */
 interface EpisodeFiles {
   readonly name: string;
+  /** What ManiSkill writes beside its trajectories; undefined where it is not there. */
+  readonly beside?: () => Promise<SourceFile | undefined>;
   readonly count: number;
   /** File number i. */
   open(i: number): Promise<Hdf5File>;
   close(): Promise<void>;
 }
 
-export function oneFile(hdf5: Hdf5File): EpisodeFiles {
-  return { name: hdf5.name.replace(/\.(hdf5|h5)$/, ""), count: 1, open: async () => hdf5, close: () => hdf5.close() };
+/** @param from where the file was found */
+export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { signal, fetch }: RobotOptions): EpisodeFiles {
+  return {
+    name: hdf5.name.replace(ENDING, ""),
+    count: 1,
+    async beside() {
+      if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
+      const source = siblingOf(from, ENDING, ".json");
+      if (source === undefined) return undefined;
+      // Servers have many answers for what is not there.
+      const target = await sourceOf(source, { ...(signal && { signal }), ...(fetch && { fetch }) }).catch((error) => {
+        if (error instanceof RldsError) return undefined;
+        throw error;
+      });
+      return target?.file;
+    },
+    open: async () => hdf5,
+    close: () => hdf5.close(),
+  };
 }
 
 export function alohaFiles(folder: SourceFolder, paths: readonly string[], { signal, maxBytes = MAX_SOURCE_BYTES, h5wasm }: RobotOptions): EpisodeFiles {
@@ -147,6 +169,7 @@ class RobotReader implements RldsReader {
   readonly #files: EpisodeFiles;
   readonly #places: readonly EpisodePlace[];
   readonly #attributes: AttributeTypes;
+  readonly #episodes: ManiskillEpisodes | undefined;
   readonly #options: RobotReadOptions;
 
   static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
@@ -173,14 +196,18 @@ class RobotReader implements RldsReader {
       }
     }
     const { hdf5, tree, unread } = await firstEpisode(files, format, places, { selection, losses, name: first.name });
+    const besides = format === "maniskill" ? await besidesOf(files, losses) : { unread: [] };
     const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
     const about = {
       ...Object.fromEntries(attributesOfAll.map(([name, value]) => [name, plain(value)])),
       ...(format === "robomimic" && (await ownAbout(hdf5))),
     };
-    return new RobotReader({ files, format, places, attributes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
+    const allUnread = [...unread, ...besides.unread];
+    const { episodes } = besides;
+    return new RobotReader({ files, format, places, attributes, episodes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
+      ...episodes?.about,
       ...about,
-      ...(unread.length > 0 && { unread }),
+      ...(allUnread.length > 0 && { unread: allUnread }),
     });
   }
 
@@ -190,17 +217,19 @@ class RobotReader implements RldsReader {
       readonly format: RobotFormat;
       readonly places: readonly EpisodePlace[];
       readonly attributes: AttributeTypes;
+      readonly episodes: ManiskillEpisodes | undefined;
       readonly options: RobotReadOptions;
       readonly splits: readonly string[];
     },
     stepSpec: StepSpec,
     about: { readonly [key: string]: unknown },
   ) {
-    const { files, format, places, attributes, options, splits } = parts;
+    const { files, format, places, attributes, episodes, options, splits } = parts;
     this.format = format;
     this.name = files.name;
     this.stepSpec = stepSpec;
-    this.metadataSpec = finalStepSpec(Object.fromEntries([...attributes.leaves].map(([name, { leaf }]) => [name, leaf])));
+    const attributeSpec = Object.fromEntries([...attributes.leaves].map(([name, { leaf }]) => [name, leaf]));
+    this.metadataSpec = finalStepSpec({ ...episodes?.spec, ...attributeSpec });
     if (options.losses === undefined) {
       this.episodes = places.length;
       this.startingAt = (episode) => this.#from(integer("episode", episode, 0));
@@ -212,6 +241,7 @@ class RobotReader implements RldsReader {
     this.#files = files;
     this.#places = places;
     this.#attributes = attributes;
+    this.#episodes = episodes;
     this.#options = options;
   }
 
@@ -245,7 +275,8 @@ class RobotReader implements RldsReader {
     const { tree, range, hdf5 } = await this.#episode(place, episode);
     const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
     const attributes = this.format === "aloha" ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
-    return { ...values(this.#attributes.conform(attributes)), ...ended };
+    const beside = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
+    return { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
   }
 
   async #episode({ file, group }: EpisodePlace, episode: number) {
@@ -260,6 +291,25 @@ class RobotReader implements RldsReader {
 
   close(): Promise<void> {
     return this.#files.close();
+  }
+}
+
+/** What stands beside the file. One that cannot be read does not take the trajectories with it. */
+async function besidesOf(
+  files: EpisodeFiles,
+  losses: Losses | undefined,
+): Promise<{ readonly episodes?: ManiskillEpisodes; readonly unread: readonly string[] }> {
+  const file = await files.beside?.();
+  if (file === undefined) return { unread: [] };
+  try {
+    const episodes = await maniskillEpisodes(file);
+    return { ...(episodes && { episodes }), unread: [] };
+  } catch (error) {
+    if (!(error instanceof RldsError)) throw error;
+    if (error.code === "CORRUPT") losses?.add(error);
+    return { unread: [file.name] };
+  } finally {
+    await file.close();
   }
 }
 

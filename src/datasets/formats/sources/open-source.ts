@@ -86,9 +86,19 @@ export function pathOf(from: Source): string | undefined {
   return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
-/** `1.0.0` is a folder, `data.parquet` a file. */
+/** A file beside one that a path or a URL names: the same name with another ending. Nobody knows what stands beside any other source. */
+export function siblingOf(from: Source, ending: RegExp, other: string): Source | undefined {
+  if (typeof from === "string" && pathOf(from) !== undefined) return ending.test(from) ? from.replace(ending, other) : undefined;
+  if (typeof from !== "string" && !(from instanceof URL)) return undefined;
+  const url = new URL(from);
+  if (!ending.test(url.pathname)) return undefined;
+  url.pathname = url.pathname.replace(ending, other);
+  return url;
+}
+
+/** `1.0.0` and `data.zarr` are folders, `data.parquet` is a file. */
 function isFolder({ protocol, pathname }: URL): boolean {
-  return protocol.startsWith("http") && !/\.[a-z][a-z0-9]*$/i.test(pathname);
+  return protocol.startsWith("http") && (!/\.[a-z][a-z0-9]*$/i.test(pathname) || /\.zarr$/i.test(pathname));
 }
 
 function filePath({ pathname }: URL): string {

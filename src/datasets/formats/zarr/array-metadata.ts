@@ -1,0 +1,210 @@
+/** What a Zarr array says of itself, by version 2 or 3 of the format, checked before anything is read by it. */
+import { isDtype } from "../../../schema/dtype.ts";
+import { narrowHalves } from "../../../schema/half.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+
+type Values = { readonly [name: string]: unknown };
+
+/** How the bytes of a chunk are compressed, and how many there must be. */
+export interface ChunkBytes {
+  readonly compressor: Compressor | undefined;
+  /** Undefined where elements have no fixed width. */
+  readonly decompressed: number | undefined;
+  /** Bytes of checksums behind what is compressed. */
+  readonly behind: number;
+}
+
+export type Compressor = "blosc" | "zstd" | "lz4" | "gzip" | "zlib";
+
+export interface ArrayMetadata {
+  readonly version: 2 | 3;
+  readonly shape: readonly number[];
+  /** Elements that are compressed together. */
+  readonly chunks: readonly number[];
+  /** Chunks that are kept in one file, where several are. */
+  readonly shards?: readonly number[];
+  readonly dtype: StepLeaf["dtype"];
+  /** Of an element in memory, about. */
+  readonly memoryBytes: number;
+  readonly chunkBytes: ChunkBytes;
+  /** Of the index of a shard. */
+  readonly indexBytes?: number;
+  /** The metadata as zarrita gets them: without types that it has not everywhere. */
+  readonly json: Values;
+}
+
+const COMPRESSORS: readonly string[] = ["blosc", "zstd", "lz4", "gzip", "zlib"];
+/** Filters of version 2 that leave the type and the number of elements as they are. */
+const FILTERS: readonly unknown[] = ["delta", "shuffle"];
+const MAX_DIMENSIONS = 32;
+/** What a string takes beside its characters. */
+const STRING = 24;
+
+interface Fault {
+  readonly file: string;
+  corrupt(what: string): RldsError;
+  unsupported(what: string): RldsError;
+}
+
+/** @param path of the array @throws RldsError CORRUPT, UNSUPPORTED */
+export function arrayMetadata(value: unknown, file: string, path: string): ArrayMetadata {
+  const fault: Fault = {
+    file,
+    corrupt: (what) => corruptFile({ file }, `${path} ${what}`),
+    unsupported: (what) => unsupportedFile({ file }, `${path} ${what}`),
+  };
+  const values = objectOf(value, fault, "has metadata that are no object");
+  return values.zarr_format === 2 ? ofVersion2(values, fault) : ofVersion3(values, fault);
+}
+
+function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
+  const shape = dimensions(values.shape, 0, fault, "shape");
+  const chunks = dimensions(values.chunks, 1, fault, "chunks");
+  if (chunks.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, and chunks of ${chunks.length}`);
+  if (values.order !== "C" && values.order !== "F") throw fault.corrupt("has no order, C or F");
+  const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "filters");
+  const names = filters.map((filter) => objectOf(filter, fault, "has a filter that is no object").id);
+  const isText = names.length === 1 && names[0] === "vlen-utf8" && values.dtype === "|O";
+  const other = names.find((name) => !FILTERS.includes(name));
+  if (other !== undefined && !isText) throw fault.unsupported(`has the filter ${JSON.stringify(other)}, which is not read: write it without filters`);
+  const type = isText ? TEXT : typeOfNumpy(values.dtype, fault);
+  if (names.length > 0 && type.stored !== undefined) throw fault.unsupported(`has filters of ${type.dtype}: write it without filters`);
+  const compressor = values.compressor === null || values.compressor === undefined ? undefined : objectOf(values.compressor, fault, "has no compressor").id;
+  const codec = compressor === undefined ? undefined : compressorOf(compressor, fault);
+  const stored = type.stored === undefined ? values.dtype : `${String(values.dtype)[0] === ">" ? ">" : type.stored.order}${type.stored.numpy}`;
+  return {
+    version: 2,
+    shape,
+    chunks,
+    dtype: type.dtype,
+    memoryBytes: type.memoryBytes,
+    chunkBytes: { compressor: codec, decompressed: type.bytes === undefined ? undefined : type.bytes * sizeOf(chunks), behind: 0 },
+    json: { ...values, dtype: stored, fill_value: fillOf(values.fill_value, type, fault) },
+  };
+}
+
+function ofVersion3(values: Values, fault: Fault): ArrayMetadata {
+  if (values.zarr_format !== 3 || values.node_type !== "array") throw fault.corrupt("is no array of Zarr 2 or 3");
+  const shape = dimensions(values.shape, 0, fault, "shape");
+  const grid = objectOf(values.chunk_grid, fault, "has no chunk_grid");
+  if (grid.name !== "regular") throw fault.unsupported(`has a chunk grid that is not regular: ${JSON.stringify(grid.name)}`);
+  const outer = dimensions(objectOf(grid.configuration, fault, "has no chunk_shape").chunk_shape, 1, fault, "chunk_shape");
+  if (outer.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, and chunks of ${outer.length}`);
+  const type = typeOfName(values.data_type, fault);
+  const codecs = codecsOf(values.codecs, fault);
+  const sharding = codecs.find(({ name }) => name === "sharding_indexed");
+  const json = { ...values, data_type: type.stored?.name ?? values.data_type, fill_value: fillOf(values.fill_value, type, fault) };
+  const base = { version: 3 as const, shape, dtype: type.dtype, memoryBytes: type.memoryBytes, json };
+  if (sharding === undefined) return { ...base, chunks: outer, chunkBytes: chunkBytesOf(codecs, type.bytes, outer, fault) };
+  if (codecs.length !== 1) throw fault.unsupported("has codecs around its shards, which are not read");
+  const chunks = dimensions(sharding.configuration.chunk_shape, 1, fault, "chunk_shape");
+  if (chunks.length !== outer.length || chunks.some((n, i) => (outer[i] as number) % n !== 0))
+    throw fault.corrupt(`has shards of [${outer.join(", ")}], which chunks of [${chunks.join(", ")}] do not fill`);
+  const index = codecsOf(sharding.configuration.index_codecs, fault).map(({ name }) => name);
+  if (index[0] !== "bytes" || index.slice(1).some((name) => name !== "crc32c")) throw fault.unsupported("has shards with an index that is compressed");
+  if ((sharding.configuration.index_location ?? "end") !== "end") throw fault.unsupported("has shards that begin with their index, which are not read");
+  const indexBytes = 16 * (sizeOf(outer) / sizeOf(chunks)) + 4 * (index.length - 1);
+  return { ...base, chunks, shards: outer, indexBytes, chunkBytes: chunkBytesOf(codecsOf(sharding.configuration.codecs, fault), type.bytes, chunks, fault) };
+}
+
+interface Codec {
+  readonly name: string;
+  readonly configuration: Values;
+}
+
+function codecsOf(value: unknown, fault: Fault): Codec[] {
+  return listOf(value, fault, "codecs").map((codec) => {
+    if (typeof codec === "string") return { name: codec, configuration: {} };
+    const { name, configuration } = objectOf(codec, fault, "has a codec that is no object");
+    return { name: String(name), configuration: configuration === undefined ? {} : objectOf(configuration, fault, "has a codec with a damaged configuration") };
+  });
+}
+
+function chunkBytesOf(codecs: readonly Codec[], elementBytes: number | undefined, chunks: readonly number[], fault: Fault): ChunkBytes {
+  let compressor: Compressor | undefined;
+  let before = 0;
+  let behind = 0;
+  for (const { name } of codecs) {
+    if (name === "bytes" || name === "transpose" || name === "vlen-utf8") continue;
+    if (name === "crc32c") {
+      if (compressor === undefined) before += 4;
+      else behind += 4;
+    } else if (compressor === undefined) compressor = compressorOf(name, fault);
+    else throw fault.unsupported(`is compressed twice, by ${compressor} and ${name}`);
+  }
+  return { compressor, decompressed: elementBytes === undefined ? undefined : elementBytes * sizeOf(chunks) + before, behind };
+}
+
+function compressorOf(name: unknown, fault: Fault): Compressor {
+  if (typeof name === "string" && COMPRESSORS.includes(name)) return name as Compressor;
+  throw fault.unsupported(`is compressed by ${JSON.stringify(name)}, which is not read: write it with Blosc, zstd or gzip`);
+}
+
+interface ElementType {
+  readonly dtype: StepLeaf["dtype"];
+  /** Of an element in a file; undefined for texts of any length. */
+  readonly bytes: number | undefined;
+  readonly memoryBytes: number;
+  /** What zarrita reads it as. */
+  readonly stored?: { readonly numpy: string; readonly order: string; readonly name: string };
+}
+
+const TEXT: ElementType = { dtype: "string", bytes: undefined, memoryBytes: STRING };
+const BOOL: ElementType = { dtype: "bool", bytes: 1, memoryBytes: 1, stored: { numpy: "u1", order: "|", name: "uint8" } };
+// Runtimes that we run in have no arrays of f16.
+const HALF: ElementType = { dtype: "f16", bytes: 2, memoryBytes: 4, stored: { numpy: "u2", order: "<", name: "uint16" } };
+
+function typeOfNumpy(descr: unknown, fault: Fault): ElementType {
+  const [, kind = "", digits] = (typeof descr === "string" && /^[<>|]([a-zA-Z])(\d{1,6})$/.exec(descr)) || [];
+  const n = Number(digits);
+  if (kind === "b" && n === 1) return BOOL;
+  if (kind === "f" && n === 2) return HALF;
+  if (kind === "U" && n > 0) return { dtype: "string", bytes: 4 * n, memoryBytes: STRING + 4 * n };
+  if (kind === "S" && n > 0) return { dtype: "string", bytes: n, memoryBytes: STRING + 2 * n };
+  const dtype = `${kind}${8 * n}`;
+  if (isDtype(dtype) && "iuf".includes(kind)) return { dtype, bytes: n, memoryBytes: n };
+  throw fault.unsupported(`holds elements of the type ${JSON.stringify(descr)}, which are no leaf of a step`);
+}
+
+function typeOfName(name: unknown, fault: Fault): ElementType {
+  if (name === "bool") return BOOL;
+  if (name === "float16") return HALF;
+  if (name === "string") return TEXT;
+  const [, kind = "", bits] = (typeof name === "string" && /^(int|uint|float)(\d{1,2})$/.exec(name)) || [];
+  const dtype = `${kind[0]}${bits}`;
+  if (isDtype(dtype)) return { dtype, bytes: Number(bits) / 8, memoryBytes: Number(bits) / 8 };
+  throw fault.unsupported(`holds elements of the type ${JSON.stringify(name)}, which are no leaf of a step`);
+}
+
+/** What stands for chunks that are not there, as JSON that zarrita takes. */
+function fillOf(value: unknown, { dtype, stored }: ElementType, fault: Fault): unknown {
+  const invalid = () => fault.unsupported(`has a fill_value that is not read: ${JSON.stringify(value)}`);
+  if (dtype === "string") return value === null || value === 0 || value === undefined ? "" : value;
+  if (dtype === "bool") return value === true || value === 1 ? 1 : 0;
+  const number = value === null || value === undefined ? 0 : value;
+  const isWord = typeof number === "string" && /^(NaN|-?Infinity)$/.test(number);
+  const isFloat = dtype.startsWith("f");
+  if (typeof number === "bigint" ? isFloat : !(isWord ? isFloat : Number.isFinite(number) && typeof number === "number")) throw invalid();
+  if (!isFloat && !Number.isInteger(number) && typeof number !== "bigint") throw invalid();
+  if (dtype === "i64" || dtype === "u64") return String(number);
+  if (stored !== undefined) return narrowHalves("f16", Float32Array.of(Number(number)))[0];
+  return typeof number === "bigint" ? Number(number) : number;
+}
+
+function objectOf(value: unknown, fault: Fault, what: string): Values {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw fault.corrupt(what);
+  return value as Values;
+}
+
+function listOf(value: unknown, fault: Fault, what: string): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that are no list`);
+  return value;
+}
+
+function dimensions(value: unknown, least: number, fault: Fault, what: string): number[] {
+  const list = listOf(value, fault, `a ${what}, numbers`);
+  if (!list.every((n) => Number.isSafeInteger(n) && (n as number) >= least)) throw fault.corrupt(`has a ${what} of other numbers than sizes`);
+  return list as number[];
+}

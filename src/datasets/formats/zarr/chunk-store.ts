@@ -1,0 +1,129 @@
+/** The files of one Zarr array as zarrita asks for them: what a chunk says of its size is checked before zarrita believes it. */
+import { dataView } from "../../../base/bytes.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
+import { gunzipPieces } from "../compression/gzip.ts";
+import { unzstdPieces } from "../compression/zstd.ts";
+import { bytesFile } from "../sources/bytes-source.ts";
+import { openIfExists, type SourceFolder } from "../sources/source.ts";
+import type { ArrayMetadata, ChunkBytes } from "./array-metadata.ts";
+
+/** A part of a file: from a place, or its end. */
+type Range = { readonly offset: number; readonly length: number } | { readonly suffixLength: number };
+
+interface StoreOptions {
+  readonly folder: SourceFolder;
+  /** Of the array in the folder, with a slash at its end. */
+  readonly prefix: string;
+  readonly metadata: ArrayMetadata;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export class ChunkStore {
+  readonly #options: StoreOptions;
+  readonly #metadata: Uint8Array;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.#metadata = new TextEncoder().encode(JSON.stringify(options.metadata.json));
+  }
+
+  /** @throws RldsError CORRUPT for a chunk that is not what it should be */
+  async get(key: string): Promise<Uint8Array | undefined> {
+    if (key === "/zarr.json" || key === "/.zarray") return this.#metadata;
+    if (key === "/.zattrs") return undefined;
+    const { folder, prefix, maxBytes, metadata, signal } = this.#options;
+    const path = prefix + key.slice(1);
+    const file = await openIfExists(folder, path);
+    if (file === undefined) return undefined;
+    try {
+      if (file.size > maxBytes) throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`);
+      // An array of its own, whose buffer begins with it.
+      const bytes = (await file.read(0, file.size)).slice();
+      await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });
+      return bytes;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Of a shard: its index, or a chunk in it. @throws RldsError CORRUPT */
+  async getRange(key: string, range: Range): Promise<Uint8Array | undefined> {
+    const { folder, prefix, maxBytes, metadata, signal } = this.#options;
+    const path = prefix + key.slice(1);
+    const file = await openIfExists(folder, path);
+    if (file === undefined) return undefined;
+    try {
+      const isIndex = "suffixLength" in range;
+      const length = isIndex ? range.suffixLength : range.length;
+      const at = isIndex ? file.size - length : range.offset;
+      if (!(at >= 0 && at + length <= file.size && length <= maxBytes))
+        throw corruptFile({ file: path }, `a shard of ${file.size} bytes has no ${length} bytes at ${at}`);
+      const bytes = (await file.read(at, length)).slice();
+      if (!isIndex) await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });
+      return bytes;
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+interface CheckOptions {
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Head of a chunk of Blosc. */
+const BLOSC_HEAD = 16;
+
+/** @throws RldsError CORRUPT */
+async function checkChunk(bytes: Uint8Array, { compressor, decompressed, behind }: ChunkBytes, { path, maxBytes, signal }: CheckOptions): Promise<void> {
+  const length = bytes.length - behind;
+  const sizeError = (size: number) => corruptFile({ file: path }, `a chunk has ${size} bytes, and must have ${decompressed ?? `at most ${maxBytes}`}`);
+  const check = (size: number) => {
+    if (decompressed === undefined ? size > maxBytes : size !== decompressed) throw sizeError(size);
+  };
+  const view = dataView(bytes);
+  if (length < 0) throw sizeError(0);
+  if (compressor === undefined) check(length);
+  else if (compressor === "blosc") {
+    if (length < BLOSC_HEAD || view.getUint32(12, true) !== length) throw damaged(path, "Blosc");
+    check(view.getUint32(4, true));
+  } else if (compressor === "lz4") {
+    if (length < 4) throw damaged(path, "LZ4");
+    check(view.getUint32(0, true));
+  } else {
+    const file = bytesFile(path, bytes.subarray(0, length));
+    const pieces = compressor === "zstd" ? unzstdPieces(file, signal) : compressor === "gzip" ? gunzipPieces(file, signal) : inflated(file.name, bytes);
+    let size = 0;
+    for await (const piece of pieces) {
+      size += piece.length;
+      if (size > (decompressed ?? maxBytes)) throw sizeError(size);
+    }
+    check(size);
+  }
+}
+
+const SLICE = 1 << 14;
+
+/** What zlib compressed. @throws RldsError CORRUPT */
+async function* inflated(path: string, bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  const { Unzlib } = await import("fflate");
+  let output: Uint8Array[] = [];
+  const stream = new Unzlib((chunk) => output.push(chunk));
+  for (let at = 0; at < bytes.length; at += SLICE) {
+    try {
+      stream.push(bytes.slice(at, at + SLICE), at + SLICE >= bytes.length);
+    } catch {
+      throw damaged(path, "zlib");
+    }
+    const pieces = output;
+    output = [];
+    yield* pieces;
+  }
+}
+
+function damaged(path: string, codec: string): RldsError {
+  return corruptFile({ file: path }, `a chunk is not what ${codec} compressed`);
+}

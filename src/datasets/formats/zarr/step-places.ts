@@ -1,0 +1,86 @@
+/** Where the arrays of a Zarr store are in a step: by the names of fields, and else they are what was observed. */
+import { setPart } from "../../../schema/nest.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { Column, type ColumnTree, columnsOf, zeroColumn } from "../columns/column.ts";
+import type { TransitionTree } from "../columns/episode-ranges.ts";
+import { squeezeColumn } from "../columns/flat.ts";
+import { type Field, fieldsOf, isWeakName } from "../columns/names.ts";
+import type { Selection } from "../selection/selection.ts";
+
+/** An array that is selected. */
+export interface StepPlace {
+  /** As the store has it, below `data`. */
+  readonly names: readonly string[];
+  /** In a step; a flag has one name. */
+  readonly keys: readonly string[];
+  readonly field: Field | undefined;
+  /** Whether its name is that of a field: without it there are no steps. */
+  readonly isNamed: boolean;
+}
+
+export interface StepPart extends StepPlace {
+  readonly column: Column;
+}
+
+/** Values of a step: what else is a field says how episodes go on. */
+const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
+const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
+/** Beside the observation, as in every other format. */
+const TIME = /^time_?stamps?$/i;
+
+/** @param named names of all arrays */
+export function columnPlaces(named: readonly (readonly string[])[], selection: Selection): StepPlace[] {
+  const tops = (list: readonly (readonly string[])[]) => [...new Set(list.map(([top = ""]) => top))];
+  const placesOf = (list: readonly (readonly string[])[]) => {
+    const fields = fieldsOf(tops(list));
+    const hasObservation = tops(list).some((top) => fields.get(top) === "observation" && !isWeakName(top));
+    return (names: readonly string[]): Omit<StepPlace, "names"> => {
+      const [top = "", ...rest] = names;
+      const field = fields.get(top);
+      const isWeak = isWeakName(top);
+      if (field !== undefined && !isWeak && field !== "next_observation")
+        return { keys: VALUES.includes(field) ? [field, ...rest] : names, field, isNamed: true };
+      if (!hasObservation && !TIME.test(top)) return { keys: ["observation", ...names], field: "observation", isNamed: field !== undefined };
+      return { keys: names, field: undefined, isNamed: false };
+    };
+  };
+  const original = placesOf(named);
+  const selected = named.flatMap((names) => {
+    const keys = selection.keysOf(names, original(names).keys);
+    return keys === undefined ? [] : [{ names, keys, isRenamed: selection.isRenamed(names) }];
+  });
+  // A new name is that of a field, or of metadata, by itself: the others stay where they were.
+  const renamed = placesOf([["observation"], ...selected.filter(({ isRenamed }) => isRenamed).map(({ keys }) => keys)]);
+  return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
+}
+
+/** The columns as a step nests them. @throws RldsError CORRUPT, UNSUPPORTED */
+export function stepTree(parts: readonly StepPart[], file: string): { readonly tree: TransitionTree; readonly terminal: Column | undefined } {
+  const tree: { [name: string]: ColumnTree } = {};
+  let terminal: Column | undefined;
+  for (const { column, keys, field } of parts) {
+    if (ENDS.includes(field)) terminal ??= squeezeColumn(column);
+    if (field !== undefined && !VALUES.includes(field)) continue;
+    place(tree, keys, field === "reward" || field === "discount" ? squeezeColumn(column) : column, file);
+  }
+  const { action, observation, reward } = tree;
+  const names = parts.map((part) => part.names.join("/")).join(", ") || "none";
+  if (action === undefined) throw unsupportedFile({ file }, `no array of data is the action by its name, of ${names}: rename: { NAME: "action" } names it`);
+  if (observation === undefined) throw unsupportedFile({ file }, `no array of data is an observation, of ${names}`);
+  const rows = columnsOf(action)[0]?.rows ?? 0;
+  return { tree: { ...tree, observation, action, reward: reward ?? zeroColumn("reward", rows) }, terminal };
+}
+
+function place(tree: { [name: string]: ColumnTree }, keys: readonly string[], column: Column, file: string): void {
+  let at = tree;
+  const fail = () => corruptFile({ file }, `two arrays have the place ${keys.join("/")} in a step: rename one of them`);
+  for (const key of keys.slice(0, -1)) {
+    if (!Object.hasOwn(at, key)) setPart(at, key, {});
+    const next = at[key] as ColumnTree;
+    if (next instanceof Column) throw fail();
+    at = next as { [name: string]: ColumnTree };
+  }
+  const name = keys.at(-1) as string;
+  if (Object.hasOwn(at, name)) throw fail();
+  setPart(at, name, column);
+}

@@ -1,0 +1,117 @@
+/** Where the arrays of a Zarr store are, and what its groups say. */
+import { MAX_GROUP_DEPTH, MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
+import { parseExactJson } from "../json.ts";
+import { openIfExists, type SourceFolder } from "../sources/source.ts";
+import { ARRAY_2, EPISODE_ENDS, hasZarr, NO_EPISODE_ENDS, NODE_3, rootOf } from "./signs.ts";
+
+type Values = { readonly [name: string]: unknown };
+
+export interface ZarrFolder {
+  readonly folder: SourceFolder;
+  /** Of the store in the folder: empty, or with a slash at its end. */
+  readonly root: string;
+  /** Paths of arrays below the root. */
+  readonly paths: readonly string[];
+  /** What an array says of itself. @throws RldsError CORRUPT, NOT_FOUND */
+  arrayJson(path: string): Promise<unknown>;
+  /** What the store says of itself. */
+  attributes(): Promise<Values>;
+}
+
+/** @throws RldsError UNSUPPORTED where there is no store, several, or nobody can tell its arrays */
+export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
+  const files = await folder.list();
+  if (files === undefined) return consolidatedFolder(folder);
+  const roots = [...new Set(files.flatMap((path) => rootOf(path) ?? []))];
+  const [root] = roots;
+  if (root === undefined) throw unsupportedFile({ file: folder.name }, noStore(files));
+  if (roots.length > 1)
+    throw unsupportedFile(
+      { file: folder.name },
+      `the folder has ${roots.length} datasets (${roots.slice(0, 4).join(", ")}${roots.length > 4 ? ", …" : ""}): open one of them`,
+    );
+  const documents = new Map<string, Promise<unknown>>();
+  const document = (path: string) => {
+    const known = documents.get(path) ?? jsonOf(folder, path);
+    documents.set(path, known);
+    return known;
+  };
+  const is3 = files.includes(`${root}${EPISODE_ENDS}/${NODE_3}`);
+  const name = is3 ? NODE_3 : ARRAY_2;
+  const inStore = files.filter((path) => path.startsWith(root)).map((path) => path.slice(root.length));
+  const below = inStore.filter((path) => path.endsWith(`/${name}`)).map((path) => path.slice(0, -name.length - 1));
+  const paths: string[] = [];
+  for (const path of below) {
+    if (path.split("/").length > MAX_GROUP_DEPTH) throw unsupportedFile({ file: folder.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
+    if (!is3 || ((await document(`${root}${path}/${name}`)) as Values | null)?.node_type === "array") paths.push(path);
+  }
+  return {
+    folder,
+    root,
+    paths,
+    arrayJson: (path) => document(`${root}${path}/${name}`),
+    async attributes() {
+      const path = `${root}${is3 ? NODE_3 : ".zattrs"}`;
+      if (!files.includes(path)) return {};
+      const value = valuesOf(await document(path));
+      return is3 ? valuesOf(value.attributes) : value;
+    },
+  };
+}
+
+function noStore(files: readonly string[]): string {
+  return hasZarr(files) ? NO_EPISODE_ENDS : `the folder has no ${EPISODE_ENDS}: it is no Zarr store of episodes`;
+}
+
+/** Nobody can list the folder: what its metadata say together. */
+async function consolidatedFolder(folder: SourceFolder): Promise<ZarrFolder> {
+  const file = { file: folder.name };
+  const version2 = await jsonIfExists(folder, ".zmetadata");
+  const version3 = version2 === undefined ? valuesOf(await jsonIfExists(folder, NODE_3)) : {};
+  const metadata = valuesOf(version2 === undefined ? valuesOf(version3.consolidated_metadata).metadata : valuesOf(version2).metadata);
+  const documents = new Map<string, unknown>();
+  for (const [path, value] of Object.entries(metadata)) {
+    if (version2 === undefined) {
+      if (valuesOf(value).node_type === "array") documents.set(path, value);
+    } else if (path.endsWith(`/${ARRAY_2}`)) documents.set(path.slice(0, -ARRAY_2.length - 1), value);
+  }
+  if (documents.size === 0)
+    throw unsupportedFile(file, "the folder of a URL cannot be listed, and the Zarr store has no consolidated metadata: run zarr.consolidate_metadata");
+  if (!documents.has(EPISODE_ENDS)) throw unsupportedFile(file, noStore([NODE_3]));
+  return {
+    folder,
+    root: "",
+    paths: [...documents.keys()],
+    async arrayJson(path) {
+      return documents.get(path);
+    },
+    async attributes() {
+      return valuesOf(version2 === undefined ? version3.attributes : metadata[".zattrs"]);
+    },
+  };
+}
+
+async function jsonOf(folder: SourceFolder, path: string): Promise<unknown> {
+  const value = await jsonIfExists(folder, path);
+  if (value === undefined) throw corruptFile({ file: path }, "the file is missing");
+  return value;
+}
+
+async function jsonIfExists(folder: SourceFolder, path: string): Promise<unknown> {
+  const file = await openIfExists(folder, path);
+  if (file === undefined) return undefined;
+  try {
+    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: path }, `the metadata have ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
+    return parseExactJson(new TextDecoder().decode(await file.read(0, file.size)));
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw corruptFile({ file: path }, `the file is not JSON: ${cause.message}`, cause);
+    throw cause;
+  } finally {
+    await file.close();
+  }
+}
+
+function valuesOf(value: unknown): Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}
