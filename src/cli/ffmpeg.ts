@@ -29,13 +29,15 @@ export function decodeFrames({ film, times, fps, height, width }: FilmFrames): U
   const numbers = times.map((time) => Math.round((time - first) * fps));
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const select = distinct.map((number) => `eq(n,${number})`).join("+");
-  const seek = Math.max(first - 0.5 / fps, 0).toFixed(6);
-  const args = ["-v", "error", "-nostdin", "-ss", seek, "-i", film, "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
+  const seek = first - 0.5 / fps;
+  // The time of a film's first frame may be rounded to one after it.
+  const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
+  const args = ["-v", "error", "-nostdin", ...start, "-i", film, "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
   const { status, stdout, stderr, error } = spawnSync(PROGRAM, [...args, ...output], { maxBuffer: size * distinct.length + SLACK });
   if (status !== 0) throw new RldsError("UNSUPPORTED", `ffmpeg cannot decode the film: ${error?.message ?? lastLine(String(stderr))}`, { file: film });
   if (stdout.length !== size * distinct.length)
-    throw new RldsError("CORRUPT", `the film has no frame ${distinct[Math.floor(stdout.length / size)]} after second ${seek}`, { file: film });
+    throw new RldsError("CORRUPT", `the film has no frame ${distinct[Math.floor(stdout.length / size)]} after second ${first}`, { file: film });
   if (distinct.length === times.length && numbers.every((number, i) => number === distinct[i])) return stdout;
   const pixels = new Uint8Array(size * times.length);
   for (const [i, number] of numbers.entries()) {
