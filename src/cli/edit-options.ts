@@ -30,8 +30,8 @@ const EXAMPLES = `
 OUT gets its format as with convert, or that of IN if OUT is IN. It is complete or not there: it is written next to its place, and takes that when all of it is written.
 With --overwrite OUT may be IN. IN stays whole until the new one is. Episodes count from 0, with the numbers that IN has.
 
-What is done, in this order: columns are chosen (--without, --only, --rename), episodes are (--episodes, --drop-episodes, --flags), faults are handled (--mode), --cast, --swap-channels,
---resample-fps, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
+What is done, in this order: columns are chosen (--without, --only, --rename), episodes are (--episodes, --drop-episodes, --flags), faults are handled (--mode), --cast, --resample-fps,
+--swap-channels, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
 
 Examples:
   $ npx reprise edit demos.jsonl good.parquet --where success --where "length >= 10"

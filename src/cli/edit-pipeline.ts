@@ -18,6 +18,7 @@ import { EpisodeSet } from "../datasets/rlds/transform/episode-numbers.ts";
 import { importFrom } from "./dataset.ts";
 import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
 import { UsageError } from "./exit.ts";
+import { withPixels } from "./film-pixels.ts";
 import type { Host } from "./result.ts";
 
 export interface EditedDataset {
@@ -34,20 +35,22 @@ export interface PassSettings {
   readonly flagged: readonly number[];
   /** Whether steps refer to the films of all sources together. */
   readonly joinsFilms: boolean;
+  /** Paths of films that become pixels, to be encoded again. */
+  readonly encoded: readonly string[];
   readonly host: Host;
   /** Called with each episode that is read. */
   readonly onEpisode: () => void;
 }
 
-export function editedDataset(sources: readonly FilmSource[], { options, flagged, joinsFilms, host, onEpisode }: PassSettings): EditedDataset {
-  const parts = sources.map(({ reader }, k) => {
+export function editedDataset(sources: readonly FilmSource[], { options, flagged, joinsFilms, encoded, host, onEpisode }: PassSettings): EditedDataset {
+  const parts = sources.map(({ name, reader }, k) => {
     const read = countedEpisodes(reader, onEpisode);
     const chosen = k === 0 ? chosenEpisodes(read, options, flagged) : read;
     const tasks = taskRules(options.task ?? [], reader, k === 0);
     const imported = importFrom({ ...reader, [Symbol.asyncIterator]: () => chosen[Symbol.asyncIterator]() } as RldsReader, options, host);
     const { finalStep } = options;
     const stated = withFinalObservations(imported, { ...(finalStep !== undefined && { finalStep }), repeat: false });
-    const changed = changedSteps(stated, reader, options, tasks);
+    const changed = changedSteps(stated, { name, reader }, { options, encoded, tasks });
     return { imported, stated, data: joinsFilms ? (withFilmNumbers(changed, sources, k) as RldsDataset) : changed };
   });
   const [first] = parts as [(typeof parts)[0]];
@@ -90,12 +93,20 @@ function chosenEpisodes(data: Episodes, { episodes, dropEpisodes }: EditOptions,
   return selectEpisodes(data, { ...(episodes !== undefined && { episodes }), dropEpisodes: dropped }) as Episodes;
 }
 
-function changedSteps(data: RldsDataset, reader: RldsReader, options: EditOptions, tasks: readonly TaskRule[]): RldsDataset {
+interface Changes {
+  readonly options: EditOptions;
+  readonly encoded: readonly string[];
+  readonly tasks: readonly TaskRule[];
+}
+
+function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options, encoded, tasks }: Changes): RldsDataset {
   const { cast, swapChannels: images, resampleFps, sourceFps } = options;
   let changed: RldsDataset<unknown> = data;
   if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
-  if (images !== undefined) changed = swapChannels(changed, images);
   if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
+  // Only the frames that are left are decoded.
+  if (encoded.length > 0) changed = withPixels(changed, { from: name, reader }, encoded);
+  if (images !== undefined) changed = swapChannels(changed, images);
   if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
   return changed as RldsDataset;
 }

@@ -9,6 +9,7 @@ import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset }
 import { type EditOptions, sharesOf } from "./edit-options.ts";
 import { type EditedDataset, editedDataset } from "./edit-pipeline.ts";
 import { Interrupted, UsageError } from "./exit.ts";
+import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { flagsOf } from "./flags.ts";
 import { Replacement, recover } from "./replacement.ts";
 import type { Host, Result } from "./result.ts";
@@ -143,9 +144,11 @@ async function writeParts(
   let read = 0;
   const joinsFilms = format === "lerobot" && sources.length > 1;
   const onEpisode = () => progress.at(++read, total);
-  const edited = editedDataset(sources, { options, flagged, joinsFilms, host, onEpisode });
+  const encoded = format === "lerobot" ? encodedFilms((sources[0] as FilmSource).reader, options) : [];
+  const edited = editedDataset(sources, { options, flagged, joinsFilms, encoded, host, onEpisode });
   const reader = changedReader(sources, edited, options, format);
   const parts = shares === undefined ? undefined : splitEpisodes(edited.data, shares, { seed: options.seed ?? 0n });
+  const films = encoded.length === 0 ? undefined : { videos: encoded, videoEncoder: ffmpegEncoder };
   const common = { signal: host.signal, overwrite: options.overwrite ?? false, strict: options.strict ?? false };
   const reports: PartReport[] = [];
   try {
@@ -154,7 +157,7 @@ async function writeParts(
       const data = nonEmpty(part === undefined ? edited.data : (parts?.[part] as RldsDataset), remedy);
       const isSplit = part !== undefined && format === "tfds";
       const path = join(folder, part === undefined || isSplit ? (file ?? "") : `${part}${PART_ENDINGS[format] ?? ""}`);
-      const report = await write(format, data, reader, path, { ...writeOptionsOf(options), ...(isSplit && { split: part }) }, common);
+      const report = await write(format, data, reader, path, { ...writeOptionsOf(options), ...(isSplit && { split: part }) }, common, films);
       reports.push({ ...report, part });
     }
   } finally {
@@ -172,7 +175,7 @@ function totalOf(sources: readonly FilmSource[], passes: number): number | undef
   return counts.includes(undefined) ? undefined : (counts as number[]).reduce((a, b) => a + b, 0) * passes;
 }
 
-/** The first reader, as it is after the changes: what a writer takes from a source. @throws UsageError · RldsError UNSUPPORTED for films that cannot be copied */
+/** The first reader, as it is after the changes: what a writer takes from a source. @throws UsageError · RldsError UNSUPPORTED for films that cannot be joined */
 function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, { resampleFps, fps }: EditOptions, format: Format): RldsReader {
   const [first] = sources as readonly [FilmSource];
   const { reader } = first;
@@ -182,15 +185,28 @@ function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, 
   const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
   const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
   const films = format === "lerobot" && sources.length > 1 ? concatFilms(sources) : reader.films;
-  const filmed = filmReferences(stepSpec)
+  // Films that are encoded again are pixels now.
+  const isFilmed = filmReferences(stepSpec).some((keys) => films?.cameras.has(keys.join("/")));
+  const { films: _, ...rest } = reader;
+  return { ...rest, about, stepSpec, metadataSpec, ...(films && isFilmed && { films }) };
+}
+
+/** The films that cannot be copied as they are. @throws RldsError UNSUPPORTED without ffmpeg, with their names */
+function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChannels = [] }: EditOptions): readonly string[] {
+  const paths = filmReferences(stepSpec)
     .map((keys) => keys.join("/"))
     .filter((path) => films?.cameras.has(path));
-  if (format === "lerobot" && filmed.length > 0 && resampleFps !== undefined && resampleFps !== films?.fps)
-    throw new RldsError(
-      "UNSUPPORTED",
-      `${filmed.join(", ")} ${filmed.length === 1 ? "is a film" : "are films"} of ${films?.fps} frames a second, which would have to be encoded again for ${resampleFps}: leave ${filmed.length === 1 ? "it" : "them"} out with --without`,
-    );
-  return { ...reader, about, stepSpec, metadataSpec, ...(films && { films }) };
+  const isResampled = resampleFps !== undefined && resampleFps !== films?.fps;
+  const encoded = paths.filter((path) => isResampled || swapChannels.some((name) => name.replaceAll(".", "/") === path));
+  if (encoded.length === 0 || hasFfmpeg()) return encoded;
+  const isOne = encoded.length === 1;
+  const change = isResampled
+    ? `of ${films?.fps} frames a second, and cannot be copied as ${isOne ? "one" : "some"} of ${resampleFps}`
+    : "whose channels cannot change places as it is copied";
+  throw new RldsError(
+    "UNSUPPORTED",
+    `${encoded.join(", ")} ${isOne ? "is a film" : "are films"} ${change}: install ffmpeg, which encodes ${isOne ? "it" : "them"} again, or leave ${isOne ? "it" : "them"} out with --without`,
+  );
 }
 
 /** @throws UsageError for sources that say different rates: frames of LeRobot have one */

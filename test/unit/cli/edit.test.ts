@@ -4,10 +4,11 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
 import { flagsFile } from "../../../page/look/model/flags-file.ts";
+import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/ffmpeg.ts";
 import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
-import { scaled, whole } from "../../support/size.ts";
+import { scaled, some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, started, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -122,7 +123,7 @@ const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) =>
 const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));
 const LENGTHS = [5, 2, 7, 3];
 
-describe.each(FORMATS)("%s", (format) => {
+describe.each(some(FORMATS, 2))("%s", (format) => {
   const { write, target } = WRITTEN[format] as Written;
 
   test("an edit without options is the identity on values", async () => {
@@ -324,14 +325,94 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  test("of another rate are refused by their names, and may be left out", async () => {
-    const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
-    expect(error.message).toMatch(
-      /^observation\/images\/top is a film of \d+ frames a second, which would have to be encoded again for 2: leave it out with --without/,
-    );
-    await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);
-    const swapped = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--swap-channels", CAMERA);
-    expect(swapped.error.message).toContain("observation/images/top is a film, whose channels are not swapped");
+  /** What runs is found in no folder. */
+  async function withoutPrograms<T>(task: () => Promise<T>): Promise<T> {
+    const { PATH } = process.env;
+    process.env.PATH = "/nowhere";
+    try {
+      return await task();
+    } finally {
+      process.env.PATH = PATH;
+    }
+  }
+
+  test("that would have to be encoded again are refused by their names without ffmpeg, and may be left out", async () => {
+    await withoutPrograms(async () => {
+      const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
+      expect(error.message).toBe(
+        "observation/images/top is a film of 10 frames a second, and cannot be copied as one of 2: install ffmpeg, which encodes it again, or leave it out with --without",
+      );
+      await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);
+      const other = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--swap-channels", CAMERA);
+      expect(other.error.message).toContain("observation/images/top is a film whose channels cannot change places");
+    });
+    const { error } = await failure(1, "edit", FILMED, fresh(".jsonl"), "--swap-channels", CAMERA);
+    expect(error.message).toContain("observation/images/top is a film, whose channels are not swapped");
+  });
+
+  describe.runIf(whole && hasFfmpeg())("with ffmpeg", () => {
+    const [height, width] = [64, 96];
+
+    /** The pixels of all frames of each episode. */
+    async function framesOf(folder: string, fps: number): Promise<Uint8Array[]> {
+      const { episodes } = await contentOf(folder);
+      return episodes.map(({ steps }) => {
+        const references = steps.map((step) => (step as { observation: { images: { top: { path: string; timestamp: number } } } }).observation.images.top);
+        return decodeFrames({ film: join(folder, references[0]?.path ?? ""), times: references.map(({ timestamp }) => timestamp), fps, height, width });
+      });
+    }
+
+    const size = height * width * 3;
+    const distance = (a: Uint8Array, b: Uint8Array) => a.reduce((sum, value, i) => sum + Math.abs(value - (b[i] as number)), 0) / a.length;
+
+    test("films get another rate, frame by frame the nearest ones", async () => {
+      const out = fresh();
+      await document("edit", FILMED, out, "--format", "lerobot", "--resample-fps", "5", "--drop-episodes", "1");
+      const [before, after] = [await framesOf(FILMED, 10), await framesOf(out, 5)];
+      expect(JSON.parse(readFileSync(join(out, "meta/info.json"), "utf8")).features[CAMERA].info).toMatchObject({ "video.fps": 5, "video.codec": "h264" });
+      expect(after.length).toBe(2);
+      for (const [k, episode] of after.entries()) {
+        const source = before[[0, 2][k] as number] as Uint8Array;
+        const [count, frames] = [source.length / size, episode.length / size];
+        for (let i = 0; i < frames; i++) {
+          const row = i === frames - 1 ? count - 1 : 2 * i;
+          const wanted = source.subarray(row * size, (row + 1) * size);
+          expect(distance(episode.subarray(i * size, (i + 1) * size), wanted), `frame ${i} of episode ${k}`).toBeLessThan(5);
+        }
+      }
+    });
+
+    test("red and blue of films change places", async () => {
+      const [folder, out] = [fresh(), fresh()];
+      const flags = (i: number) => ({ is_first: i === 0, is_last: i === 9, is_terminal: false });
+      // Red grows to the right, and blue with time.
+      const pixels = (i: number) => Uint8Array.from({ length: size }, (_, k) => (k % 3 === 0 ? 2 * (Math.floor(k / 3) % width) : k % 3 === 1 ? 60 : 20 * i));
+      const step = (i: number) => ({
+        observation: { images: { top: { data: pixels(i), shape: [height, width, 3] } } },
+        action: [i],
+        reward: 0,
+        discount: 1,
+        ...flags(i),
+      });
+      const episodes = [0, 1].map(() => ({ final_step: "transition", steps: Array.from({ length: 10 }, (_, i) => step(i)) }));
+      const videos = { videos: ["observation/images/top"], videoEncoder: ffmpegEncoder };
+      await writeLeRobot(episodes as never, folder, { fps: 10, ...videos });
+      await document("edit", folder, out, "--format", "lerobot", "--swap-channels", CAMERA);
+      const [before, after] = [await framesOf(folder, 10), await framesOf(out, 10)];
+      for (const [k, episode] of after.entries()) {
+        const source = before[k] as Uint8Array;
+        const exchanged = source.map((_, i) => source[i - (i % 3) + 2 - (i % 3)] as number);
+        expect([distance(episode, exchanged) < 5, distance(source, exchanged) > 20]).toEqual([true, true]);
+      }
+    });
+
+    test("a film that is damaged is an error with its name, and nothing is written", async () => {
+      const [path, out] = [copied(FILMED), fresh()];
+      writeFileSync(join(path, `videos/${CAMERA}/chunk-000/file-000.mp4`), "no film");
+      const { error } = await failure(1, "edit", path, out, "--format", "lerobot", "--resample-fps", "5");
+      expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("ffmpeg cannot decode the film") });
+      expect(existsSync(out)).toBe(false);
+    });
   });
 });
 

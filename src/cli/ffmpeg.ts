@@ -1,0 +1,92 @@
+/** Films decoded and encoded by ffmpeg, where it is installed. */
+import { spawn, spawnSync } from "node:child_process";
+import { RldsError, type VideoEncoder, type VideoFormat } from "../datasets/rlds/index.ts";
+
+const PROGRAM = "ffmpeg";
+/** Beyond the pixels that are asked for. */
+const SLACK = 1 << 20;
+/** As LeRobot encodes its films, every second frame is found without those before it. Frames that refer to later ones would move the times of all. */
+const ENCODING = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-g", "2", "-bf", "0", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
+
+export function hasFfmpeg(): boolean {
+  return spawnSync(PROGRAM, ["-version"], { stdio: "ignore" }).status === 0;
+}
+
+export interface FilmFrames {
+  /** A path or a URL. */
+  readonly film: string;
+  /** In seconds of the film, one a frame. */
+  readonly times: readonly number[];
+  readonly fps: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** The pixels of frames, height × width × 3 each. Waits for ffmpeg. @throws RldsError UNSUPPORTED for what ffmpeg cannot decode, CORRUPT for frames that the film does not have */
+export function decodeFrames({ film, times, fps, height, width }: FilmFrames): Uint8Array {
+  const size = height * width * 3;
+  const first = Math.min(...times);
+  const numbers = times.map((time) => Math.round((time - first) * fps));
+  const distinct = [...new Set(numbers)].sort((a, b) => a - b);
+  const select = distinct.map((number) => `eq(n,${number})`).join("+");
+  const seek = first - 0.5 / fps;
+  // The time of a film's first frame may be rounded to one after it.
+  const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
+  const args = ["-v", "error", "-nostdin", ...start, "-i", film, "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
+  const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
+  const { status, stdout, stderr, error } = spawnSync(PROGRAM, [...args, ...output], { maxBuffer: size * distinct.length + SLACK });
+  if (status !== 0) throw new RldsError("UNSUPPORTED", `ffmpeg cannot decode the film: ${error?.message ?? lastLine(String(stderr))}`, { file: film });
+  if (stdout.length !== size * distinct.length)
+    throw new RldsError("CORRUPT", `the film has no frame ${distinct[Math.floor(stdout.length / size)]} after second ${first}`, { file: film });
+  if (distinct.length === times.length && numbers.every((number, i) => number === distinct[i])) return stdout;
+  const pixels = new Uint8Array(size * times.length);
+  for (const [i, number] of numbers.entries()) {
+    const at = distinct.indexOf(number) * size;
+    pixels.set(stdout.subarray(at, at + size), i * size);
+  }
+  return pixels;
+}
+
+/** For `videoEncoder` of writeLeRobot. */
+export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat): Promise<VideoEncoder> {
+  const input = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", `${width}x${height}`, "-r", String(fps), "-i", "-"];
+  // Colours are halved in both directions: an odd edge is repeated.
+  const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
+  const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  // A program that ends too early is told of by its exit code.
+  child.stdin.on("error", () => {});
+  const written = (async () => {
+    for await (const chunk of child.stdout) await write(chunk as Uint8Array);
+  })();
+  const ended = new Promise<void>((resolve, reject) => {
+    const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot encode the film: ${reason}`));
+    child.on("error", (error) => fail(error.message));
+    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(said) || `it ended with ${code}`)));
+  });
+  const all = Promise.all([written, ended]);
+  // Whoever adds or finishes is told.
+  all.catch(() => {});
+  return {
+    codec: "h264",
+    async add(pixels) {
+      const isTaken = new Promise<void>((resolve) => child.stdin.write(pixels, () => resolve()));
+      await Promise.race([isTaken, all]);
+    },
+    async finish() {
+      child.stdin.end();
+      await all;
+    },
+    async cancel() {
+      child.kill();
+      await all.catch(() => {});
+    },
+  };
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}
