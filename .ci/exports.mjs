@@ -1,4 +1,4 @@
-// What Reprise writes for LeRobot and Minari, the real lerobot and minari open, go through, and find as it was. It makes a Python of its own in build/datasets,
+// What Reprise writes for LeRobot and Minari, the real lerobot and minari open, go through, and find as it was; and the tests of other writers run with the real tools. It makes a Python of its own in build/datasets,
 // unless REPRISE_DATASETS_PYTHON names one that has all of .ci/exports.txt.
 import { equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -140,6 +140,11 @@ try {
     "there is a Python with lerobot 0.4.4 and minari 0.5.4"() {
       interpreter = datasetsPython();
       run(process.execPath, ["build/run.mjs", "build"]);
+    },
+    "NumPy, h5py, robomimic, pandas and pyarrow read NPZ, HDF5, CSV and LeRobot 2.1"() {
+      const tests = ["npz/write-npz", "hdf5/write-hdf5", "csv/write-csv", "lerobot/write-lerobot-v21"].map((file) => `unit/datasets/formats/${file}`);
+      const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts", ...tests];
+      run(process.execPath, vitest, { REPRISE_PYTHON: interpreter, REPRISE_PYTHON_REQUIRED: "1" });
     },
     async "Reprise writes real data and data with everything for LeRobot"() {
       const { openTfds, writeJsonl, writeLeRobot } = await import("../dist/rlds.js");

@@ -8,10 +8,11 @@ const root = join(import.meta.dirname, "..");
 export const tensorflowPython = () => python("REPRISE_PYTHON", "python", "requirements.txt", ["3.11", "3.10", "3.9"]);
 
 /**
- * With lerobot and minari, or what REPRISE_DATASETS_PYTHON names. lerobot's own requirements are 8 GB: here is what its datasets take. Torch and torchvision are not of one build:
+ * With lerobot, minari and robomimic, or what REPRISE_DATASETS_PYTHON names. lerobot's own requirements are 8 GB: here is what its datasets take. Torch and torchvision are not of one build:
  * torch_apart.py says how they go together.
  */
-export const datasetsPython = () => python("REPRISE_DATASETS_PYTHON", "datasets", "exports.txt", ["3.11", "3.12"], ["torch"], ["lerobot", "torchvision"]);
+export const datasetsPython = () =>
+  python("REPRISE_DATASETS_PYTHON", "datasets", "exports.txt", ["3.11", "3.12"], ["torch"], ["lerobot", "robomimic", "torchvision"]);
 
 function python(variable, home, requirements, ...rest) {
   if (process.env[variable]) return process.env[variable];

@@ -5,13 +5,20 @@ import { join } from "node:path";
 import { root } from "./core.ts";
 
 /** Where the runs that make a Python of their own put it. */
-const HOMES = ["python", "datasets", "files"];
+const HOMES = ["python", "datasets"];
 
-/** The first Python that imports all of them: that of REPRISE_PYTHON, those in build/, or python3. Undefined, and a line on stderr, if none does. */
+/**
+ * The first Python that imports all of them: that of REPRISE_PYTHON, those in build/, or python3. Undefined, and a line on stderr, if none does.
+ * @throws Error instead, if REPRISE_PYTHON_REQUIRED is set: .ci/exports.mjs skips nothing
+ */
 export function pythonWith(...packages: readonly string[]): string | undefined {
+  const { REPRISE_PYTHON, REPRISE_PYTHON_REQUIRED } = process.env;
   const made = HOMES.map((home) => join(root, "build", home, "bin/python")).filter((path) => existsSync(path));
-  const candidates = [...(process.env.REPRISE_PYTHON ? [process.env.REPRISE_PYTHON] : []), ...made, "python3"];
+  const candidates = [...(REPRISE_PYTHON ? [REPRISE_PYTHON] : []), ...made, "python3"];
   const found = candidates.find((program) => spawnSync(program, ["-c", `import ${packages.join(", ")}`]).status === 0);
-  if (found === undefined) console.warn(`SKIPPED: no Python has ${packages.join(", ")}. REPRISE_PYTHON may name one that does`);
-  return found;
+  if (found !== undefined) return found;
+  const problem = `no Python has ${packages.join(", ")}. REPRISE_PYTHON may name one that does`;
+  if (REPRISE_PYTHON_REQUIRED) throw new Error(problem);
+  console.warn(`SKIPPED: ${problem}`);
+  return undefined;
 }

@@ -40,6 +40,50 @@ async function episodesOf(path: string) {
   return episodes;
 }
 
+describe("formats of one file, and LeRobot 2.1", () => {
+  test.each([
+    ["npz", "npz"],
+    ["hdf5", "robomimic"],
+  ])("the ending .%s selects the format, and %s is read again", async (ending, format) => {
+    const to = temp(`pixels.${ending}`);
+    const source = join(DATA, "tfds/cartpole_pixels");
+    expect(await document("convert", source, to, "--from-split", "train[:2]", "--strict")).toMatchObject({
+      format: ending,
+      losses: [],
+      files: [`pixels.${ending}`],
+    });
+    const before = (await all(await openRlds(source, { split: "train[:2]" }))) as { steps: { observation: unknown; reward: unknown }[]; operator: string }[];
+    const reader = await openRlds(to);
+    expect(reader.format).toBe(format);
+    const after = (await all(reader)) as typeof before;
+    await reader.close();
+    expect(after.map(({ operator }) => operator)).toEqual(before.map(({ operator }) => operator));
+    const seen = (episodes: typeof before) => episodes.map(({ steps }) => steps.map(({ observation, reward }) => ({ observation, reward })));
+    expect(seen(after)).toEqual(seen(before));
+    expect(await document("check", to)).toMatchObject({ clean: true });
+  });
+
+  test("CSV lists what it cannot hold", async () => {
+    const to = temp("cheetah.csv");
+    const { format, steps } = await document("convert", join(DATA, "tfds/half_cheetah"), to, "--from-split", "train[:1]");
+    const lines = readFileSync(to, "utf8").trimEnd().split("\n");
+    expect([format, lines.length]).toEqual(["csv", 1 + steps]);
+    expect(lines[0]).toMatch(/^episode_index,action\.0,.*,observation\.16,reward,/);
+    expect((await document("convert", FILMED, temp("filmed.csv"))).losses).toContainEqual({ what: "about", reason: "CSV has values of steps only" });
+    expect((await failure(1, "convert", FILMED, temp("refused.csv"), "--strict")).error.code).toBe("UNSUPPORTED");
+    expect(existsSync(temp("refused.csv"))).toBe(false);
+  });
+
+  test("--lerobot-version 2.1", async () => {
+    const to = temp("v21");
+    await document("convert", join(DATA, "tfds/cartpole_pixels"), to, "--format", "lerobot", "--fps", "50", "--lerobot-version", "2.1");
+    expect(json(join(to, "meta/info.json"))).toMatchObject({ codebase_version: "v2.1", total_episodes: 8 });
+    expect(readdirSync(join(to, "data/chunk-000"))).toHaveLength(8);
+    expect(await document("check", to)).toMatchObject({ format: "lerobot", episodes: 8, clean: true });
+    expect((await failure(2, "convert", FILMED, temp("x.jsonl"), "--lerobot-version", "2.1")).line).toMatch(/--lerobot-version works only with LeRobot/);
+  });
+});
+
 describe("LeRobot's films", () => {
   test("are copied with their names, statistics and times; joints keep their names", async () => {
     const to = temp("filmed");

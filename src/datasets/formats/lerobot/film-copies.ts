@@ -1,10 +1,10 @@
 /** Films of another LeRobot dataset, on their way into a new one: copied as they are, each once. */
+import { mp4Frames } from "../../model/mp4-frames.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Camera, Films } from "../film-references.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import type { SourceFile } from "../sources/source.ts";
 import type { Layout } from "./layout.ts";
-import { mp4Frames } from "./mp4-frames.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 

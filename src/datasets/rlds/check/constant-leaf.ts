@@ -66,8 +66,8 @@ export class ConstantLeaf {
 export function constantText({ size }: ConstantLeaf, elements: readonly number[], value: number | bigint | undefined): string {
   const always = value === undefined ? "" : `: always ${value}`;
   if (elements.length === size) return `never changes${always}`;
-  const shown = elements.slice(0, 8).join(", ");
+  const numbers = elements.slice(0, 8).join(", ");
   const noun = elements.length === 1 ? "dimension" : "dimensions";
   const verb = elements.length === 1 ? "never changes" : "never change";
-  return `${noun} ${shown}${elements.length > 8 ? ", …" : ""} of ${size} ${verb}${always}`;
+  return `${noun} ${numbers}${elements.length > 8 ? ", …" : ""} of ${size} ${verb}${always}`;
 }

@@ -1,7 +1,7 @@
 /** Whether films have as many frames as the steps that refer to them. */
 
 import type { Films } from "../../formats/index.ts";
-import { mp4Frames } from "../../formats/lerobot/mp4-frames.ts";
+import { mp4Frames } from "../../model/mp4-frames.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { RunningCheck } from "./check-report.ts";
 

@@ -2,7 +2,18 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { batch, importRlds, inspectRlds, mapSteps, nStep, type RldsDataset, rldsDataset, shiftKeys, statistics } from "../../../../src/datasets/rlds/index.ts";
+import {
+  batch,
+  checkRlds,
+  importRlds,
+  inspectRlds,
+  mapSteps,
+  nStep,
+  type RldsDataset,
+  rldsDataset,
+  shiftKeys,
+  statistics,
+} from "../../../../src/datasets/rlds/index.ts";
 import { goodEpisode, TEST_SPEC, type TestStep } from "../../../support/faulty-rlds.ts";
 import { scaled } from "../../../support/size.ts";
 
@@ -59,6 +70,8 @@ async function growth(total: number, episodes: number, pass: (rlds: RldsDataset<
 
 test.each<[string, number, number, (rlds: RldsDataset<TestStep>) => Promise<unknown>, object]>([
   ["inspectRlds, one episode", STEPS, 1, inspectRlds, { complete: true, steps: STEPS, transitions: STEPS - 1, faultyEpisodes: 0 }],
+  ["checkRlds, one episode", STEPS, 1, checkRlds, { complete: true, clean: true, steps: STEPS, transitions: STEPS - 1 }],
+  ["checkRlds, many episodes", STEPS, STEPS / 20, checkRlds, { complete: true, clean: true, episodes: STEPS / 20 }],
   ["statistics, one episode", STEPS, 1, (rlds) => statistics(rlds, { paths: ["reward", "observation/goal"] }), { steps: STEPS }],
   ["importRlds, an episode at a time", STEPS, 1000, (rlds) => counted(importRlds(rlds, { mode: "repair" })), { steps: STEPS }],
   [

@@ -1,5 +1,10 @@
 /** How many frames a film has: the table of samples of the first video track of an mp4 file. No frame is read. */
-import type { SourceFile } from "../sources/source.ts";
+
+/** A file that is read from anywhere. */
+interface FilmFile {
+  readonly size: number;
+  read(at: number, length: number): Promise<Uint8Array>;
+}
 
 /** A table of samples is smaller than this. */
 const MAX_BOX_BYTES = 2 ** 28;
@@ -12,7 +17,7 @@ interface Box {
 }
 
 /** @throws Error if the file is not an mp4 file, or has no video */
-export async function mp4Frames(file: SourceFile): Promise<number> {
+export async function mp4Frames(file: FilmFile): Promise<number> {
   let track: VideoTrack | undefined;
   let fragmentFrames = 0;
   for (let at = 0; at < file.size; ) {
