@@ -6,7 +6,8 @@ import { kernelTests } from "./kernel-tests.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { root } from "./steps.mjs";
 
-const REPORT = join(root, "dist/vitest.json");
+/** One per process: CI runs several at a time. */
+const REPORT = join(root, `dist/vitest-${process.pid}.json`);
 const SLOWEST = 8;
 /** Seconds that a test file should take in `npm test`. A file above it is reported and does not fail. */
 const BUDGET = 5;
@@ -35,7 +36,6 @@ export async function test(args, size) {
   }
   const rest = args.includes("--rest");
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
-  rmSync(REPORT, { force: true });
   const vitest = [
     "node_modules/vitest/vitest.mjs",
     ...(rest ? ["related", join(root, "test/support/size.ts"), "--run"] : ["run"]),
@@ -49,6 +49,7 @@ export async function test(args, size) {
   ];
   const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env });
   const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] };
+  rmSync(REPORT, { force: true });
   const passed = kernels.passed + report.numPassedTests;
   // A file that could not even be loaded has no tests that fail, and what ran nothing has not passed.
   const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 && passed > 0 ? 0 : 1);
