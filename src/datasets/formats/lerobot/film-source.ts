@@ -11,7 +11,14 @@ import { STATISTICS } from "./statistics.ts";
 /** Undefined if the dataset has none. */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  for (const [name, { dtype, raw, keys }] of info.features) if (dtype === "video") cameras.set(keys.join("/"), { name, feature: raw });
+  /** The features of the files, which may have other names. */
+  const features = new Map<string, string>();
+  for (const [name, { dtype, raw, keys }] of info.features) {
+    if (dtype !== "video") continue;
+    const camera = keys.join(".");
+    cameras.set(keys.join("/"), { name: camera, feature: raw });
+    features.set(camera, name);
+  }
   if (cameras.size === 0) return undefined;
   const statistics = new Map<string, () => Promise<readonly CameraStatistics[]>>();
   return {
@@ -20,7 +27,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
     open: (path) => folder.open(checkInside(path, INFO)),
     async statistics(camera, episode) {
       if (info.version === 2) return undefined;
-      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, camera, maxBytes));
+      const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, features.get(camera) ?? camera, maxBytes));
       statistics.set(camera, find);
       const found = (await find())[episode];
       const sizes = new Set(Object.values(found?.values ?? {}).map((values) => values.length));
