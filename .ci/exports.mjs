@@ -130,7 +130,7 @@ function found(name) {
 }
 
 const names = {
-  lerobot: ["cartpole_pixels", "everything, a file an episode", "observations that are final left out", "the command line", "a recording", "films"],
+  lerobot: ["copies of films", "films under another name", "cartpole_pixels", "everything, a file an episode", "observations that are final left out", "the command line", "a recording", "films"],
   minari: ["half_cheetah", "everything", "steps that have an action each", "images that no PNG has", "the command line", "a recording"],
 };
 let interpreter;
@@ -220,6 +220,19 @@ try {
       run(process.execPath, ["dist/cli.js", "convert", dir, MINARI, "--format", "minari", "--id", "made/recording-v0"]);
       const twice = episodes.map(({ steps, final_step }) => ({ steps: final_step === "observation" ? steps : [...steps, steps.at(-1)] }));
       expected("minari a recording", "minari", "made/recording-v0", recording.stepSpec, twice);
+    },
+    "the command line copies the films of a dataset that lerobot wrote"() {
+      const original = join(root, "test/data/wild/lerobot_video");
+      const front = "observation.images.front";
+      for (const [name, rename] of [
+        ["copies of films", {}],
+        ["films under another name", { "observation.images.top": front, "observation.state": "observation.joints" }],
+      ]) {
+        const path = join(folder, "lerobot", name.replaceAll(" ", "-"));
+        const words = Object.entries(rename).flatMap((pair) => ["--rename", pair.join("=")]);
+        run(process.execPath, ["dist/cli.js", "convert", original, path, "--format", "lerobot", ...words]);
+        cases.push({ name: `lerobot ${name}`, kind: "lerobot-copy", path, original, rename });
+      }
     },
     async "Chromium films two cameras by mediabunny"() {
       const { spec, episodes } = await film(join(folder, "lerobot/film"));

@@ -150,6 +150,24 @@ def check_episodes(ds, case, columns, starts, tasks, pictures):
             near(ds.meta.stats[name][s], value, f"{s} of {name} in all", rtol=1e-7, atol=1e-9)
 
 
+def check_lerobot_copy(case):
+    """A dataset of lerobot's own and what Reprise made of it: every value and every frame of its films, under new names perhaps."""
+    names = case["rename"]
+    copy, original = (LeRobotDataset("made/here", root=path, video_backend="pyav") for path in (case["path"], case["original"]))
+    must((copy.num_episodes, copy.num_frames, copy.fps), (original.num_episodes, original.num_frames, original.fps), "episodes, frames, fps")
+    must(set(copy.meta.video_keys), {names.get(name, name) for name in original.meta.video_keys}, "films")
+    for name, feature in original.meta.features.items():
+        must(copy.meta.features[names.get(name, name)], feature, f"feature {name}")
+    for i in range(len(original)):
+        wanted, found = original[i], copy[i]
+        for name, value in wanted.items():
+            other = found[names.get(name, name)]
+            if isinstance(value, str):
+                must(other, value, f"{name} of frame {i}")
+            else:
+                same(other.numpy(), value.numpy(), f"{name} of frame {i}")
+
+
 def flat(value, prefix):
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else None
     if parts is None:
@@ -203,7 +221,7 @@ def contained(space, value, what):
         raise Wrong(f"{what} must be in {space}, got {value}")
 
 
-KINDS = {"lerobot": check_lerobot, "minari": check_minari}
+KINDS = {"lerobot": check_lerobot, "lerobot-copy": check_lerobot_copy, "minari": check_minari}
 
 
 if __name__ == "__main__":

@@ -119,6 +119,46 @@ describe("LeRobot's films", () => {
     }
   });
 
+  test("are copied under the new name of their camera, or left out; joints keep their names", async () => {
+    const to = temp("renamed");
+    const renames = ["--rename", `${CAMERA}=observation.images.front`, "--rename", "observation.state=observation.joints"];
+    const { losses } = await document("convert", FILMED, to, "--format", "lerobot", ...renames);
+    expect(losses).toEqual([]);
+    const [before, after] = [json(join(FILMED, "meta/info.json")), json(join(to, "meta/info.json"))];
+    expect(after.features["observation.images.front"]).toEqual(before.features[CAMERA]);
+    expect(after.features["observation.joints"]).toEqual(before.features["observation.state"]);
+    expect(Object.keys(after.features)).toEqual(expect.not.arrayContaining([CAMERA, "observation.state"]));
+    const film = readFileSync(join(FILMED, FILM));
+    const moved = FILM.replace(".top/", ".front/");
+    expect([existsSync(join(to, FILM)), readFileSync(join(to, moved)).equals(film)]).toEqual([false, true]);
+    expect(json(join(to, "meta/stats.json"))["observation.images.front"].min).toEqual(json(join(FILMED, "meta/stats.json"))[CAMERA].min);
+    const paths = (await episodesOf(to)).flatMap(({ steps }) =>
+      (steps as { observation: { images: { front: { path: string } } } }[]).map(({ observation }) => observation.images.front.path),
+    );
+    expect(new Set(paths)).toEqual(new Set([moved]));
+    // And back.
+    const back = temp("renamed-back");
+    await document(
+      "convert",
+      to,
+      back,
+      "--format",
+      "lerobot",
+      "--rename",
+      `observation.images.front=${CAMERA}`,
+      "--rename",
+      "observation.joints=observation.state",
+    );
+    for (const name of [CAMERA, "observation.state", "action"]) expect(json(join(back, "meta/info.json")).features[name]).toEqual(before.features[name]);
+    expect(readFileSync(join(back, FILM)).equals(film)).toBe(true);
+    const without = temp("without-camera");
+    const left = await document("convert", FILMED, without, "--format", "lerobot", "--without", CAMERA);
+    expect(left.losses).toEqual([]);
+    expect(json(join(without, "meta/info.json")).features[CAMERA]).toBeUndefined();
+    expect(existsSync(join(without, "videos"))).toBe(false);
+    expect((await episodesOf(without)).map(({ steps }) => steps.length)).toEqual((await episodesOf(FILMED)).map(({ steps }) => steps.length));
+  });
+
   test("of fewer episodes, and of one film an episode (v2), are where the tables say", async () => {
     const to = temp("v2");
     const source = copied(join(DATA, "extra/lerobot_v2"), "v2-source");

@@ -80,8 +80,11 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const hasDiscount = schema.leaves.some(({ keys }) => keys.join("/") === "discount");
   const kept = { keepsTerminal: hasTerminal, keepsDiscount: hasDiscount };
   const frames: FramesOptions = { stepSpec, tasks, images, videos, hasTask, decode, terminal: column, ...kept, maxBytes, losses };
+  // What is said of a feature goes with it.
+  const features = Object.fromEntries([...info.features.values()].flatMap(({ raw, keys, isHidden }) => (isHidden ? [] : [[keys.join("."), raw]])));
+  const about = selection.isEmpty ? info.about : { ...info.about, features };
   const base = {
-    ...{ format: "lerobot" as const, name: folder.name, stepSpec, metadataSpec: { ...metadataSpec, ...METADATA }, about: info.about },
+    ...{ format: "lerobot" as const, name: folder.name, stepSpec, metadataSpec: { ...metadataSpec, ...METADATA }, about },
     ...(films && { films }),
     async close() {},
   };

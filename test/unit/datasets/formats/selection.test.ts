@@ -31,6 +31,7 @@ describe("every reader", () => {
     ["extra/plain.parquet", "note", "observation"],
     ["extra/own.jsonl", "", "observation"],
     ["extra/npz/flags.npz", "", "observation"],
+    ["wild/hdf5_robots/robomimic.hdf5", "observation/agentview_image", "observation/robot0_eef_pos"],
     ["golden/journal", "observation/screen", "observation/at"],
   ])("%s leaves out, keeps and renames columns", async (path, column, observed) => {
     const whole = await episodesOf(dataFolder(path));
@@ -45,7 +46,15 @@ describe("every reader", () => {
       expect(episodes.map(({ steps }) => steps.length)).toEqual(whole.episodes.map(({ steps }) => steps.length));
     }
     const { episodes: only } = await episodesOf(dataFolder(path), { only: ["reward"] });
-    expect(names(only).filter((name) => name !== "task")).toEqual(["action", "discount", "is_first", "is_last", "is_terminal", "observation", "reward"]);
+    expect(names(only).filter((name) => name !== "task" && name !== "states")).toEqual([
+      "action",
+      "discount",
+      "is_first",
+      "is_last",
+      "is_terminal",
+      "observation",
+      "reward",
+    ]);
     const { episodes: renamed } = await episodesOf(dataFolder(path), { rename: { [observed]: "observation/moved/here" } });
     const source = observed.split(/[./]/).map((key) => (key === "observations" ? "observation" : key));
     expect(valueAt(renamed, ["observation", "moved", "here"])).toEqual(valueAt(whole.episodes, source));
@@ -71,6 +80,13 @@ describe("every reader", () => {
     }
     await data.close();
   });
+});
+
+it("columns of robots have the names of their group, too", async () => {
+  const path = wild("hdf5_robots/robomimic.hdf5");
+  const { episodes } = await episodesOf(path, { without: ["obs/agentview_image"], rename: { "obs/robot0_eef_pos": "observation/at" } });
+  const whole = await episodesOf(path);
+  expect(episodes[0]?.steps.at(1).observation).toEqual({ at: whole.episodes[0]?.steps.at(1).observation.robot0_eef_pos });
 });
 
 describe("a bad column", () => {
