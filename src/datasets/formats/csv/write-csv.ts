@@ -72,7 +72,10 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    this.#steps = leavesOf(stepSpec).map(toTableLeaf);
+    // Rows that were read of such a table have it as a leaf: what the episode states may be another by now.
+    this.#steps = leavesOf(stepSpec)
+      .map(toTableLeaf)
+      .filter(({ path }) => path !== FINAL_STEP);
     const stepNames = new Set(this.#steps.flatMap(({ names }) => names));
     const metadata = leavesOf(this.#metadataSpec as StepSpec).map(toTableLeaf);
     this.#metadata = metadata.filter(({ path, names }) => {
