@@ -6,6 +6,7 @@ import { FINAL_STEP, finalStepOf, finalStepSpec } from "../../model/final-step.t
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
+import { fieldOf } from "../columns/names.ts";
 import { addFilmLosses } from "../film-references.ts";
 import { base64 } from "../jsonl/json-values.ts";
 import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
@@ -72,15 +73,20 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    this.#steps = leavesOf(stepSpec).map(toTableLeaf);
+    // Rows that were read of such a table have both as leaves. The episode may state another kind by now, and its number is that of the file.
+    this.#steps = leavesOf(stepSpec)
+      .map(toTableLeaf)
+      .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);
     const stepNames = new Set(this.#steps.flatMap(({ names }) => names));
     const metadata = leavesOf(this.#metadataSpec as StepSpec).map(toTableLeaf);
-    this.#metadata = metadata.filter(({ path, names }) => {
+    this.#metadata = metadata.filter(({ path, keys, names }) => {
       // The numbers of episodes are those of the file.
       if (path === EPISODE_INDEX) return false;
-      const isFree = names.every((name) => !stepNames.has(name));
-      if (!isFree) losses.add(`metadata ${path}`, "the steps have a column of this name");
-      return isFree;
+      const isStep = names.some((name) => stepNames.has(name));
+      const isField = fieldOf(keys[0] as string) !== undefined;
+      if (isStep || isField)
+        losses.add(`metadata ${path}`, isStep ? "the steps have a column of this name" : "a column of this name would be a field of a step");
+      return !isStep && !isField;
     });
     this.header = [EPISODE_INDEX, ...[...this.#steps, ...this.#metadata].flatMap(({ names }) => names)];
     const twice = this.header.find((name, i) => this.header.indexOf(name) < i);

@@ -10,7 +10,7 @@ import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { plainSpec } from "../../model/plain-numbers.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
-import type { ColumnData } from "../../model/step-columns.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { ABSENT } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
@@ -225,7 +225,7 @@ export class Rows {
       const tree = Object.fromEntries(Object.entries(restSpec).map(([name, spec]) => [name, treeOf(spec, rest[name], length)]));
       const table = { tree, isFirst: is_first, isLast: is_last, isTerminal: is_terminal as Uint8Array };
       const episodeSteps = await stepsOfRange(table, stepSpec, { from: 0, to: length });
-      return { steps: episodeSteps, [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true) };
+      return { steps: episodeSteps, [FINAL_STEP]: finalStepOf(lastStepOf(episodeSteps), lastFlagOf(episodeSteps) === true) };
     }
     // Where nothing can say that an episode was cut, its end does.
     const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;
@@ -262,6 +262,11 @@ function appendValues(data: ColumnData, last: ColumnData): ColumnData {
 
 function isSet(flag: unknown): boolean {
   return flag === true || flag === 1;
+}
+
+/** The last step, which may state what it is: writeCsv writes that into each row. */
+function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): { readonly [name: string]: unknown } {
+  return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
 /** Numbers of episodes may be larger than JSON writes. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import * as formats from "../../../../src/datasets/rlds/index.ts";
 import {
   memorySink,
   openRlds,
@@ -13,6 +14,7 @@ import {
   type Source,
   type StepSpec,
   withFinalObservations,
+  writeCsv,
   writeHdf5,
   writeJsonl,
   writeLeRobot,
@@ -72,6 +74,9 @@ const mixed = () =>
 
 type Write = (data: RldsDataset<unknown>, to: Sink) => Promise<unknown>;
 
+/** Tables are read since openCsv is there. */
+const READS_CSV = "openCsv" in formats;
+
 /** What is written, as every format that is written. */
 const TARGETS: { readonly [format: string]: Write } = {
   tfds: (data, to) => writeTfds(data, to, { name: "all" }),
@@ -82,6 +87,7 @@ const TARGETS: { readonly [format: string]: Write } = {
   jsonl: (data, to) => writeJsonl(data, to),
   npz: (data, to) => writeNpz(data, to),
   hdf5: (data, to) => writeHdf5(data, to),
+  ...(READS_CSV ? { csv: (data: RldsDataset<unknown>, to: Sink) => writeCsv(data, to) } : {}),
 };
 
 async function written(format: string, data: RldsDataset<unknown>): Promise<RldsReader<unknown>> {
@@ -184,7 +190,8 @@ test("files of ours keep both kinds apart, others have one kind", async () => {
     return kinds;
   };
   const stated = KINDS.map(({ final }) => (final ? "observation" : "transition"));
-  for (const format of ["parquet", "jsonl", "npz", "hdf5"]) expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
+  for (const format of ["parquet", "jsonl", "npz", "hdf5", ...(READS_CSV ? ["csv"] : [])])
+    expect(await kindsOf(await written(format, mixed()))).toEqual(stated);
   for (const format of ["tfds", "minari"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "observation"));
   for (const format of ["lerobot", "lerobot 2.1"]) expect(await kindsOf(await written(format, mixed()))).toEqual(KINDS.map(() => "transition"));
 });
@@ -204,7 +211,7 @@ test("a final observation that nobody saw is the last one again, and they are co
       k++;
     }
   }
-  for (const format of ["lerobot", "lerobot 2.1", "parquet", "jsonl", "npz", "hdf5"])
+  for (const format of ["lerobot", "lerobot 2.1", "parquet", "jsonl", "npz", "hdf5", ...(READS_CSV ? ["csv"] : [])])
     expect(await (TARGETS[format] as Write)(mixed(), memorySink())).toMatchObject({ repeated: 0 });
 });
 

@@ -82,9 +82,12 @@ test("numbers have the fewest digits from which they come back", () => {
 test("what CSV has no form for is lost, or refused by strict", async () => {
   const files = memorySink();
   const spec = { ...stepSpec, blob: leaf("bytes"), operator: leaf("i32") } as unknown as StepSpec;
-  const dataset = made(spec, [2, 0], { metadataSpec, metadata }) as unknown as RldsDataset<unknown>;
+  const more = { ...metadataSpec, episode_id: leaf("i64"), episode_index: leaf("i64") } as typeof metadataSpec;
+  const numbered = (k: number) => ({ ...metadata(k), episode_id: BigInt(k), episode_index: BigInt(k) });
+  const dataset = made(spec, [2, 0], { metadataSpec: more, metadata: numbered }) as unknown as RldsDataset<unknown>;
   const { losses, episodes, steps } = await writeCsv(dataset, files, { about: { env: "made" } });
   expect(losses).toEqual([
+    { what: "metadata episode_id", reason: "a column of this name would be a field of a step" },
     { what: "metadata operator", reason: "the steps have a column of this name" },
     { what: "blob", reason: "CSV has texts instead of bytes: they are written as base64" },
     { what: "about", reason: "CSV has values of steps only" },

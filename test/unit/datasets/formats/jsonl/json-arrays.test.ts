@@ -110,3 +110,15 @@ describe("RLlib", () => {
     });
   });
 });
+
+it("rows that state what the last step of their episode is are believed", async () => {
+  const flags = (i: number) => ({ is_first: i === 0, is_last: i === 1, is_terminal: false });
+  const rows = ["transition", "observation"].flatMap((final_step, episode) =>
+    [0, 1].map((i) => ({ episode, observation: [i, i / 2], action: 1, reward: 1, ...flags(i), final_step })),
+  );
+  const found = await episodesOf(rows.map((row) => JSON.stringify(row)).join("\n"));
+  expect(found.map(({ final_step, steps }) => [final_step, steps.length])).toEqual([
+    ["transition", 2],
+    ["observation", 2],
+  ]);
+});
