@@ -1,13 +1,14 @@
-/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
+/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA; and d3rlpy. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec, zeroColumn } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { Selection } from "../selection/selection.ts";
 import { alohaImages } from "./aloha-images.ts";
+import { d3rlpyEpisode, d3rlpyEpisodes, isD3rlpy } from "./d3rlpy.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
-export type RobotFormat = "robomimic" | "maniskill" | "aloha";
+export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 
 /** One episode before it is read. */
 export interface RobotEpisode {
@@ -20,6 +21,7 @@ export interface RobotEpisode {
 /** The layout of a file, by its groups; undefined for any other. */
 export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undefined> {
   const names = await hdf5.names("/");
+  if (isD3rlpy(names)) return "d3rlpy";
   if (names.some((name) => MANISKILL.test(name))) return "maniskill";
   if (names.includes("data") && (await hdf5.entry("/data")) === "group" && (await hdf5.names("/data")).some((name) => ROBOMIMIC.test(name))) return "robomimic";
   if (names.includes("action") && (await hdf5.entry("/observations")) === "group" && (await hdf5.names("/observations")).includes("qpos")) return "aloha";
@@ -34,6 +36,7 @@ const ROBOMIMIC = /^demo_\d+$/;
 /** The groups of the episodes, in the order of their numbers; a file of ALOHA's is one. */
 export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
   if (format === "aloha") return [""];
+  if (format === "d3rlpy") return d3rlpyEpisodes(hdf5);
   const [parent, rule] = format === "maniskill" ? ["", MANISKILL] : ["/data", ROBOMIMIC];
   const names = (await hdf5.names(parent === "" ? "/" : parent)).filter((name) => rule.test(name));
   const numberOf = (name: string) => Number(name.slice(name.indexOf("_") + 1));
@@ -50,7 +53,7 @@ interface Names {
   readonly truncated: string;
 }
 
-const NAMES: { readonly [format in RobotFormat]: Names } = {
+const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   robomimic: {
     observation: ["obs", "states"],
     nextObservation: "next_obs",
@@ -65,6 +68,7 @@ const NAMES: { readonly [format in RobotFormat]: Names } = {
 
 /** @param group its path @param selection what it leaves out is not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
+  if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
   const names = NAMES[format];
   const keeps = (path: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names)) !== undefined;
