@@ -22,6 +22,7 @@ export const ENDINGS: readonly (readonly [ending: string, format: FormatSign])[]
   [".jsonl", "jsonl"],
   [".ndjson", "jsonl"],
   [".rpr", "log"],
+  [".npz", "npz"],
   [".csv", "csv"],
   [".tsv", "csv"],
 ];
