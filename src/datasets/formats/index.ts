@@ -2,6 +2,7 @@
 
 export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
+export { type CsvOptions, openCsv } from "./csv/open-csv.ts";
 export { writeCsv } from "./csv/write-csv.ts";
 export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";

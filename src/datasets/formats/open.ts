@@ -3,6 +3,8 @@ import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
 import { decompressedSource } from "./compression/decompressed-source.ts";
+import type { CsvOptions } from "./csv/open-csv.ts";
+import { isTable } from "./csv/table-sign.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { RobotOptions } from "./hdf5/open-robots.ts";
 import { hasUserBlock } from "./hdf5/user-block.ts";
@@ -31,6 +33,7 @@ export type RldsOptions = TfdsOptions &
   LeRobotOptions &
   ParquetOptions &
   JsonlOptions &
+  CsvOptions &
   NpzOptions &
   ZarrOptions &
   ReplayOpenOptions &
@@ -47,6 +50,7 @@ const OPENERS = {
   minari: async () => (await import("./minari/open-minari.ts")).openMinari,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   zarr: async () => (await import("./zarr/open-zarr.ts")).openZarr,
+  csv: async () => (await import("./csv/open-csv.ts")).openCsv,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
   replay: async () => (await import("./replay/open-replay.ts")).openReplay,
   recording: async () => (await import("./recording/open-recording.ts")).openRecording,
@@ -55,7 +59,8 @@ const OPENERS = {
 type Format = keyof typeof OPENERS;
 
 /** What a single file may be, for a message. */
-const FILES = "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+const FILES =
+  "the beginnings of HDF5, Parquet, .npz, JSON lines, tables (.csv) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
 
 /** How files begin. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
@@ -149,6 +154,7 @@ async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
   const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
   const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
+  if (format === undefined && (await isTable(file))) return "csv";
   if (format === undefined && (await hasUserBlock(file))) return "hdf5";
   if (format === undefined) await checkArchive(file, text);
   if (format === "jsonl") await checkDescription(file);

@@ -13,11 +13,13 @@ export type Format =
   | "robomimic"
   | "maniskill"
   | "aloha"
+  | "d3rlpy"
   | "lerobot"
   | "parquet"
   | "jsonl"
   | "npz"
   | "zarr"
+  | "csv"
   | "journal"
   | "snapshot"
   | "recording";

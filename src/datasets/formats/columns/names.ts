@@ -28,7 +28,7 @@ export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
   is_terminal: ["is_terminal"],
   next_observation: ["next_observation", "next_obs", "new_obs", "next_state"],
   terminated: ["terminated", "termination", "terminal"],
-  truncated: ["truncated", "truncation", "timeout"],
+  truncated: ["truncated", "truncation", "timeout", "episode_terminal"],
   done: ["done"],
   episode: ["episode", "episode_index", "episode_id", "eps_id", "trajectory_id", "traj_id"],
   episode_starts: ["episode_start"],

@@ -1,4 +1,4 @@
-/** The part of papaparse that is used here: a chunk of its own, loaded when CSV is written. */
+/** The parts of papaparse that are used here: a chunk of its own, loaded when CSV is read or written. */
 import Papa from "papaparse";
 
-export const { unparse } = Papa;
+export const { Parser, unparse } = Papa;

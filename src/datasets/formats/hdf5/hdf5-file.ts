@@ -1,5 +1,6 @@
 /** An HDF5 file: groups, datasets that are read by rows, attributes. */
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
+import { MAX_LEAVES } from "../../../base/limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
@@ -18,6 +19,11 @@ const FILTERS = [1, 2, 3, 5, 6];
 
 /** Of its own errors; its stack has room for many more. */
 const MAX_THROWN = 100;
+
+/** Counts names that were visited. */
+interface NameCount {
+  value: number;
+}
 
 export type Entry = "group" | "dataset";
 
@@ -85,29 +91,39 @@ export class Hdf5File {
     });
   }
 
+  #countNames(names: readonly string[], count: NameCount, group: string): void {
+    count.value += names.length;
+    // Links let a few groups have paths without number.
+    if (count.value > MAX_LEAVES) throw unsupportedFile({ file: this.name }, `links lead to more than ${MAX_LEAVES} groups and datasets at ${group}`);
+  }
+
   /** The datasets below a group, by their names. @throws RldsError CORRUPT, UNSUPPORTED */
-  async datasets(group = "", depth = 0): Promise<string[][]> {
+  async datasets(group = "", depth = 0, count: NameCount = { value: 0 }): Promise<string[][]> {
     if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${group}`);
     const found: string[][] = [];
-    for (const name of await this.names(group || "/")) {
+    const names = await this.names(group || "/");
+    this.#countNames(names, count, group);
+    for (const name of names) {
       const path = `${group}/${name}`;
       if ((await this.entry(path)) === "dataset") found.push([name]);
-      else for (const keys of await this.datasets(path, depth + 1)) found.push([name, ...keys]);
+      else for (const keys of await this.datasets(path, depth + 1, count)) found.push([name, ...keys]);
     }
     return found;
   }
 
   /** A dataset, or a group of them: `_index_0`, `_index_1` … are an array, as Minari writes tuples. @throws RldsError */
-  async tree(path: string, keeps: KeepColumn = () => true, depth = 0): Promise<ColumnTree> {
+  async tree(path: string, keeps: KeepColumn = () => true, depth = 0, count: NameCount = { value: 0 }): Promise<ColumnTree> {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
     if (entry === "dataset") return this.column(path);
     if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
     const nodes = new Map<string, ColumnTree>();
-    for (const name of await this.names(path)) {
+    const names = await this.names(path);
+    this.#countNames(names, count, path);
+    for (const name of names) {
       const below = `${path}/${name}`;
       if ((await this.entry(below)) === "dataset" && !keeps(below)) continue;
-      nodes.set(name, await this.tree(below, keeps, depth + 1));
+      nodes.set(name, await this.tree(below, keeps, depth + 1, count));
     }
     const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);

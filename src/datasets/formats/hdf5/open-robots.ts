@@ -4,7 +4,7 @@ import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
-import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { type About, nestedAbout } from "../about.ts";
 import { rangeSteps, transitionSpecOf } from "../columns/episode-ranges.ts";
 import { specDifference } from "../columns/spec-difference.ts";
@@ -21,6 +21,7 @@ import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
 import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
 import { openIfExists, type SourceFile, type SourceFolder, sortPaths } from "../sources/source.ts";
+import { d3rlpyCount } from "./d3rlpy.ts";
 import { ABOUT } from "./demo-layout.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import { type ManiskillEpisodes, maniskillEpisodes } from "./maniskill-episodes.ts";
@@ -32,6 +33,9 @@ export interface RobotOptions extends Hdf5Options {
   readonly split?: string;
 }
 
+/** Whether groups of episodes have attributes that are metadata. */
+const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
+
 const ENDING = /\.(hdf5|h5)$/;
 /** ALOHA's recorder calls its files so. */
 const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
@@ -40,6 +44,7 @@ const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
  * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
  * ALOHA (a file an episode; a folder of `episode_0.hdf5` … is a dataset). `next_obs`, or one observation more than actions, gives the final observation; else the last step is a transition. An episode is terminated if `dones` or `terminated`
  * is set in its last row, else truncated. Of ManiSkill the file of JSON with the same name is read, too: seeds, control modes and successes are metadata of the episodes. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
+ * Files of d3rlpy 2 (`observations_0`, `actions_0` …) are read in the same way; those of version 1 are flat, as D4RL's.
  * Memory: one episode.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for files of other layouts), EMPTY, SPEC_MISMATCH for an episode of another form
  */
@@ -57,7 +62,10 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
   try {
     format = await robotFormatOf(hdf5);
     if (format === undefined)
-      throw unsupportedFile({ file: hdf5.name }, "the file has none of data/demo_0 (robomimic), traj_0 (ManiSkill), action with observations/qpos (ALOHA)");
+      throw unsupportedFile(
+        { file: hdf5.name },
+        "the file has none of data/demo_0 (robomimic), traj_0 (ManiSkill), actions_0 (d3rlpy), action with observations/qpos (ALOHA)",
+      );
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -188,13 +196,14 @@ class RobotReader implements RldsReader {
       for (const group of groups.filter((path) => chosen === undefined || chosen.has(path.slice(path.lastIndexOf("/") + 1)))) {
         signal?.throwIfAborted();
         try {
-          if (format !== "aloha") attributes.add(await leafAttributes(first, group));
+          if (HAS_ATTRIBUTES[format]) attributes.add(await leafAttributes(first, group));
           places.push({ file, group });
         } catch (error) {
           addLoss(losses, error);
         }
       }
     }
+    if (format === "d3rlpy") await checkCount(first, places.length, losses);
     const { hdf5, tree, unread } = await firstEpisode(files, format, places, { selection, losses, name: first.name });
     const besides = format === "maniskill" ? await besidesOf(files, losses) : { unread: [] };
     const attributesOfAll = Object.entries(values(await leafAttributes(hdf5, format === "robomimic" ? "/data" : "/")));
@@ -274,7 +283,7 @@ class RobotReader implements RldsReader {
     const { maxBytes = MAX_SOURCE_BYTES } = this.#options;
     const { tree, range, hdf5 } = await this.#episode(place, episode);
     const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
-    const attributes = this.format === "aloha" ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
+    const attributes = !HAS_ATTRIBUTES[this.format] ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
     const beside = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
     return { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
   }
@@ -292,6 +301,15 @@ class RobotReader implements RldsReader {
   close(): Promise<void> {
     return this.#files.close();
   }
+}
+
+/** Of d3rlpy's episodes the file says how many there are. @throws RldsError CORRUPT */
+async function checkCount(hdf5: Hdf5File, found: number, losses: Losses | undefined): Promise<void> {
+  const count = await d3rlpyCount(hdf5);
+  if (count === undefined || count === found) return;
+  const error = corruptFile({ file: hdf5.name }, `the file says that it has ${count} episodes, and has ${found}`);
+  if (losses === undefined) throw error;
+  losses.add(error);
 }
 
 /** What stands beside the file. One that cannot be read does not take the trajectories with it. */

@@ -1,4 +1,4 @@
-/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA. */
+/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA; and d3rlpy. */
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { absentReward } from "../columns/absent-fields.ts";
@@ -7,9 +7,10 @@ import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts"
 import { specDifference } from "../columns/spec-difference.ts";
 import type { Selection } from "../selection/selection.ts";
 import { alohaImages } from "./aloha-images.ts";
+import { d3rlpyEpisode, d3rlpyEpisodes, isD3rlpy } from "./d3rlpy.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
-export type RobotFormat = "robomimic" | "maniskill" | "aloha";
+export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 
 /** One episode before it is read. */
 export interface RobotEpisode {
@@ -22,6 +23,7 @@ export interface RobotEpisode {
 /** The layout of a file, by its groups; undefined for any other. */
 export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undefined> {
   const names = await hdf5.names("/");
+  if (isD3rlpy(names)) return "d3rlpy";
   if (names.some((name) => MANISKILL.test(name))) return "maniskill";
   if (names.includes("data") && (await hdf5.entry("/data")) === "group" && (await hdf5.names("/data")).some((name) => ROBOMIMIC.test(name))) return "robomimic";
   if (names.includes("action") && (await hdf5.entry("/observations")) === "group" && (await hdf5.names("/observations")).includes("qpos")) return "aloha";
@@ -30,13 +32,16 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
 
 /** Whether an episode has anything that may be its observations. */
 export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
+  // d3rlpy's episodes are datasets of the root, and always have observations.
+  if (format === "d3rlpy") return true;
   const entries = await hdf5.names(group === "" ? "/" : group);
   return NAMES[format].observation.some((name) => entries.includes(name));
 }
 
 /** The error for a file whose episodes have no observations. */
 export function withoutObservations(format: RobotFormat, file: string): RldsError {
-  return unsupportedFile({ file }, `no episode has ${NAMES[format].observation.join(" or ")}: write observations into the dataset first`);
+  const names = format === "d3rlpy" ? ["observations"] : NAMES[format].observation;
+  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}: write observations into the dataset first`);
 }
 
 type KeepColumn = (path: string) => boolean;
@@ -47,6 +52,7 @@ const ROBOMIMIC = /^demo_\d+$/;
 /** The groups of the episodes, in the order of their numbers; a file of ALOHA's is one. */
 export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
   if (format === "aloha") return [""];
+  if (format === "d3rlpy") return d3rlpyEpisodes(hdf5);
   const [parent, rule] = format === "maniskill" ? ["", MANISKILL] : ["/data", ROBOMIMIC];
   const names = (await hdf5.names(parent === "" ? "/" : parent)).filter((name) => rule.test(name));
   const numberOf = (name: string) => Number(name.slice(name.indexOf("_") + 1));
@@ -63,7 +69,7 @@ interface Names {
   readonly truncated: string;
 }
 
-const NAMES: { readonly [format in RobotFormat]: Names } = {
+const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   robomimic: {
     observation: ["obs", "states"],
     nextObservation: "next_obs",
@@ -78,6 +84,7 @@ const NAMES: { readonly [format in RobotFormat]: Names } = {
 
 /** @param group its path @param selection what it leaves out is not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
+  if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
   const names = NAMES[format];
   const keeps = (path: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names)) !== undefined;

@@ -2,28 +2,22 @@
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
-import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
-import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-step.ts";
-import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import { StepColumns } from "../../model/step-columns.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
-import { checkLeaves } from "../leaf-count.ts";
 import { lossesOf, withLosses } from "../losses.ts";
-import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
 import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { elementsOf } from "./elements.ts";
-import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, type LinesOptions, linesOf } from "./lines.ts";
-import { Records, type StepGroup } from "./records.ts";
+import { GenericJsonl } from "./generic-jsonl.ts";
+import { type Line, linesOf } from "./lines.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
-import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
-import { ValueTypes, withMissing } from "./value-types.ts";
 
 export interface JsonlOptions extends ReadOptions {
   /** What some fields of a step are, by RLDS's names, where it is not what the first step seems to say; not for our own form, which says it itself. */
@@ -127,147 +121,4 @@ async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal):
     if (!(error instanceof RldsError)) throw error;
     return "lines";
   }
-}
-
-interface GenericOptions extends LinesOptions {
-  /** A new pass. */
-  readonly lines: () => AsyncIterable<Line>;
-  readonly selection: Selection;
-  readonly finalObservation: FinalObservation;
-}
-
-/** Lines of another's making: a pass tells what all values are, and each later one gives the episodes. */
-class GenericJsonl {
-  readonly stepSpec: StepSpec;
-  readonly metadataSpec: { readonly [name: string]: StepSpec };
-  readonly #file: SourceFile;
-  readonly #records: Records;
-  readonly #schema: RowSchema;
-  readonly #options: GenericOptions;
-
-  static async open(file: SourceFile, firstLine: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
-    const first = { ...firstLine, value: selectLine(firstLine.value, options.selection) };
-    const place = { file: file.name, offset: first.at };
-    const records = new Records(first.value, place);
-    const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
-    if (records.of(first.value, place).steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
-    const add = (group: StepGroup) => {
-      for (const step of group.steps) types.rows.add(step, place);
-      if (records.areEpisodes) types.metadata.add(group.metadata);
-    };
-    const pass = async (visit: (value: unknown) => void) => {
-      try {
-        for await (const line of options.lines()) {
-          try {
-            visit(selectLine(line.value, options.selection));
-          } catch (error) {
-            // It is a loss when its episode is read.
-            if (options.losses === undefined || !(error instanceof RldsError)) throw error;
-          }
-        }
-      } catch (error) {
-        // Whoever reads so far is told, and where it is.
-        if (!(error instanceof RldsError)) throw error;
-      }
-    };
-    if (records.layout === "columns") await pass((value) => records.note(value));
-    add(records.of(first.value, place));
-    await pass((value) => add(records.of(value, place)));
-    return new GenericJsonl(file, first, records, types, spec, options);
-  }
-
-  private constructor(
-    file: SourceFile,
-    first: Line,
-    records: Records,
-    types: { readonly rows: RowTypes; readonly metadata: ValueTypes },
-    spec: { readonly [name: string]: StepSpec },
-    options: GenericOptions,
-  ) {
-    const place = { file: file.name, offset: first.at };
-    const { steps, metadata } = records.of(first.value, place);
-    const metadataSpec = (types.metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
-    const unknown = Object.keys(records.areEpisodes ? metadata : {}).find((name) => !Object.hasOwn(metadataSpec, name));
-    if (unknown !== undefined) throw unsupportedFile(place, `the metadata of the first episode contains null or is nested too deeply: ${unknown}`);
-    checkLeaves(metadataSpec, "the metadata of the episodes", place);
-    this.#file = file;
-    this.#records = records;
-    this.#options = options;
-    this.#schema = inferRowSchema(steps[0], types.rows, spec, options.finalObservation, place);
-    this.stepSpec = this.#schema.stepSpec;
-    this.metadataSpec = metadataSpec;
-  }
-
-  async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes, selection, losses } = this.#options;
-    const { areEpisodes, layout } = this.#records;
-    const rows = new Rows(this.#schema, maxBytes);
-    const byNumber = this.#schema.has.includes("episode");
-    let episode = 0;
-    let bytes = 0;
-    let place: Place = { file: this.#file.name };
-    let metadata: object = {};
-    const finishEpisode = async (isEnd: boolean): Promise<ReadEpisode> => {
-      bytes = 0;
-      const ended = await rows.take(isEnd, place);
-      episode++;
-      // What the file says of an episode by itself is believed.
-      return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
-    };
-    /** The rows of a line, as far as they are episodes. */
-    const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
-      const fresh = { file: this.#file.name, offset: line.at };
-      const group = this.#records.of(selectLine(line.value, selection), { ...inLine(this.#file.name, line), episode });
-      if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
-      bytes += line.bytes;
-      if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
-      for (const [i, step] of group.steps.entries()) {
-        if (layout !== "steps" && rows.begins(step, fresh)) {
-          yield await finishEpisode(true);
-          bytes = line.bytes;
-        }
-        place = { ...fresh, episode };
-        const isEnd = rows.add(step, place, line.bytes);
-        if (isEnd && layout === "steps" && i < group.steps.length - 1)
-          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
-        if (isEnd && layout !== "steps") yield await finishEpisode(true);
-      }
-      if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
-    };
-    for await (const line of this.#options.lines()) {
-      // Nobody knows what was in a line that is lost: what was before it is an episode without an end.
-      if (line.isAfterLoss && rows.length > 0) yield await finishEpisode(false);
-      if (losses === undefined) {
-        yield* readLine.call(this, line);
-        continue;
-      }
-      try {
-        yield* readLine.call(this, line);
-      } catch (error) {
-        losses.add(error);
-        if (areEpisodes) await rows.take(false, place);
-        else if (rows.length > 0) yield await finishEpisode(false);
-        bytes = 0;
-      }
-    }
-    const isCut = losses?.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
-    if (rows.length > 0) yield await finishEpisode(byNumber && !isCut);
-  }
-
-  #metadata(metadata: object, place: Place): object {
-    const spec = this.metadataSpec as StepSpec;
-    const collector = new Collector(spec, 1);
-    collector.add(valuesOfJson(spec, withMissing(spec, metadata)), place, "the episode's metadata");
-    return new StepColumns<object>(spec, collector.take().data, 1).at(0);
-  }
-}
-
-/** A line as it is selected: a step, columns, an array of steps, or an episode with its steps. */
-function selectLine(value: unknown, selection: Selection): unknown {
-  if (selection.isEmpty || typeof value !== "object" || value === null) return value;
-  const selectStep = (step: unknown) => (typeof step === "object" && step !== null && !Array.isArray(step) ? selection.value(step) : step);
-  if (Array.isArray(value)) return value.map(selectStep);
-  const { steps, ...rest } = value as { readonly steps?: unknown };
-  if (!Array.isArray(steps)) return selection.value(value);
-  return { ...selection.value(rest), steps: steps.map(selectStep) };
 }

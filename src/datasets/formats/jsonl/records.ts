@@ -30,9 +30,9 @@ export class Records {
   /** Whether a column says to which episode a row belongs, so that a line is none by itself. */
   readonly #hasNumbers: boolean;
 
-  /** @throws RldsError UNSUPPORTED, CORRUPT for columns of other lengths than the rewards */
-  constructor(first: unknown, place: Place) {
-    const value = valuesIn(first);
+  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED, CORRUPT for columns of other lengths than the rewards */
+  constructor(first: unknown, place: Place, areSteps = false) {
+    const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
     if (value.type === "MultiAgentBatch")
       throw unsupportedFile(place, "the file holds batches of several agents of RLlib: write one file for each policy, with SampleBatch lines");

@@ -19,9 +19,11 @@ import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } fro
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
+import { isDreamer, isObserved, withDreamerSteps } from "./dreamer.ts";
 import { episodeMetadata, metadataParts } from "./metadata.ts";
 import { type NpyFile, npyArray } from "./npy.ts";
 import { ElementTypeError } from "./npy-types.ts";
+import { openNpzFolder } from "./npz-folder.ts";
 import { isOwnName, ownArchive, ownFieldsOf } from "./own-archive.ts";
 import { type Fields, planOf } from "./plan.ts";
 import { storedColumn } from "./stored-column.ts";
@@ -39,6 +41,7 @@ export interface NpzOptions extends ReadOptions {
  * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
  * then they are transitions, as in openD4rl. Or by `episode_starts` (Stable-Baselines), or by `indices` and `terminal` with one observation more of each episode (imitation). An array of another length is metadata: a
  * single value of all episodes, one with a value an episode of each; `about` has these values, others, and in `unread` the names of arrays that are no leaves, such as objects, which are never loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
+ * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no name for the observation: every other array is part of it, as `observation/image`. If their first row has no reward and no action, a row has those that led to it, and they move to the row before. A folder gives the episodes of all its .npz files, one after the other.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
@@ -54,7 +57,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
-  if (file === undefined) throw unsupportedFile({ file: folder.name }, "a folder is not a .npz file: name the file");
+  if (file === undefined) return (await openNpzFolder(folder, (one) => openNpz(one, options), { salvage, signal })) as RldsReader<unknown> as RldsReader<S>;
   let isFileKept = false;
   try {
     const budget = new MemoryBudget(file.name, maxBytes);
@@ -62,7 +65,8 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     selection.check();
     const own = await ownArchive(arrays.columns, file.name);
     const namesOf = own === undefined ? fieldsOf : ownFieldsOf;
-    const { fields, metadata } = groupArrays(arrays.columns, file.name, namesOf);
+    const groups = groupArrays(arrays.columns, file.name, namesOf);
+    const { fields, metadata } = arrays.areDreamer ? await withDreamerSteps(groups) : groups;
     const tops = (paths: Iterable<string>) => [...paths].map((path) => path.split("/")[0] as string);
     const known = namesOf([...tops(arrays.columns.keys()), ...tops(arrays.unread.keys())]);
     for (const [name, error] of arrays.unread) if (known.has(name.split("/")[0] as string)) throw error;
@@ -124,7 +128,7 @@ async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
   { maxBytes, selection, losses, signal }: ArrayOptions,
-): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly unread: Map<string, unknown> }> {
+): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly areDreamer: boolean; readonly unread: Map<string, unknown> }> {
   const all = await zipEntries(file, maxBytes);
   const arrays = all.filter(({ name }) => name.endsWith(".npy"));
   if (arrays.length === 0 && all.length > 0)
@@ -132,9 +136,12 @@ async function arraysOf(
       { file: file.name },
       `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
     );
+  const areDreamer = isDreamer([...new Set(arrays.map(({ name }) => name.slice(0, -".npy".length).split("/")[0] as string))]);
   const entries = arrays.flatMap((entry) => {
     const names = entry.name.slice(0, -".npy".length).split("/");
-    const keys = isOwnName(names) ? names : selection.keysOf(names, names[0] === "episode" ? names.slice(1) : undefined);
+    const isObservation = areDreamer && isObserved(names[0] as string);
+    const placed = names[0] === "episode" ? names.slice(1) : isObservation ? ["observation", ...names] : undefined;
+    const keys = isOwnName(names) ? names : selection.keysOf(names, placed);
     return keys === undefined ? [] : [{ ...entry, names, path: keys.join("/") }];
   });
   checkLeafCount(entries.length, "the archive", { file: file.name });
@@ -164,7 +171,7 @@ async function arraysOf(
       addLoss(losses, named);
     }
   }
-  return { columns, areNamed, unread };
+  return { columns, areNamed, areDreamer, unread };
 }
 
 async function loadedColumn(

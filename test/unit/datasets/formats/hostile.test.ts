@@ -25,6 +25,9 @@ describe("mutants", () => {
     ["HDF5", 80, 4, ["d4rl/next.hdf5", "d4rl/whole.hdf5", "d4rl/odd.hdf5", "minari/walk/nested-v0/data/main_data.hdf5"]],
     ["NPZ", 600, 5, ["npz/recorded.npz", "npz/flat.npz", "npz/nested.npz"]],
     ["JSON lines", 500, 6, ["steps.jsonl", "own.jsonl"]],
+    ["HDF5 of robots", 60, 7, ["../wild/hdf5_robots/maniskill_nested.h5", "../wild/hdf5_robots/isaaclab.hdf5", "../wild/hdf5_robots/aloha/episode_0.hdf5"]],
+    ["NPZ of others", 600, 8, ["../wild/starts.npz", "../wild/imitation.npz", "../wild/scalar_meta.npz"]],
+    ["JSON arrays", 500, 9, ["../wild/array.json"]],
   ])("of %s", (_, mutants, seed, files) => {
     const args = [
       join(root, "test/unit/datasets/formats/hostile.mjs"),

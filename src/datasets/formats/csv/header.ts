@@ -1,0 +1,72 @@
+/** The names in the first line of a table, and the leaves that they are parts of: `action.0` and `action.1` are an action of two numbers. */
+import { MAX_LEAVES } from "../../../base/limits.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
+
+/** A leaf, and the columns that its elements are in, the last dimension first to change. */
+export interface TableLeaf {
+  readonly keys: readonly string[];
+  /** Empty for a single value. */
+  readonly shape: readonly number[];
+  readonly columns: readonly number[];
+}
+
+/** What pandas calls an index without a name. */
+const INDEX = "index";
+/** `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
+const PART = /^(.+?)((?:[._]\d{1,6})+|(?:\[\d{1,6}\])+)$/;
+
+interface Part {
+  readonly column: number;
+  readonly name: string;
+  readonly base: string;
+  readonly place: readonly number[];
+}
+
+/** @throws RldsError CORRUPT for a name that is there twice · UNSUPPORTED for a line without names, and for too many leaves */
+export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
+  if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
+    throw unsupportedFile(place, "the first line must have the names of the columns: write them, such as observation.0, action, reward");
+  const parts = names.map((cell, column): Part => {
+    const name = cell.trim() || INDEX;
+    const [, base = name, places = ""] = PART.exec(name) ?? [];
+    return { column, name, base, place: [...places.matchAll(/\d+/g)].map(Number) };
+  });
+  const twice = parts.find(({ name }, i) => parts.findIndex((other) => other.name === name) !== i);
+  if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}: give one of them another name`);
+  const bases = new Map<string, Part[]>();
+  for (const part of parts) if (part.place.length > 0) bases.set(part.base, [...(bases.get(part.base) ?? []), part]);
+  const single = new Set(parts.filter(({ place }) => place.length === 0).map(({ name }) => name));
+  const leaves = new Map<string, TableLeaf>();
+  for (const part of parts) {
+    const group = bases.get(part.base) ?? [];
+    const array = part.place.length === 0 || single.has(part.base) ? undefined : arrayOf(group);
+    // Numbers that are not all there from 0 on are parts of names.
+    const name = array === undefined ? part.name : part.base;
+    if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
+  }
+  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, and a step has ${MAX_LEAVES} at most`);
+  return withoutGroups([...leaves]);
+}
+
+/** A name that is a leaf, and within which others would be, stays one name, and theirs too. */
+function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
+  const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
+  return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));
+}
+
+/** Undefined where places are missing. */
+function arrayOf(group: readonly Part[]): TableLeaf | undefined {
+  const dimensions = group[0]?.place.length ?? 0;
+  if (group.some(({ place }) => place.length !== dimensions)) return undefined;
+  const shape = Array.from({ length: dimensions }, (_, i) => 1 + Math.max(...group.map(({ place }) => place[i] as number)));
+  if (sizeOf(shape) !== group.length) return undefined;
+  const columns = new Array<number>(group.length).fill(-1);
+  for (const { place, column } of group) columns[place.reduce((at, n, i) => at * (shape[i] as number) + n, 0)] = column;
+  return columns.includes(-1) ? undefined : { keys: keysOf(group[0]?.base as string), shape, columns };
+}
+
+function keysOf(name: string): string[] {
+  const keys = name.split(/[./]/);
+  return keys.includes("") ? [name] : keys;
+}

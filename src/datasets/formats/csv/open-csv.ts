@@ -1,0 +1,202 @@
+/** Tables of comma-separated values as datasets: a step a row. */
+import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { setPart } from "../../../schema/nest.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { FinalObservation } from "../columns/flat.ts";
+import { fieldsOf } from "../columns/names.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
+import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
+import { inLine, type Line } from "../jsonl/lines.ts";
+import { lossesOf, withLosses } from "../losses.ts";
+import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
+import { Selection } from "../selection/selection.ts";
+import type { Source } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { type CellKind, CellKinds, cellValue } from "./cells.ts";
+import { leavesOfHeader, type TableLeaf } from "./header.ts";
+import { type RowOptions, type TableForm, type TableRow, tableForm, tableRows } from "./rows.ts";
+
+export interface CsvOptions extends ReadOptions {
+  /** What some fields of a step are, by RLDS's names, where it is not what the file seems to say. */
+  readonly stepSpec?: { readonly [name: string]: StepSpec };
+  /** Of transitions, as openD4rl has it; `rlds` where it is left out. */
+  readonly finalObservation?: FinalObservation;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+/**
+ * A file of comma-separated values (also with tabs, semicolons or bars), or the only one in a folder. Its first line has the names of the columns; a row is a step. `observation.0`, `observation.1` … (also `observation_0` and `observation[0]`, and
+ * `image.0.1` of two dimensions) are one leaf, and `observation.position.0` or `observation/position.0` is nested. Names, episodes and their ends are those of JSON lines: `episode`, `done`, `terminated`, `truncated`, `is_first` ….
+ * Numbers keep their value by the same rule; a column is of numbers or flags (`true`, `False`) if all of its cells are, else of texts. A cell without text is missing: NaN in a leaf of several numbers and in metadata; a field needs the option `null`.
+ * The file is gone through twice as it is opened. Memory: one episode, at most maxBytes of text.
+ * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
+ */
+export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
+  const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);
+  const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = known;
+  const selection = new Selection(options);
+  const losses = lossesOf(salvage);
+  integer("maxBytes", maxBytes, 1);
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
+  const file = source.file ?? (await onlyFile(source.folder));
+  try {
+    const table = await Table.open(file, { maxBytes, ...(signal && { signal }), losses }, selection);
+    const lines = () => table.lines();
+    let first: Line | undefined;
+    for await (const line of lines()) {
+      first = line;
+      break;
+    }
+    if (first === undefined) throw new RldsError("EMPTY", "the table has no rows below the names of its columns", { file: file.name });
+    const rows = await GenericJsonl.open(file, first, stepSpec, {
+      lines,
+      maxBytes,
+      ...(signal && { signal }),
+      losses,
+      selection,
+      finalObservation,
+      areSteps: true,
+    });
+    selection.check();
+    return {
+      format: "csv",
+      name: file.name.replace(/\.(csv|tsv)$/i, ""),
+      about: {},
+      stepSpec: rows.stepSpec,
+      metadataSpec: finalStepSpec(rows.metadataSpec),
+      close: () => file.close(),
+      ...withLosses(losses),
+      [Symbol.asyncIterator]: () => rows.episodes(),
+    } as RldsReader<unknown> as RldsReader<S>;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** @throws RldsError UNSUPPORTED where there is none, or more than one */
+async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
+  const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
+  const [path] = paths;
+  if (path !== undefined && paths.length === 1) return folder.open(path);
+  throw unsupportedFile({ file: folder.name }, `a folder must contain one file of comma-separated values (.csv), got ${paths.length}: name the file`);
+}
+
+interface KindLeaf extends TableLeaf {
+  readonly kind: CellKind;
+  /** Whether a cell without text is left out: then it is missing, as a name that a line of JSON does not have. */
+  readonly isOptional: boolean;
+}
+
+/** Rows as the objects that lines of JSON would hold. */
+class Table {
+  readonly #file: SourceFile;
+  readonly #form: TableForm;
+  readonly #options: RowOptions;
+  readonly #width: number;
+  readonly #leaves: readonly KindLeaf[];
+
+  /** Goes through the file once: what a column is, all of its cells say. */
+  static async open(file: SourceFile, options: RowOptions, selection: Selection): Promise<Table> {
+    const form = await tableForm(file);
+    let leaves: readonly TableLeaf[] | undefined;
+    let kinds: CellKinds[] = [];
+    let width = 0;
+    try {
+      for await (const row of tableRows(file, form, { ...options, losses: undefined })) {
+        if (leaves === undefined) {
+          leaves = leavesOfHeader(row.cells, { file: file.name, offset: row.at });
+          width = row.cells.length;
+          kinds = leaves.map(() => new CellKinds());
+        } else if (row.cells.length === width)
+          for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
+      }
+    } catch (error) {
+      // Whoever reads so far is told, and where it is.
+      if (leaves === undefined || !(error instanceof RldsError)) throw error;
+    }
+    if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
+    const places = leaves.map(({ keys }) => selection.keysOf(keys) ?? keys);
+    const fields = fieldsOf([...new Set(places.map(([top]) => top as string))]);
+    const all = leaves.map((leaf, i) => ({
+      ...leaf,
+      kind: (kinds[i] as CellKinds).kind,
+      isOptional: fields.get(places[i]?.[0] as string) === undefined && selection.nullOf(leaf.keys) === undefined,
+    }));
+    return new Table(file, form, options, width, all);
+  }
+
+  private constructor(file: SourceFile, form: TableForm, options: RowOptions, width: number, leaves: readonly KindLeaf[]) {
+    this.#file = file;
+    this.#form = form;
+    this.#options = options;
+    this.#width = width;
+    this.#leaves = leaves;
+  }
+
+  async *lines(): AsyncGenerator<Line, void, undefined> {
+    const { losses } = this.#options;
+    let isHeader = true;
+    let isAfterLoss = false;
+    for await (const row of tableRows(this.#file, this.#form, this.#options)) {
+      if (isHeader) {
+        isHeader = false;
+        continue;
+      }
+      isAfterLoss ||= row.isAfterLoss === true;
+      if (row.cells.length !== this.#width) {
+        const error = corruptFile(inLine(this.#file.name, row), `has ${row.cells.length} cells, and the first line ${this.#width}`);
+        if (losses === undefined) throw error;
+        losses.add(error);
+        isAfterLoss = true;
+        continue;
+      }
+      const { number, at, bytes } = row;
+      // A cell takes a byte at least, with what stands behind it.
+      yield { value: this.#step(row), number, at, bytes: bytes + 1, ...(isAfterLoss && { isAfterLoss }) };
+      isAfterLoss = false;
+    }
+  }
+
+  #step({ cells }: TableRow): object {
+    const step = {};
+    for (const { keys, shape, columns, kind, isOptional } of this.#leaves) {
+      const values = columns.map((column) => cellValue(cells[column] as string, kind));
+      if (shape.length === 0) {
+        if (values[0] !== null || !isOptional) place(step, keys, values[0]);
+      } else
+        place(
+          step,
+          keys,
+          nested(
+            values.map((value) => (value === null ? (kind === "flag" ? false : Number.NaN) : value)),
+            shape,
+          ),
+        );
+    }
+    return step;
+  }
+}
+
+/** Lists in lists. */
+function nested(values: readonly unknown[], shape: readonly number[]): unknown {
+  let lists = values;
+  for (const length of [...shape.slice(1)].reverse())
+    lists = Array.from({ length: lists.length / length }, (_, i) => lists.slice(i * length, (i + 1) * length));
+  return lists;
+}
+
+function place(step: object, keys: readonly string[], value: unknown): void {
+  let at = step as { [name: string]: unknown };
+  for (const key of keys.slice(0, -1)) {
+    if (!Object.hasOwn(at, key)) setPart(at, key, {});
+    at = at[key] as { [name: string]: unknown };
+  }
+  setPart(at, keys.at(-1) as string, value);
+}

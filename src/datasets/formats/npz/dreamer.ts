@@ -1,0 +1,99 @@
+/** Files of Dreamer, an episode each: whatever has no other name was observed, and a row has the action and the reward that led to it. */
+import { Column, type ColumnTree, columnsOf, joined } from "../columns/column.ts";
+import { fieldOf, fieldsOf } from "../columns/names.ts";
+import type { Fields } from "./plan.ts";
+
+interface Archive {
+  readonly fields: Fields;
+  readonly metadata: { readonly [name: string]: ColumnTree };
+}
+
+/** Beside what was observed: what the driver notes for itself. */
+const NOTES = /^(reset|consec|stepid|dyn|log_.*|logp.*)$/;
+/** Dreamer 3 numbers its steps. A row of it has the action that follows. */
+const IS_VERSION_3 = ["stepid", "consec"];
+
+/** The fields that a file of Dreamer's has, and by which it is known: it calls nothing the observation. */
+const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
+
+/** Whether names are those of the arrays of a file of Dreamer's. */
+export function isDreamer(names: readonly string[]): boolean {
+  const fields = [...fieldsOf(names).values()];
+  return FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
+}
+
+/** Whether an array of such a file is part of the observation, as its name says. */
+export function isObserved(name: string): boolean {
+  return fieldOf(name) === undefined && !NOTES.test(name);
+}
+
+/** An archive of Dreamer's as RLDS has its steps. */
+export async function withDreamerSteps(archive: Archive): Promise<Archive> {
+  const { fields, metadata } = archive;
+  const { action, reward, discount, is_last: isLast } = fields;
+  if (!(reward instanceof Column) || action === undefined) return archive;
+  // What was renamed to a part of the observation is one.
+  const renamed = fields.observation === undefined || fields.observation instanceof Column ? {} : fields.observation;
+  const { rows } = reward;
+  const observed: [string, ColumnTree][] = [];
+  const others: [string, ColumnTree][] = [];
+  for (const [name, tree] of Object.entries(metadata))
+    (isObserved(name) && columnsOf(tree).every((column) => column.rows === rows) ? observed : others).push([name, tree]);
+  if ((observed.length === 0 && fields.observation === undefined) || rows === undefined || rows === 0) return archive;
+  const isVersion3 = IS_VERSION_3.some((name) => Object.hasOwn(metadata, name));
+  const rewardsArrive = await startsWithZeros(reward);
+  const actionsArrive = !isVersion3 && rewardsArrive && (await startsWithZeros(action));
+  return {
+    fields: {
+      ...fields,
+      observation: fields.observation instanceof Column ? fields.observation : { ...renamed, ...Object.fromEntries(observed) },
+      action: actionsArrive ? mapTree(action, earlier) : action,
+      reward: rewardsArrive ? earlier(reward) : reward,
+      ...(discount !== undefined && { discount: rewardsArrive ? mapTree(discount, earlier) : discount }),
+      // What is cut ends with what was observed last: nobody knows the action that followed.
+      ...(isLast instanceof Column && { is_last: endingLast(isLast) }),
+    },
+    metadata: Object.fromEntries(fields.observation instanceof Column ? Object.entries(metadata) : others),
+  };
+}
+
+/** Whether the first row is zeros: nothing led to the first observation. */
+async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
+  for (const column of columnsOf(tree)) {
+    if ((column.rows ?? 0) === 0) return false;
+    const data = (await column.read(0, 1)) as ArrayLike<unknown>;
+    if (Array.from(data).some((value) => Number(value) !== 0)) return false;
+  }
+  return true;
+}
+
+/** Each row is the next one of the file; the last one has nothing. */
+function earlier(column: Column): Column {
+  const { leaf, rows = 0 } = column;
+  return new Column({
+    ...column,
+    read: async (from, to) => joined(leaf, [await column.read(Math.min(from + 1, rows), Math.min(to + 1, rows))], to - from),
+  });
+}
+
+function endingLast(column: Column): Column {
+  const { rows = 0 } = column;
+  return new Column({
+    ...column,
+    async read(from, to) {
+      const data = await column.read(from, to);
+      if (to === rows && to > from && ArrayBuffer.isView(data)) {
+        const flags = (data as Uint8Array).slice();
+        (flags as { [i: number]: unknown })[flags.length - 1] = typeof flags[0] === "bigint" ? 1n : 1;
+        return flags;
+      }
+      return data;
+    },
+  });
+}
+
+function mapTree(tree: ColumnTree, change: (column: Column) => Column): ColumnTree {
+  if (tree instanceof Column) return change(tree);
+  if (Array.isArray(tree)) return tree.map((part) => mapTree(part, change));
+  return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, mapTree(part, change)]));
+}

@@ -1,0 +1,132 @@
+/** A folder of NumPy's archives: their episodes, one file after the other. */
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { specDifference } from "../columns/spec-difference.ts";
+import type { SourceLoss } from "../losses.ts";
+import { Losses } from "../losses.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
+import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source.ts";
+
+type OpenFile = (file: SourceFile) => Promise<RldsReader>;
+
+/** @param open of one file, which stays the caller's @throws RldsError UNSUPPORTED where there is none, EMPTY, SPEC_MISMATCH for a file of another form */
+export async function openNpzFolder(
+  folder: SourceFolder,
+  open: OpenFile,
+  { salvage, signal }: { readonly salvage?: boolean; readonly signal?: AbortSignal },
+): Promise<RldsReader> {
+  const paths = sortPaths(((await folder.list()) ?? []).filter((path) => path.endsWith(".npz")));
+  if (paths.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .npz file: name the file");
+  const losses = salvage === true ? new FolderLosses() : undefined;
+  const first = await firstReader(folder, paths, open, losses);
+  const { stepSpec, metadataSpec, about } = first;
+  if (losses === undefined) await checkForms(folder, paths, open, first);
+  const all = async function* (): AsyncGenerator<ReadEpisode, void, undefined> {
+    for (const path of paths) {
+      signal?.throwIfAborted();
+      try {
+        yield* episodesOf(folder, path, open, { stepSpec, metadataSpec }, losses);
+      } catch (error) {
+        if (losses === undefined) throw error;
+        losses.errors.add(error);
+      }
+    }
+  };
+  return {
+    format: "npz",
+    name: folder.name.slice(folder.name.lastIndexOf("/") + 1),
+    stepSpec,
+    metadataSpec,
+    about: paths.length === 1 ? about : {},
+    ...(losses && {
+      get losses() {
+        return losses.all;
+      },
+    }),
+    [Symbol.asyncIterator]: all,
+    async close() {},
+  };
+}
+
+/** Files that are looked at as the folder is opened. */
+const CHECKED_FILES = 4;
+
+/** A folder of archives that have nothing to do with each other is none of episodes. @throws RldsError UNSUPPORTED */
+async function checkForms(folder: SourceFolder, paths: readonly string[], open: OpenFile, { stepSpec }: RldsReader): Promise<void> {
+  for (const path of paths.slice(1, CHECKED_FILES)) {
+    const difference = await withFile(folder, path, open, async (reader) => specDifference(stepSpec, reader.stepSpec)).catch((error) => {
+      if (error instanceof RldsError && error.code === "UNSUPPORTED") return error.message;
+      // It is named when it is read.
+      if (error instanceof RldsError) return undefined;
+      throw error;
+    });
+    if (difference !== undefined)
+      throw unsupportedFile(
+        { file: folder.name },
+        `the folder has ${paths.length} .npz files, and ${path} is of another form than ${paths[0]}: name the file (${difference})`,
+      );
+  }
+}
+
+/** What was lost of the folder, and of its files. */
+class FolderLosses {
+  readonly errors = new Losses();
+  readonly #ofFiles = new Map<string, SourceLoss>();
+
+  note(reader: RldsReader): void {
+    for (const loss of reader.losses ?? []) this.#ofFiles.set(loss.reason, loss);
+  }
+
+  get all(): readonly SourceLoss[] {
+    return [...this.errors.all, ...this.#ofFiles.values()];
+  }
+}
+
+async function withFile<T>(folder: SourceFolder, path: string, open: OpenFile, use: (reader: RldsReader) => Promise<T>): Promise<T> {
+  const file = await folder.open(path);
+  try {
+    const reader = await open(file);
+    try {
+      return await use(reader);
+    } finally {
+      await reader.close();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Of the first file that can be read, if something may be lost. */
+async function firstReader(folder: SourceFolder, paths: readonly string[], open: OpenFile, losses: FolderLosses | undefined): Promise<RldsReader> {
+  for (const [i, path] of paths.entries()) {
+    try {
+      return await withFile(folder, path, open, async (reader) => reader);
+    } catch (error) {
+      if (losses === undefined || i === paths.length - 1) throw error;
+      losses.errors.add(error);
+    }
+  }
+  throw new RldsError("EMPTY", "the folder has no files", { file: folder.name });
+}
+
+async function* episodesOf(
+  folder: SourceFolder,
+  path: string,
+  open: OpenFile,
+  specs: Pick<RldsReader, "stepSpec" | "metadataSpec">,
+  losses: FolderLosses | undefined,
+): AsyncGenerator<ReadEpisode, void, undefined> {
+  const file = await folder.open(path);
+  try {
+    const reader = await open(file);
+    try {
+      const difference = specDifference(specs.stepSpec, reader.stepSpec) ?? specDifference(specs.metadataSpec, reader.metadataSpec);
+      if (difference !== undefined) throw new RldsError("SPEC_MISMATCH", `the file differs from the first one: ${difference}`, { file: path });
+      yield* reader;
+    } finally {
+      losses?.note(reader);
+      await reader.close();
+    }
+  } finally {
+    await file.close();
+  }
+}

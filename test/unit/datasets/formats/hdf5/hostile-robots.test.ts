@@ -1,0 +1,44 @@
+/** HDF5 files of robots that lead in circles, to nowhere and to too much: an error within bounds. */
+import { expect, it } from "vitest";
+import { openRlds } from "../../../../../src/datasets/formats/open.ts";
+import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
+
+const path = (name: string) => dataFolder(`hostile/${name}.hdf5`);
+
+it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
+  ["circle_of_observations", "UNSUPPORTED", /nested deeper than 16 at \/data\/demo_0\/obs\/again/],
+  ["circle_of_names", "CORRUPT", /cannot read .*obs\/again/],
+  ["nowhere", "UNSUPPORTED", /obs\/gone is a link that leads nowhere/],
+  ["outside", "UNSUPPORTED", /obs\/passwd is a link that leads nowhere in this file/],
+  ["paths", "UNSUPPORTED", /links lead to more than 4096 groups and datasets/],
+  ["rows", "CORRUPT", /an episode takes \d+ bytes, more than the \d+ that maxBytes allows/],
+  ["wide", "CORRUPT", /needs 4000000000 bytes at once/],
+])("%s", async (name, code, message) => {
+  const read = async () => {
+    const reader = (await openRlds(path(name))) as RldsReader;
+    try {
+      await all(reader);
+    } finally {
+      await reader.close();
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ name: "RldsError", code, file: `${name}.hdf5`, message: expect.stringMatching(message) });
+});
+
+it("a circle of metadata takes nothing with it", async () => {
+  const reader = (await openRlds(path("circle_of_metadata"))) as RldsReader;
+  expect([(await all(reader)).length, reader.about.unread]).toEqual([1, ["/data/demo_0/info"]]);
+  await reader.close();
+});
+
+it("a filter of 10^9 names is refused only where it is read", async () => {
+  const reader = (await openRlds(path("mask"))) as RldsReader;
+  expect(await all(reader)).toHaveLength(1);
+  await reader.close();
+  await expect(openRlds(path("mask"), { split: "train" })).rejects.toMatchObject({
+    code: "CORRUPT",
+    message: expect.stringMatching(/needs \d+ bytes at once/),
+  });
+});

@@ -1,0 +1,109 @@
+/** Files of Dreamer: an episode each, whose rows have the action and the reward that led to them. */
+import { describe, expect, it } from "vitest";
+import { type NpzOptions, openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
+import { openRlds } from "../../../../../src/datasets/formats/open.ts";
+import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";
+import { all } from "../../../../support/columns.ts";
+import { dataFolder, fileBytes } from "../../rlds/data.ts";
+import { archive, npyHeader } from "./npz-archive.ts";
+
+const FOLDER = dataFolder("dreamer");
+const NAMES = [
+  "20260110T000000-00000000000000000000000000000000-5.npz",
+  "20260111T000000-00000000000000000000000000000001-3.npz",
+  "20260112T000000-00000000000000000000000000000002-4.npz",
+];
+
+describe("a folder", () => {
+  it("gives an episode for each file, in the order of their times", async () => {
+    const reader = (await openRlds(FOLDER)) as RldsReader;
+    expect([reader.format, reader.name]).toEqual(["npz", "dreamer"]);
+    expect(reader.stepSpec).toMatchObject({
+      observation: { image: { dtype: "u8", shape: [4, 4, 3] }, position: { dtype: "f32", shape: [2] } },
+      action: { dtype: "f32", shape: [2] },
+      reset: { dtype: "bool", shape: [] },
+      log_steps: { dtype: "i32", shape: [] },
+    });
+    const episodes = await all(reader);
+    expect(
+      episodes.map(({ steps, final_step }) => [steps.length, final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal]),
+    ).toEqual([
+      [6, "observation", true, true],
+      [4, "observation", true, false],
+      [5, "observation", true, false],
+    ]);
+    for (const [number, { steps }] of episodes.entries())
+      for (const [t, { observation, action, reward, discount, is_first }] of [...steps].entries()) {
+        const isFinal = t === steps.length - 1;
+        // What the file has in row t + 1 led from t to there.
+        expect([observation.image[0], observation.position[0], [...action], reward, is_first]).toEqual([
+          t + 100 * number,
+          t,
+          isFinal ? [0, 0] : [t + 1 + 10 * number, -1],
+          isFinal ? 0 : (t + 1) / 2,
+          t === 0,
+        ]);
+        expect(discount).toBe(isFinal || (number === 0 && t === 4) ? 0 : 1);
+      }
+    await reader.close();
+  });
+
+  it("is salvaged file by file, and refused where they differ", async () => {
+    const files = new Map(NAMES.map((name) => [name, fileBytes(`${FOLDER}/${name}`)]));
+    const cut = new Map(files).set(NAMES[0] as string, (files.get(NAMES[0] as string) as Uint8Array<ArrayBuffer>).slice(0, 300));
+    await expect(openNpz(cut)).rejects.toMatchObject({ code: "CORRUPT", file: NAMES[0] });
+    const reader = (await openNpz(cut, { salvage: true })) as RldsReader;
+    expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([4, 5]);
+    expect(reader.losses).toMatchObject([{ code: "CORRUPT", file: NAMES[0] }]);
+    const other = new Map(files).set("20260113-x.npz", fileBytes(dataFolder("extra/npz/recorded.npz")));
+    await expect(openNpz(other)).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/20260113-x\.npz is of another form than .*: name the file/),
+    });
+    const later = new Map([...files, ...NAMES.map((name) => [name.replace("2026", "2027"), files.get(name)] as const), ...other]) as typeof files;
+    await expect(all(await openNpz(new Map([...later].map(([name, bytes]) => [name.replace("20260113", "20280101"), bytes]))))).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      file: "20280101-x.npz",
+    });
+    await expect(openNpz(new Map([["a.txt", new Uint8Array(1)]]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  });
+});
+
+describe("a file", () => {
+  const spec = async (options: NpzOptions) => {
+    const reader = (await openNpz(`${FOLDER}/${NAMES[0]}`, options)) as RldsReader;
+    const [episode] = await all(reader);
+    await reader.close();
+    return { spec: reader.stepSpec as { readonly [name: string]: unknown }, actions: Array.from(episode?.steps ?? [], ({ action }) => action[0]) };
+  };
+
+  it("has columns that are chosen and renamed, and its actions stay with what they led to", async () => {
+    const moved = [1, 2, 3, 4, 5, 0];
+    for (const [options, observation] of [
+      [{}, ["image", "position"]],
+      [{ without: ["image"] }, ["position"]],
+      [{ only: ["observation/image"] }, ["image"]],
+      [{ rename: { image: "observation/pixels" } }, ["pixels", "position"]],
+    ] as [NpzOptions, string[]][]) {
+      const told = await spec(options);
+      expect(Object.keys(told.spec.observation as object).sort()).toEqual(observation);
+      expect(told.actions).toEqual(moved);
+    }
+  });
+
+  it("with an action in its first row has each action where it was taken", async () => {
+    const flags = (name: string) => ({ name: `${name}.npy`, header: npyHeader("|b1", "(3,)"), elements: 3 });
+    const column = (name: string, byte: number) => ({ name: `${name}.npy`, header: npyHeader("|u1", "(3,)"), elements: 3, byte });
+    const bytes = archive(column("image", 0), column("reward", 1), column("action", 1), ...["is_first", "is_last", "is_terminal"].map(flags));
+    const reader = (await openNpz(new Blob([bytes]))) as RldsReader;
+    const [episode] = await all(reader);
+    // A last row that no flag ends is the last observation all the same.
+    expect([episode?.steps.length, episode?.final_step]).toEqual([3, "observation"]);
+    expect(Array.from(episode?.steps ?? [], ({ action, reward }) => [action, reward])).toEqual([
+      [1, 1],
+      [1, 1],
+      [1, 1],
+    ]);
+    await reader.close();
+  });
+});
