@@ -19,7 +19,7 @@ Examples:
 export function addInspect(command: Command): Command {
   return addOpen(addSalvage(command))
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
+    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, CSV, NPZ, Zarr, a recording, a journal or a snapshot")
     .option("--split <split>", "the split to read")
     .option("--stats", "also show minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
     .addHelpText("after", EXAMPLES);

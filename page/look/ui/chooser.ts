@@ -54,7 +54,11 @@ export function chooser(host: HTMLElement, events: ChooserEvents, options: HTMLE
     ),
     form,
     options,
-    h("p", { class: "note formats" }, "TFDS · Minari · D4RL · LeRobot · Parquet · JSON lines · NPZ · a journal, a snapshot or a recording of Reprise"),
+    h(
+      "p",
+      { class: "note formats" },
+      "TFDS · Minari · D4RL · LeRobot · Parquet · JSON lines · CSV · NPZ · Zarr · a journal, a snapshot or a recording of Reprise",
+    ),
   );
   dropping(host, events, signal);
   return { element, compact: () => element.classList.add("compact") };

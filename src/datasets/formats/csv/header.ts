@@ -13,8 +13,10 @@ export interface TableLeaf {
 
 /** What pandas calls an index without a name. */
 const INDEX = "index";
-/** `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
-const PART = /^(.+?)((?:[._]\d{1,6})+|(?:\[\d{1,6}\])+)$/;
+/** The last place in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
+const PLACES = [/[._](\d{1,6})$/, /\[(\d{1,6})\]$/];
+/** Dimensions of a leaf in a table. */
+const MAX_PLACES = 16;
 
 interface Part {
   readonly column: number;
@@ -23,14 +25,27 @@ interface Part {
   readonly place: readonly number[];
 }
 
+/** A name without the places at its end, all of one form. */
+function partOf(name: string): Pick<Part, "base" | "place"> {
+  for (const last of PLACES) {
+    const place: number[] = [];
+    let base = name;
+    for (let found = last.exec(base); found !== null && found.index > 0 && place.length < MAX_PLACES; found = last.exec(base)) {
+      place.unshift(Number(found[1]));
+      base = base.slice(0, found.index);
+    }
+    if (place.length > 0) return { base, place };
+  }
+  return { base: name, place: [] };
+}
+
 /** @throws RldsError CORRUPT for a name that is there twice · UNSUPPORTED for a line without names, and for too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
     throw unsupportedFile(place, "the first line must have the names of the columns: write them, such as observation.0, action, reward");
   const parts = names.map((cell, column): Part => {
     const name = cell.trim() || INDEX;
-    const [, base = name, places = ""] = PART.exec(name) ?? [];
-    return { column, name, base, place: [...places.matchAll(/\d+/g)].map(Number) };
+    return { column, name, ...partOf(name) };
   });
   const twice = parts.find(({ name }, i) => parts.findIndex((other) => other.name === name) !== i);
   if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}: give one of them another name`);

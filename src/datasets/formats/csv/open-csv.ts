@@ -46,7 +46,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   const file = source.file ?? (await onlyFile(source.folder));
   try {
-    const table = await Table.open(file, { maxBytes, ...(signal && { signal }), losses }, selection);
+    const table = await CsvTable.open(file, { maxBytes, ...(signal && { signal }), losses }, selection);
     const lines = () => table.lines();
     let first: Line | undefined;
     for await (const line of lines()) {
@@ -95,7 +95,7 @@ interface KindLeaf extends TableLeaf {
 }
 
 /** Rows as the objects that lines of JSON would hold. */
-class Table {
+class CsvTable {
   readonly #file: SourceFile;
   readonly #form: TableForm;
   readonly #options: RowOptions;
@@ -103,7 +103,7 @@ class Table {
   readonly #leaves: readonly KindLeaf[];
 
   /** Goes through the file once: what a column is, all of its cells say. */
-  static async open(file: SourceFile, options: RowOptions, selection: Selection): Promise<Table> {
+  static async open(file: SourceFile, options: RowOptions, selection: Selection): Promise<CsvTable> {
     const form = await tableForm(file);
     let leaves: readonly TableLeaf[] | undefined;
     let kinds: CellKinds[] = [];
@@ -129,7 +129,7 @@ class Table {
       kind: (kinds[i] as CellKinds).kind,
       isOptional: fields.get(places[i]?.[0] as string) === undefined && selection.nullOf(leaf.keys) === undefined,
     }));
-    return new Table(file, form, options, width, all);
+    return new CsvTable(file, form, options, width, all);
   }
 
   private constructor(file: SourceFile, form: TableForm, options: RowOptions, width: number, leaves: readonly KindLeaf[]) {

@@ -107,15 +107,16 @@ describe("HDF5's library", () => {
     await reader.close();
   });
 
-  it("is said to be missing where it is not installed", () => {
+  it("is said to be missing where it is not installed, and so is zarrita", () => {
     const folder = mkdtempSync(join(tmpdir(), "reprise-no-h5wasm-"));
     for (const name of readdirSync(join(root, "dist"))) if (name.endsWith(".js")) copyFileSync(join(root, "dist", name), join(folder, name));
     cpSync(join(root, "dist/chunks"), join(folder, "chunks"), { recursive: true });
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-    const program = `import { openRlds } from "./rlds.js"; await openRlds(${JSON.stringify(dataFolder("d4rl"))}).catch(({ code, message }) => console.log(code, message));`;
+    const open = (path: string) => `await openRlds(${JSON.stringify(dataFolder(path))}).catch(({ code, message }) => console.log(code, message));`;
+    const program = `import { openRlds } from "./rlds.js"; ${open("d4rl")} ${open("zarr/v3.zarr.zip")}`;
     writeFileSync(join(folder, "program.js"), program);
     const { stdout } = spawnSync(process.execPath, [join(folder, "program.js")], { encoding: "utf8" });
     rmSync(folder, { recursive: true });
-    expect(stdout).toMatch(/^UNSUPPORTED .*npm install h5wasm/);
+    expect(stdout).toMatch(/^UNSUPPORTED .*npm install h5wasm.*\nUNSUPPORTED .*npm install zarrita/);
   });
 });
