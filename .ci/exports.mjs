@@ -130,7 +130,16 @@ function found(name) {
 }
 
 const names = {
-  lerobot: ["copies of films", "films under another name", "cartpole_pixels", "everything, a file an episode", "observations that are final left out", "the command line", "a recording", "films"],
+  lerobot: [
+    "copies of films",
+    "films under another name",
+    "cartpole_pixels",
+    "everything, a file an episode",
+    "observations that are final left out",
+    "the command line",
+    "a recording",
+    "films",
+  ],
   minari: ["half_cheetah", "everything", "steps that have an action each", "images that no PNG has", "the command line", "a recording"],
 };
 let interpreter;

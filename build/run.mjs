@@ -110,6 +110,11 @@ const verbs = {
     await bundle();
     run("test/soak/sockets.mjs", args);
   },
+  async "soak:rows"() {
+    await core();
+    await bundle();
+    run("test/soak/rows.mjs", args);
+  },
   async crash() {
     await core();
     await bundle();

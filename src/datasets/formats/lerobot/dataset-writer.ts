@@ -6,7 +6,7 @@ import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import type { ColumnData } from "../../model/step-columns.ts";
+import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
 import { type About, nestedAbout } from "../about.ts";
 import type { Films } from "../film-references.ts";
 import { pythonJson } from "../json.ts";
@@ -57,6 +57,8 @@ export interface WriterSettings extends LeRobotSettings {
 }
 
 const CHUNK_STEPS = 256;
+/** Rows of a row group: an episode is one, unless it is longer. */
+const GROUP_ROWS = 2 ** 16;
 const DATA_BYTES = 100 * 2 ** 20;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
@@ -169,7 +171,11 @@ export class DatasetWriter {
     if (this.#data === undefined) {
       this.#data = new TableWriter(await this.#create(this.#layout.dataPath(this.#dataFiles++)), this.#columns.schema, "SNAPPY", this.#packages);
     }
-    await this.#data.write(this.#columns.columns(new Map([...data.rows, ...[...generatedColumns].map(([name, data]) => [name, listOf(data)] as const)])));
+    for (let from = 0; from < length; from += GROUP_ROWS) {
+      const to = Math.min(length, from + GROUP_ROWS);
+      const generatedRows = [...generatedColumns].map(([name, column]) => [name, listOf(slicedColumn(column, from, to))] as const);
+      await this.#data.write(this.#columns.columns(new Map([...data.rows(from, to), ...generatedRows])));
+    }
     const videos = new Map<string, VideoSpan>();
     for (const [name, video] of this.#videos) videos.set(name, await video.endEpisode());
     for (const [k, film] of this.#films.entries()) {

@@ -13,8 +13,8 @@ export type EncodePng = (data: Uint8Array, width: number, height: number, channe
 
 export interface EpisodeData {
   readonly length: number;
-  /** Of each feature that is a column, its rows. */
-  readonly rows: ReadonlyMap<string, readonly unknown[]>;
+  /** Of each feature that is a column, its rows from … to - 1. */
+  rows(from: number, to: number): ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
   /** Of leaves that say something of the episode, by their places among the leaves. */
   readonly episodeColumns: ReadonlyMap<number, ColumnData>;
@@ -76,24 +76,24 @@ export class EpisodeFrames {
     }
     const { isTerminal: flags } = this.#schema;
     if (isTerminal && flags !== undefined && length > 0) episodeColumns.set(flags, (episodeColumns.get(flags) as Uint8Array).slice().fill(1, length - 1));
-    const rows = new Map<string, readonly unknown[]>();
+    const rows = new Map<string, (from: number, to: number) => readonly unknown[]>();
     const statistics = new Map<string, FeatureStatistics>();
     for (const { name, kind, leaf, size, column } of this.#schema.features) {
       const counts = this.#pixels.get(name);
       if (counts !== undefined) {
         statistics.set(name, counts.take());
-        if (kind === "image") rows.set(name, this.#images.get(name)?.splice(0) ?? []);
+        const images = this.#images.get(name)?.splice(0) ?? [];
+        if (kind === "image") rows.set(name, (from, to) => images.slice(from, to));
         continue;
       }
       const data = episodeColumns.get(column) as ColumnData;
       if (leaf.dtype === "u64") checkRange(data as BigUint64Array, size, this.#leafAt(column).path, episode);
       const outputLeaf = columnLeaf(leaf);
-      const values = Array.from({ length }, (_, i) => rowOf(outputLeaf, data, i * size));
-      rows.set(name, values);
+      rows.set(name, (from, to) => Array.from({ length: to - from }, (_, i) => rowOf(outputLeaf, data, (from + i) * size)));
       if (kind === "numbers") statistics.set(name, ofNumbers(data, length, leaf.shape.at(-1) ?? 1));
     }
     this.#length = 0;
-    return { length, rows, statistics, episodeColumns };
+    return { length, rows: (from, to) => new Map([...rows].map(([name, of]) => [name, of(from, to)])), statistics, episodeColumns };
   }
 
   #leafAt(column: number): LeafEntry {

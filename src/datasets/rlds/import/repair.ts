@@ -8,7 +8,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /** What is known of each step of an episode. */
 export interface EpisodeFacts {
-  readonly flags: readonly number[];
+  readonly flags: Uint8Array;
   /** Steps of another form. */
   readonly misfits: ReadonlySet<number>;
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;

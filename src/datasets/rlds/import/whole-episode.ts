@@ -15,8 +15,10 @@ export class WholeEpisode<S> implements StepReceiver<S> {
   readonly #episode: RldsEpisode<S>;
   readonly #steps: StepColumns<S> | readonly S[];
   readonly #collected: S[] | undefined;
-  readonly #flags: number[] = [];
-  readonly #rewards: number[] = [];
+  /** Facts of each step, in a byte and a number: an episode may have a million. */
+  #flags: Uint8Array;
+  #rewards: Float64Array;
+  #length = 0;
   readonly #misfits = new Set<number>();
   readonly #nonFinite = new Map<number, readonly NonFiniteLeaf[]>();
 
@@ -26,20 +28,32 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     const isStored = Array.isArray(steps) || steps instanceof StepColumns;
     this.#collected = isStored ? undefined : [];
     this.#steps = isStored ? (steps as readonly S[]) : (this.#collected as S[]);
+    const capacity = isStored ? Math.max(this.#steps.length, 1) : 64;
+    this.#flags = new Uint8Array(capacity);
+    this.#rewards = new Float64Array(capacity);
   }
 
   add({ flags, reward, mismatch, nonFinite }: StepFacts, step: S | undefined): void {
-    const i = this.#flags.push(flags) - 1;
-    this.#rewards.push(reward);
+    const i = this.#length++;
+    if (i === this.#flags.length) this.#grow();
+    this.#flags[i] = flags;
+    this.#rewards[i] = reward;
     if (mismatch !== undefined) this.#misfits.add(i);
     if (nonFinite !== undefined) this.#nonFinite.set(i, nonFinite);
     this.#collected?.push(createStepCopier(undefined)(step as S));
   }
 
+  #grow(): void {
+    const [flags, rewards] = [new Uint8Array(2 * this.#length), new Float64Array(2 * this.#length)];
+    flags.set(this.#flags);
+    rewards.set(this.#rewards);
+    [this.#flags, this.#rewards] = [flags, rewards];
+  }
+
   /** The very episode, where its steps can be gone through again. @param states whether it must state the kind of its last step */
   keepEpisode(report: RunningReport, states: boolean): RldsEpisode<S> {
     const finalStep = finalStepOf(this.#episode, true);
-    this.#keep(report, 0, this.#flags.length, finalStep);
+    this.#keep(report, 0, this.#length, finalStep);
     if (states) return { ...withFinalStep(this.#episode, finalStep), steps: this.#steps as readonly S[] };
     return this.#collected === undefined ? this.#episode : { ...this.#episode, steps: this.#steps as readonly S[] };
   }
@@ -47,15 +61,15 @@ export class WholeEpisode<S> implements StepReceiver<S> {
   /** Nothing of it. */
   drop(report: RunningReport, episode: number): void {
     report.dropped.episodes.add({ episode });
-    report.dropped.steps += this.#flags.length;
+    report.dropped.steps += this.#length;
   }
 
   /** What is right of it, as episodes of their own. */
   *repair(report: RunningReport, episode: number): Generator<RldsEpisode<S>, void, undefined> {
-    const facts = { flags: this.#flags, misfits: this.#misfits, nonFinite: this.#nonFinite };
+    const facts = { flags: this.#flags.subarray(0, this.#length), misfits: this.#misfits, nonFinite: this.#nonFinite };
     const segments = repairEpisode(facts, (repair, step, path) => report.repaired[repair].add({ episode, step, path }));
     if (segments.length === 0) return this.drop(report, episode);
-    report.dropped.steps += segments.reduce((rest, { from, to }) => rest - (to - from), this.#flags.length);
+    report.dropped.steps += segments.reduce((rest, { from, to }) => rest - (to - from), this.#length);
     for (const segment of segments) {
       const finalStep = this.#finalStepOf(segment);
       this.#keep(report, segment.from, segment.to, finalStep);
@@ -75,7 +89,8 @@ export class WholeEpisode<S> implements StepReceiver<S> {
 
   #keep(report: RunningReport, from: number, to: number, finalStep: FinalStep): void {
     const transitions = finalStep === "transition" ? to - from : Math.max(0, to - from - 1);
-    const sum = this.#rewards.slice(from, from + transitions).reduce((sum, reward) => sum + reward, 0);
+    let sum = 0;
+    for (let i = from; i < from + transitions; i++) sum += this.#rewards[i] as number;
     report.kept.episode(to - from, transitions, sum);
   }
 }

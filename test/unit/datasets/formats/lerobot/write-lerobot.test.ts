@@ -2,12 +2,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parquetFile } from "../../../../../src/datasets/formats/parquet/parquet-file.ts";
+import { bytesFile } from "../../../../../src/datasets/formats/sources/bytes-source.ts";
 import {
   type MakeVideoEncoder,
   memorySink,
   openLeRobot,
   openRlds,
   type RldsDataset,
+  StepColumns,
   type StepSpec,
   writeLeRobot,
 } from "../../../../../src/datasets/rlds/index.ts";
@@ -331,4 +334,33 @@ it("gives back random specs and steps", async () => {
     ),
     { numRuns: scaled(30, 5) },
   );
+});
+
+it("has a row group for each 65,536 frames of a long episode", async () => {
+  const lengths = [3, 70_000, 2];
+  const spec = { observation: leaf("f32", [1]), action: leaf("f32"), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS };
+  const numbers = (n: number, k: number) => Float32Array.from({ length: n }, (_, i) => i + k);
+  const flags = (n: number, at: number) => Uint8Array.from({ length: n }, (_, i) => Number(i === at));
+  const data = lengths.map((n, k) => {
+    const columns = [numbers(n, 2 * k), new Float32Array(n).fill(1), flags(n, 0), flags(n, n - 1), flags(n, -1), numbers(n, k), numbers(n, 3 * k)];
+    return { steps: new StepColumns(spec as unknown as StepSpec, columns, n) };
+  });
+  const files = memorySink();
+  await writeLeRobot(Object.assign(data, { stepSpec: spec as unknown as StepSpec, metadataSpec: {} }), files, { fps: 10, finalStep: "transition" });
+  const table = await parquetFile(bytesFile("data", files.get("data/chunk-000/file-000.parquet") as Uint8Array), 2 ** 30);
+  expect(table.groups).toEqual([3, 65_536, 70_000 - 65_536, 2]);
+  const reader = await openLeRobot(files);
+  let k = 0;
+  for await (const { steps } of reader) {
+    expect(steps.length).toBe(lengths[k]);
+    const { observation, action, reward } = steps.columns;
+    expect([observation.state.data, action.data, reward.data]).toEqual([
+      numbers(lengths[k] as number, k),
+      numbers(lengths[k] as number, 2 * k),
+      numbers(lengths[k] as number, 3 * k),
+    ]);
+    k++;
+  }
+  expect(k).toBe(3);
+  for await (const { steps } of reader.startingAt?.(2) ?? []) expect([steps.length, steps.at(1).observation.state]).toEqual([2, Float32Array.of(3)]);
 });
