@@ -53,9 +53,9 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   // Colours are halved in both directions: an odd edge is repeated.
   const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
   const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
-  let said = "";
+  let message = "";
   child.stderr.on("data", (chunk) => {
-    said += chunk;
+    message += chunk;
   });
   // A program that ends too early is told of by its exit code.
   child.stdin.on("error", () => {});
@@ -65,7 +65,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   const ended = new Promise<void>((resolve, reject) => {
     const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot encode the film: ${reason}`));
     child.on("error", (error) => fail(error.message));
-    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(said) || `it ended with ${code}`)));
+    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code}`)));
   });
   const all = Promise.all([written, ended]);
   // Whoever adds or finishes is told.
