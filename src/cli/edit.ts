@@ -2,8 +2,17 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { filmReferences } from "../datasets/formats/film-references.ts";
-import { type ImportReport, type Loss, type RldsDataset, RldsError, type RldsReader, splitEpisodes, type WriteReport } from "../datasets/rlds/index.ts";
-import { concatFilms, type FilmSource } from "../datasets/rlds/transform/concat-films.ts";
+import {
+  concatFilms,
+  type FilmSource,
+  type ImportReport,
+  type Loss,
+  type RldsDataset,
+  RldsError,
+  type RldsReader,
+  splitEpisodes,
+  type WriteReport,
+} from "../datasets/rlds/index.ts";
 import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "./convert.ts";
 import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type EditOptions, sharesOf } from "./edit-options.ts";

@@ -193,7 +193,12 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
 });
 
 // No reader takes CSV.
-describe.each(some(FILES.filter((name) => name !== ".csv"), 2))("a file that ends with %s", (ending) => {
+describe.each(
+  some(
+    FILES.filter((name) => name !== ".csv"),
+    2,
+  ),
+)("a file that ends with %s", (ending) => {
   async function written(): Promise<string> {
     const path = fresh(ending);
     // Lengths of what every format can hold.
@@ -399,7 +404,7 @@ describe("films", () => {
       const { episodes } = await contentOf(folder);
       return episodes.map(({ steps }) => {
         const references = steps.map((step) => (step as { observation: { images: { top: { path: string; timestamp: number } } } }).observation.images.top);
-        return decodeFrames({ film: join(folder, references[0]?.path ?? ""), times: references.map(({ timestamp }) => timestamp), fps, height, width });
+        return decodeFrames(folder, { path: references[0]?.path ?? "", times: references.map(({ timestamp }) => timestamp), fps, height, width });
       });
     }
 
