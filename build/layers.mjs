@@ -45,7 +45,17 @@ export const LAYERS = {
 export const OUTER = ["src/adapters/", "src/cli/", "src/datasets/formats/", "src/files/", "src/inspector/", "src/reverb/"];
 
 /** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
-export const ANYWHERE = ["src/datasets/formats/index.ts", "src/datasets/formats/images/frame-png.ts", "src/datasets/formats/recording/", "src/files/"];
+export const ANYWHERE = [
+  "src/datasets/formats/index.ts",
+  "src/datasets/formats/columns/",
+  "src/datasets/formats/film-references.ts",
+  "src/datasets/formats/images/frame-png.ts",
+  "src/datasets/formats/reader.ts",
+  "src/datasets/formats/recording/",
+  "src/datasets/formats/selection/",
+  "src/datasets/formats/sinks/writer.ts",
+  "src/files/",
+];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/memory/module.ts" };

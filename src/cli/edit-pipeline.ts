@@ -3,6 +3,8 @@
 import {
   castLeaves,
   concatEpisodes,
+  type FilmSource,
+  type Films,
   filterWhere,
   type ImportReport,
   type RldsDataset,
@@ -10,15 +12,16 @@ import {
   resampleSteps,
   selectEpisodes,
   swapChannels,
+  withFilmNumbers,
+  withFilmPixels,
   withFinalObservations,
   withTask,
 } from "../datasets/rlds/index.ts";
-import { type FilmSource, withFilmNumbers } from "../datasets/rlds/transform/concat-films.ts";
 import { EpisodeSet } from "../datasets/rlds/transform/episode-numbers.ts";
 import { importFrom } from "./dataset.ts";
 import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
 import { UsageError } from "./exit.ts";
-import { withPixels } from "./film-pixels.ts";
+import { decodeFrames } from "./ffmpeg.ts";
 import type { Host } from "./result.ts";
 
 export interface EditedDataset {
@@ -105,7 +108,7 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
   if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
   if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
   // Only the frames that are left are decoded.
-  if (encoded.length > 0) changed = withPixels(changed, { from: name, reader }, encoded);
+  if (encoded.length > 0) changed = withFilmPixels(changed, { films: reader.films as Films, paths: encoded, decode: (frames) => decodeFrames(name, frames) });
   if (images !== undefined) changed = swapChannels(changed, images);
   if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
   return changed as RldsDataset;

@@ -2,8 +2,17 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { filmReferences } from "../datasets/formats/film-references.ts";
-import { type ImportReport, type Loss, type RldsDataset, RldsError, type RldsReader, splitEpisodes, type WriteReport } from "../datasets/rlds/index.ts";
-import { concatFilms, type FilmSource } from "../datasets/rlds/transform/concat-films.ts";
+import {
+  concatFilms,
+  type FilmSource,
+  type ImportReport,
+  type Loss,
+  type RldsDataset,
+  RldsError,
+  type RldsReader,
+  splitEpisodes,
+  type WriteReport,
+} from "../datasets/rlds/index.ts";
 import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "./convert.ts";
 import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type EditOptions, sharesOf } from "./edit-options.ts";
@@ -88,10 +97,15 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
   return { format, path: join(to, ...below), below, options };
 }
 
+/** What is written in the place of a format that has another name as a target. */
+const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
+/** LeRobot's older version, which a dataset keeps in its place. */
+const OLDER = { lerobotVersion: "2.1" } as const;
+
 /** The dataset that is read is the one that is replaced. @throws UsageError */
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
-  if (format !== reader.format)
+  if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
     throw new UsageError(`${to} is ${reader.format}, and stays so if it is edited in place: give another OUT, or leave --format out`);
   if (!options.overwrite) throw new UsageError(`${to} is IN itself: give --overwrite, which replaces it once the new dataset is complete, or another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets: give another OUT than IN`);
@@ -100,7 +114,8 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines: give that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
   if (options.id !== undefined) throw new UsageError("--id names another dataset: leave it out, or give another OUT than IN");
-  return { format, path: to, below, options };
+  const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
+  return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
 }
 
 /** The version of TFDS that is read. @throws UsageError */
@@ -167,7 +182,7 @@ async function writeParts(
 }
 
 /** Formats that are a file by its ending; the others are folders. */
-const PART_ENDINGS: { readonly [format in Format]?: string } = { jsonl: ".jsonl" };
+const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
 /** Episodes of all passes; undefined if that is not known. */
 function totalOf(sources: readonly FilmSource[], passes: number): number | undefined {

@@ -1,6 +1,8 @@
 /** Films decoded and encoded by ffmpeg, where it is installed. */
 import { spawn, spawnSync } from "node:child_process";
-import { RldsError, type VideoEncoder, type VideoFormat } from "../datasets/rlds/index.ts";
+import { join } from "node:path";
+import { checkInside } from "../datasets/formats/sources/source.ts";
+import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../datasets/rlds/index.ts";
 
 const PROGRAM = "ffmpeg";
 /** Beyond the pixels that are asked for. */
@@ -12,18 +14,9 @@ export function hasFfmpeg(): boolean {
   return spawnSync(PROGRAM, ["-version"], { stdio: "ignore" }).status === 0;
 }
 
-export interface FilmFrames {
-  /** A path or a URL. */
-  readonly film: string;
-  /** In seconds of the film, one a frame. */
-  readonly times: readonly number[];
-  readonly fps: number;
-  readonly height: number;
-  readonly width: number;
-}
-
-/** The pixels of frames, height × width × 3 each. Waits for ffmpeg. @throws RldsError UNSUPPORTED for what ffmpeg cannot decode, CORRUPT for frames that the film does not have */
-export function decodeFrames({ film, times, fps, height, width }: FilmFrames): Uint8Array {
+/** The pixels of frames, height × width × 3 each. Waits for ffmpeg. @param folder of the dataset: a path or a URL @throws RldsError UNSUPPORTED for what ffmpeg cannot decode, CORRUPT for frames that the film does not have */
+export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
+  const film = placeOf(folder, path);
   const size = height * width * 3;
   const first = Math.min(...times);
   const numbers = times.map((time) => Math.round((time - first) * fps));
@@ -53,9 +46,9 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   // Colours are halved in both directions: an odd edge is repeated.
   const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
   const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
-  let said = "";
+  let message = "";
   child.stderr.on("data", (chunk) => {
-    said += chunk;
+    message += chunk;
   });
   // A program that ends too early is told of by its exit code.
   child.stdin.on("error", () => {});
@@ -65,7 +58,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   const ended = new Promise<void>((resolve, reject) => {
     const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot encode the film: ${reason}`));
     child.on("error", (error) => fail(error.message));
-    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(said) || `it ended with ${code}`)));
+    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code}`)));
   });
   const all = Promise.all([written, ended]);
   // Whoever adds or finishes is told.
@@ -85,6 +78,12 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
       await all.catch(() => {});
     },
   };
+}
+
+/** @throws RldsError CORRUPT for a path that leads out of the folder */
+function placeOf(folder: string, path: string): string {
+  const inside = checkInside(path, "the path of a film");
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
 }
 
 function lastLine(text: string): string {

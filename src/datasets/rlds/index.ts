@@ -36,9 +36,11 @@ export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
 export { castLeaves, type LeafDtypes } from "./transform/cast-leaves.ts";
 export { type ConcatOptions, concatEpisodes } from "./transform/concat-episodes.ts";
+export { concatFilms, type FilmSource, withFilmNumbers } from "./transform/concat-films.ts";
 export type { Comparison, EpisodeCondition } from "./transform/condition.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";
 export type { EpisodeNumbers } from "./transform/episode-numbers.ts";
+export { type FilmFrames, type FilmPixelOptions, withFilmPixels } from "./transform/film-pixels.ts";
 export { filterEpisodes } from "./transform/filter-episodes.ts";
 export { filterWhere } from "./transform/filter-where.ts";
 export {

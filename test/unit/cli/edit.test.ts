@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
 import { flagsFile } from "../../../page/look/model/flags-file.ts";
+import { FILES } from "../../../src/cli/convert.ts";
 import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/ffmpeg.ts";
 import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
@@ -191,6 +192,51 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
   });
 });
 
+// No reader takes CSV.
+describe.each(
+  some(
+    FILES.filter((name) => name !== ".csv"),
+    2,
+  ),
+)("a file that ends with %s", (ending) => {
+  async function written(): Promise<string> {
+    const path = fresh(ending);
+    // Lengths of what every format can hold.
+    await document("convert", await (WRITTEN.parquet as Written).write(random(LENGTHS)), path, "--without", "observation/image");
+    return path;
+  }
+
+  test("stays the same if nothing is changed, in place as well", async () => {
+    const path = await written();
+    const [before, out] = [await contentOf(path), fresh(ending)];
+    await document("edit", path, out);
+    expect(await contentOf(out)).toEqual(before);
+    await document("edit", path, path, "--overwrite");
+    expect(await contentOf(path)).toEqual(before);
+    await document("edit", path, path, "--overwrite", "--drop-episodes", "1");
+    expect((await contentOf(path)).episodes.map(({ steps }) => steps.length)).toEqual([0, 2, 3].map((k) => before.episodes[k]?.steps.length));
+  });
+
+  test("is a part of its own with --split-into", async () => {
+    const [path, out] = [await written(), fresh()];
+    const { format, parts } = await document(
+      "edit",
+      path,
+      out,
+      "--split-into",
+      "a=0.5,b=0.5",
+      "--format",
+      (await document("edit", path, fresh(ending))).format,
+    );
+    expect(parts.map(({ part, episodes }: { part: string; episodes: number }) => [part, episodes])).toEqual([
+      ["a", 2],
+      ["b", 2],
+    ]);
+    const name = readdirSync(out).find((entry) => entry === "a" || entry.startsWith("a."));
+    expect([format, (await contentOf(join(out, name as string))).episodes.length]).toEqual([format, 2]);
+  });
+});
+
 describe("options", () => {
   const source = () => (WRITTEN.parquet as Written).write(random(new Array(20).fill(2)));
 
@@ -358,7 +404,7 @@ describe("films", () => {
       const { episodes } = await contentOf(folder);
       return episodes.map(({ steps }) => {
         const references = steps.map((step) => (step as { observation: { images: { top: { path: string; timestamp: number } } } }).observation.images.top);
-        return decodeFrames({ film: join(folder, references[0]?.path ?? ""), times: references.map(({ timestamp }) => timestamp), fps, height, width });
+        return decodeFrames(folder, { path: references[0]?.path ?? "", times: references.map(({ timestamp }) => timestamp), fps, height, width });
       });
     }
 

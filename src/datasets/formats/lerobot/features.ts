@@ -4,6 +4,7 @@ import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
+import { TASKS } from "../columns/task-names.ts";
 import type { Camera } from "../film-references.ts";
 
 /** A leaf as a feature. */
@@ -54,8 +55,6 @@ export interface FrameSchemaOptions {
   readonly taskLeaf?: string;
 }
 
-/** Where data sets have what is to be done. */
-export const TASKS = ["task", "language_instruction", "observation/task", "observation/language_instruction", "instruction", "observation/instruction"];
 /** LeRobot has them by other means, or counts them itself. */
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;

@@ -1,6 +1,6 @@
 /** Episodes with a text that says what is to be done. */
 import { mustBe } from "../../../base/error.ts";
-import { TASKS } from "../../formats/lerobot/features.ts";
+import { TASKS } from "../../formats/columns/task-names.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { StepColumns } from "../../model/step-columns.ts";

@@ -6,6 +6,8 @@ import { StepColumns as Columns } from "../../../../src/datasets/model/step-colu
 import {
   castLeaves,
   concatEpisodes,
+  type FilmFrames,
+  type Films,
   filterWhere,
   importRlds,
   type RldsDataset,
@@ -18,6 +20,7 @@ import {
   selectLeaves,
   splitEpisodes,
   swapChannels,
+  withFilmPixels,
   withTask,
 } from "../../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../../support/later.ts";
@@ -252,6 +255,41 @@ describe("swapChannels", () => {
     );
     const filmed = Object.assign([], { stepSpec: { top: { path: leaf("string"), timestamp: leaf("f64") } }, metadataSpec: {} });
     expectFailure(await failure(swapChannels(filmed as never, ["top"])), "UNSUPPORTED", "top is a film");
+  });
+});
+
+describe("withFilmPixels", () => {
+  const filmed = (files: readonly string[]) => {
+    const spec = { top: { path: leaf("string"), timestamp: leaf("f64") }, x: leaf("i32") };
+    const steps = files.map((path, i) => ({ top: { path, timestamp: i / 10 }, x: i }));
+    return Object.assign([{ steps }], { stepSpec: spec as unknown as StepSpec, metadataSpec: {} }) as unknown as RldsDataset<unknown>;
+  };
+  const filmsOf = (feature: object, fps: number | undefined = 10) => ({ fps, cameras: new Map([["top", { name: "top", feature }]]) }) as unknown as Films;
+  const films = filmsOf({ shape: [1, 2, 3] });
+
+  test("decodes the frames that are asked for, film by film", async () => {
+    const decoded: string[] = [];
+    const decode = ({ path, times, fps, height, width }: FilmFrames) => {
+      decoded.push(`${path} ${times.join(" ")} ${fps} ${height} ${width}`);
+      return Uint8Array.from({ length: 6 * times.length }, (_, i) => 100 * (times[Math.floor(i / 6)] as number));
+    };
+    const data = resampleSteps(filmed(["a", "a", "a", "b", "b"]), { fps: 10, sourceFps: 10 });
+    const pixels = withFilmPixels(data, { films, decode });
+    expect(pixels.stepSpec).toEqual({ top: { dtype: "u8", shape: [1, 2, 3] }, x: { dtype: "i32", shape: [] } });
+    const [episode] = await listOf(pixels);
+    expect(decoded).toEqual([]);
+    expect(episode?.steps.at(4)).toEqual({ top: new Uint8Array(6).fill(40), x: 4 });
+    expect(decoded).toEqual(["b 0.4 10 1 2"]);
+    expect((episode as { steps: StepColumns<unknown> }).steps.columns.top.data.length).toBe(30);
+    expect(decoded.slice(1)).toEqual(["a 0 0.1 0.2 10 1 2", "b 0.3 0.4 10 1 2"]);
+  });
+
+  test("films of an unknown size or rate, and too few pixels, are errors", async () => {
+    const decode = () => new Uint8Array(1);
+    expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have a shape [height, width, 3]");
+    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films must have a number of frames a second");
+    const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
+    expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
   });
 });
 
