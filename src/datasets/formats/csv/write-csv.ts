@@ -33,7 +33,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     const table = new Table(task);
     if (about !== undefined && Object.keys(about).length > 0) losses.add("about", "CSV has values of steps only");
     task.checkLosses();
-    const { unparse } = await import("./unparse.ts");
+    const { unparse } = await import("./papaparse.ts");
     const encoder = new TextEncoder();
     const write = (rows: readonly (readonly string[])[]) => file.write(encoder.encode(`${unparse(rows as string[][], { newline: "\n" })}\n`));
     await write([table.header]);
