@@ -10,7 +10,7 @@ import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { plainSpec } from "../../model/plain-numbers.ts";
 import { corruptFile, type Place, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
-import type { ColumnData } from "../../model/step-columns.ts";
+import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf, fieldsOf, isWeakName } from "../columns/names.ts";
@@ -253,7 +253,7 @@ function isSet(flag: unknown): boolean {
 }
 
 /** The last step, which may state what it is: writeCsv writes that into each row. */
-function lastStepOf(steps: EndedSteps["steps"]): { readonly [name: string]: unknown } {
+function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): { readonly [name: string]: unknown } {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
