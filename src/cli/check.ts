@@ -7,6 +7,10 @@ import { WRONG_DATA } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
 
+const FIRST_EXAMPLE = `  $ npx reprise check lerobot/pick_cube --without observation/image
+
+`;
+
 const EXAMPLES = `
 Examples:
   $ npx reprise check lerobot/pick_cube
@@ -24,6 +28,7 @@ The exit code is 1 if there is a fault, and with --strict also if there is a war
 export function addCheck(command: Command): Command {
   return addOpen(addSalvage(command))
     .description("Lists what is wrong with a dataset, one line each, with the episode and the step. Reads it once.")
+    .addHelpText("before", FIRST_EXAMPLE)
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
     .option("--split <split>", "the split to read")
     .option("--strict", "exit with 1 if there is a warning, too")

@@ -68,6 +68,24 @@ test("a check of what convert --mode repair wrote is clean", async () => {
   expect(await document("check", to)).toMatchObject({ clean: true, faults: {} });
 });
 
+/** The verb is a branch of its own. */
+const hasEdit = (await reprise("--help")).stdout.includes("\n  edit ");
+
+test.skipIf(!hasEdit)("a check of what edit mended is clean: another rate mends timestamps, another column the rest", async () => {
+  const times = [0, 0.1, 0.1, 0.2, 0.15, 0.4];
+  const path = lines("uneven-times.jsonl", [good, good.map((_, i) => step(i, { timestamp: times[i] }))]);
+  expect(JSON.parse((await reprise("check", path, "--json")).stdout)).toMatchObject({ clean: false, faults: { timestampRepeats: { count: 2 } } });
+  const chosen = temp("chosen.jsonl");
+  await document("edit", path, chosen, "--drop-episodes", "1");
+  expect(await document("check", chosen, "--strict")).toMatchObject({ episodes: 1, clean: true, warnings: {} });
+  const without = temp("without.jsonl");
+  await document("edit", path, without, "--without", "timestamp");
+  expect(await document("check", without, "--strict")).toMatchObject({ episodes: 2, clean: true, warnings: {} });
+  const mended = temp("mended.jsonl");
+  await document("edit", lines("nan.jsonl", [good, faulty]), mended, "--mode", "repair");
+  expect(JSON.parse((await reprise("check", mended, "--json")).stdout).faults).not.toHaveProperty("nonFinite");
+});
+
 test("warnings fail with --strict only; thresholds are options", async () => {
   const uneven = lines("uneven.jsonl", [good.map((_, i) => step(i, i === 5 ? { timestamp: 0.6 } : {}))]);
   expect((await reprise("check", uneven)).status).toBe(0);

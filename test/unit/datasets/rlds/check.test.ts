@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { mp4Frames } from "../../../../src/datasets/model/mp4-frames.ts";
 import {
   type CheckOptions,
   type CheckReport,
@@ -224,6 +225,23 @@ describe("films", () => {
     writeFileSync(join(path, film), bytes);
     return frames;
   }
+
+  test("that are damaged have a number of frames or are refused, whatever is in them", async () => {
+    const random = new TestRandom(8);
+    const bytes = readFileSync(join(original, film));
+    const framesOf = (damaged: Uint8Array) =>
+      mp4Frames({ size: damaged.length, read: async (at, length) => damaged.slice(at, at + length) }).catch((error: Error) => error);
+    expect(await framesOf(bytes)).toBe(bytes.readUInt32BE(bytes.indexOf("stsz") + 12));
+    let refused = 0;
+    for (let round = 0; round < scaled(3000, 300); round++) {
+      const damaged = new Uint8Array(bytes.subarray(0, random.next() < 0.3 ? random.below(bytes.length) : bytes.length));
+      for (let k = random.below(6); k >= 0; k--) damaged[random.below(damaged.length)] = random.pick([0, 1, 8, 255, random.below(256)]);
+      const found = await framesOf(damaged);
+      if (typeof found === "number") expect(Number.isSafeInteger(found) && found >= 0).toBe(true);
+      else refused++;
+    }
+    expect(refused).toBeGreaterThan(0);
+  });
 
   test("that are shorter or longer than the steps, or are not there", async () => {
     const short = copyOf("short");
