@@ -13,7 +13,11 @@ const SUBPATHS = subpaths();
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
 /** Entries that only entries of ours and the command line import. */
-export const INNER = { "set-module": "src/replay/set-module.ts", "open-journal": "src/datasets/formats/replay/open-journal.ts" };
+export const INNER = {
+  "set-module": "src/replay/set-module.ts",
+  "open-journal": "src/datasets/formats/replay/open-journal.ts",
+  "program-parts": "src/datasets/formats/program-parts.ts",
+};
 
 /** What package.json's `#builtins` leads to: each stands alone. */
 const BUILTINS = { "builtins/node": "src/files/builtins/node.ts", "builtins/none": "src/files/builtins/none.ts" };

@@ -1,5 +1,6 @@
 /** `reprise edit`: the functions of reprise/rlds, one after the other. */
 
+import { EpisodeSet } from "../datasets/formats/program-parts.ts";
 import {
   castLeaves,
   concatEpisodes,
@@ -17,7 +18,6 @@ import {
   withFinalObservations,
   withTask,
 } from "../datasets/rlds/index.ts";
-import { EpisodeSet } from "../datasets/rlds/transform/episode-numbers.ts";
 import { importFrom } from "./dataset.ts";
 import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
 import { UsageError } from "./exit.ts";

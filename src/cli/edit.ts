@@ -1,7 +1,7 @@
 /** `reprise edit`: writes a dataset that is changed. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { filmReferences } from "../datasets/formats/film-references.ts";
+import { filmReferences } from "../datasets/formats/program-parts.ts";
 import {
   concatFilms,
   type FilmSource,

@@ -79,8 +79,8 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
   [/^dropEpisodes must be/, "--drop-episodes must be"],
   [/^episodes must be/, "--episodes must be"],
-  [/^where(?=[ :])/, "--where"],
-  [/^dtypes(?=[ :])/, "--cast"],
+  [/^where\b/, "--where"],
+  [/^dtypes\b/, "--cast"],
   [/^swapChannels must/, "--swap-channels must"],
   [/^shares(?=[ :])/, "--split-into"],
   [

@@ -1,7 +1,7 @@
 /** Films decoded and encoded by ffmpeg, where it is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { checkInside } from "../datasets/formats/sources/source.ts";
+import { checkInside } from "../datasets/formats/program-parts.ts";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../datasets/rlds/index.ts";
 
 const PROGRAM = "ffmpeg";

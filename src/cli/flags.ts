@@ -1,6 +1,6 @@
 /** Flags that were set in the page's room Look: a file of JSON. */
 import { readFile } from "node:fs/promises";
-import { parseJson } from "../datasets/formats/json.ts";
+import { parseJson } from "../datasets/formats/program-parts.ts";
 import { RldsError } from "../datasets/rlds/index.ts";
 
 export interface Flags {

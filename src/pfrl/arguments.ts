@@ -1,7 +1,6 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
-import { integer, mustBe, onlyKeys } from "../base/error.ts";
+import { checkSeed, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
-import { checkSeed } from "../base/seed.ts";
 import { packed, u8 } from "../schema/constructors.ts";
 import { isPlain } from "../schema/infer.ts";
 

@@ -1,8 +1,7 @@
 /** The options of a Replay, checked and with their defaults. */
 
-import { finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { checkSeed, finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS, MAX_REPLAY_BYTES } from "../base/limits.ts";
-import { checkSeed } from "../base/seed.ts";
 import type { Logger } from "../base/warnings.ts";
 import { checkRateLimiter, minSize } from "../schema/rate-limiter.ts";
 import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "../schema/selector.ts";

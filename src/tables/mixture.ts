@@ -1,8 +1,7 @@
 /** Mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several. */
 
-import { finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { checkSeed, finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
-import { checkSeed } from "../base/seed.ts";
 import { hideFrames } from "../base/stack-trace.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { type DatasetOptions, datasetOf } from "../batch/dataset.ts";

@@ -120,7 +120,13 @@ test("the command line is a program for Node, and shares the package's entries",
   const [file] = Object.values(manifest.bin) as [string];
   expect(file).toBe("dist/cli.js");
   const imports = [...code("cli.js").matchAll(/^import\b[^;"]*"([^"]+)";$/gm)].map((match) => match[1] as string);
-  expect([...new Set(imports)].filter((name) => !name.startsWith("node:")).sort()).toEqual(["./agents.js", "./index.js", "./open-journal.js", "./rlds.js"]);
+  expect([...new Set(imports)].filter((name) => !name.startsWith("node:")).sort()).toEqual([
+    "./agents.js",
+    "./index.js",
+    "./open-journal.js",
+    "./program-parts.js",
+    "./rlds.js",
+  ]);
   expect(code("cli.js").match(/WebAssembly\.|AGFzbQ|^var (Core|CoreTable|Engine|Log|Replay|RldsError|Table)\d* = class/m)?.[0]).toBe(undefined);
   expect(code("cli.js").match(/new Function|\beval\s*\(/)?.[0]).toBe(undefined);
 });

@@ -1,6 +1,5 @@
 /** Episodes dealt into parts, such as one to train with and one to validate with. */
-import { mustBe, onlyKeys } from "../../../base/error.ts";
-import { checkSeed } from "../../../base/seed.ts";
+import { checkSeed, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
 
