@@ -16,7 +16,7 @@ const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, s
 export const INNER = {
   "set-module": "src/replay/set-module.ts",
   "open-journal": "src/datasets/formats/replay/open-journal.ts",
-  "program-parts": "src/datasets/formats/program-parts.ts",
+  "program-parts": "src/cli/program-parts.ts",
 };
 
 /** What package.json's `#builtins` leads to: each stands alone. */

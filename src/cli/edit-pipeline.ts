@@ -1,6 +1,5 @@
 /** `reprise edit`: the functions of reprise/rlds, one after the other. */
 
-import { EpisodeSet } from "../datasets/formats/program-parts.ts";
 import {
   castLeaves,
   concatEpisodes,
@@ -22,6 +21,7 @@ import { importFrom } from "./dataset.ts";
 import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
 import { UsageError } from "./exit.ts";
 import { decodeFrames } from "./ffmpeg.ts";
+import { EpisodeSet } from "./program-parts.ts";
 import type { Host } from "./result.ts";
 
 export interface EditedDataset {

@@ -1,7 +1,6 @@
 /** `reprise edit`: writes a dataset that is changed. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { filmReferences } from "../datasets/formats/program-parts.ts";
 import {
   concatFilms,
   type FilmSource,
@@ -20,6 +19,7 @@ import { type EditedDataset, editedDataset } from "./edit-pipeline.ts";
 import { Interrupted, UsageError } from "./exit.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { flagsOf } from "./flags.ts";
+import { filmReferences } from "./program-parts.ts";
 import { Replacement, recover } from "./replacement.ts";
 import type { Host, Result } from "./result.ts";
 import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "./targets.ts";

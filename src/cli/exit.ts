@@ -82,7 +82,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/^where\b/, "--where"],
   [/^dtypes\b/, "--cast"],
   [/^swapChannels must/, "--swap-channels must"],
-  [/^shares(?=[ :])/, "--split-into"],
+  [/^shares\b/, "--split-into"],
   [
     /^resampleSteps needs .*/,
     "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or give --source-fps",

@@ -94,7 +94,7 @@ export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
 
 /** A remedy as the command line has it. */
 export function remedyText(remedy: string): string {
-  return remedy.replace(/^the option (?=\w+=)/, "--open ");
+  return remedy.replace(/^the option (\w+=)/, "--open $1");
 }
 
 async function asLeRobot(

@@ -40,7 +40,7 @@ function parseCondition(text: string): EpisodeCondition {
 function parseValue(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   if (text === "true" || text === "false") return text === "true";
-  const [, , quoted] = /^(["'])(.*)\1$/.exec(text) ?? [];
+  const [, quoted] = /^"(.*)"$/.exec(text) ?? /^'(.*)'$/.exec(text) ?? [];
   if (quoted !== undefined) return quoted;
   const number = Number(text);
   return text === "" || Number.isNaN(number) ? text : number;
