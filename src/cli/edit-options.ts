@@ -84,10 +84,11 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
 export function sharesOf(text: string): { readonly [part: string]: number } {
   const shares = new Map<string, number>();
   for (const part of text.split(",")) {
-    const [, name, share] = /^\s*([A-Za-z][\w-]*)\s*=\s*(\d*\.?\d+)\s*$/.exec(part) ?? [];
-    if (name === undefined) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
-    if (shares.has(name)) throw new UsageError(`--split-into has ${name} twice. Name it once`);
-    shares.set(name, Number(share));
+    const [name, share, ...more] = part.split("=").map((side) => side.trim());
+    const isShare = /^[A-Za-z][\w-]*$/.test(name as string) && /^(\d+|\d*\.\d+)$/.test(share ?? "") && more.length === 0;
+    if (!isShare) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
+    if (shares.has(name as string)) throw new UsageError(`--split-into has ${name} twice. Name it once`);
+    shares.set(name as string, Number(share));
   }
   return Object.fromEntries(shares);
 }
@@ -101,7 +102,8 @@ export interface TaskText {
 
 export function tasksOf(tasks: readonly string[]): readonly TaskText[] {
   return tasks.map((task) => {
-    const [, episodes, text] = /^([\d,\s-]*\d[\d,\s-]*)=(.*)$/s.exec(task) ?? [];
-    return episodes === undefined ? { episodes: undefined, text: task } : { episodes, text: text as string };
+    const at = task.indexOf("=");
+    const episodes = task.slice(0, Math.max(at, 0));
+    return /^[\d,\s-]+$/.test(episodes) && /\d/.test(episodes) ? { episodes, text: task.slice(at + 1) } : { episodes: undefined, text: task };
   });
 }

@@ -61,9 +61,10 @@ export class EpisodeSet {
 
 function rangeOf(subject: string, part: unknown): Range {
   if (typeof part === "string") {
-    const [, first, dash, last] = /^\s*(\d{1,15})\s*(?:(-)\s*(\d{1,15})?)?\s*$/.exec(part) ?? [];
-    if (first === undefined) throw mustBe(RangeError, subject, RULE, part);
-    return checkRange(subject, Number(first), last !== undefined ? Number(last) : dash !== undefined ? Number.POSITIVE_INFINITY : Number(first), part);
+    const [first = "", last, ...more] = part.split("-").map((number) => number.trim());
+    const areNumbers = /^\d{1,15}$/.test(first) && /^\d{0,15}$/.test(last ?? "") && more.length === 0;
+    if (!areNumbers) throw mustBe(RangeError, subject, RULE, part);
+    return checkRange(subject, Number(first), last === undefined ? Number(first) : last === "" ? Number.POSITIVE_INFINITY : Number(last), part);
   }
   const [first, last] = Array.isArray(part) ? part : [part, part];
   const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
