@@ -2,7 +2,7 @@
 
 import { withSchema } from "../../formats/sinks/writer.ts";
 import { columnsOf } from "../../model/chunks.ts";
-import type { DatasetForm, RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
+import type { DatasetForm, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, keepSpec } from "../../model/derive.ts";
 import { numberLike, numberOfEpisode } from "../../model/episode-number.ts";
 import { sameSpec } from "../../model/leaves.ts";
@@ -12,7 +12,7 @@ import { StepColumns } from "../../model/step-columns.ts";
 /** An episode whose steps are columns. */
 export type ColumnEpisode<S = unknown> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
 
-export type ColumnDataset = RldsDataset & AsyncIterable<ColumnEpisode>;
+export type ColumnDataset = RldsDataset & AsyncIterable<ColumnEpisode<RldsStep>>;
 
 export interface ColumnChange {
   /** The new spec of steps. Default: the same. @throws RangeError for a path that the spec does not have */
