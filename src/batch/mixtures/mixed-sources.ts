@@ -151,13 +151,16 @@ export class MixedSources {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;
     let distinct = 0;
+    let sources = 0;
     for (let k = 0; k < this.list.length; k++) {
       const { draws, sampler } = this.list[k] as Source;
       if (draws.table !== table || this.shares.rows[k] === 0) continue;
+      sources++;
       n += sampler.options.n;
       // Items that leave with the draws of one source are missing for another.
       if (table.limits.maxTimesSampled <= 0xffffffff) distinct |= sampler.options.flags & DISTINCT;
     }
+    if (sources === 1) return undefined;
     // Whichever items the others give; then so many different ones, too.
     for (let how = 0; how <= distinct; how += DISTINCT) if (table.core.guaranteedDraws(n, how, 0) < n) return this.#errorOf(i, notReady(table, n, how, 0));
     return undefined;

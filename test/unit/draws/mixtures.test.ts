@@ -181,6 +181,13 @@ describe("refused", () => {
     ]);
     expect([few.table.ready(8, { replacement: false }), both.ready(8)]).toEqual([true, false]);
     expectRefused(few.replay, () => both.sample(8), "TOO_FEW");
+    // The only one that has a share takes nothing from the others.
+    const only = mixture([
+      { from: few.view, share: 1, replacement: false },
+      { from: few.view, share: 0 },
+    ]);
+    expect(only.ready(8)).toBe(true);
+    expect(new Set(only.sample(8).action.data).size).toBe(8);
     const oldest = mixture([
       { from: view, share: 1, among: 1 },
       { from: view, share: 1 },
