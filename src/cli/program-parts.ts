@@ -5,4 +5,4 @@ export { parseJson } from "../datasets/formats/json.ts";
 export { lockFile } from "../datasets/formats/sinks/node-locks.ts";
 export { attempt } from "../datasets/formats/sinks/staging.ts";
 export { checkInside } from "../datasets/formats/sources/source.ts";
-export { EpisodeSet } from "../datasets/rlds/transform/episode-numbers.ts";
+export { EpisodeSet } from "../datasets/rlds/edit/episode-numbers.ts";

@@ -18,6 +18,20 @@ export { checkStep, stepSpecOf } from "../model/step-spec.ts";
 export type { PassOptions } from "../model/traversal.ts";
 export { type CheckOptions, checkRlds } from "./check/check.ts";
 export type { CheckFault, CheckFinding, CheckFindings, CheckReport, CheckWarning } from "./check/check-report.ts";
+export { castLeaves, type LeafDtypes } from "./edit/cast-leaves.ts";
+export { type ConcatOptions, concatEpisodes } from "./edit/concat-episodes.ts";
+export { concatFilms, type FilmSource, withFilmNumbers } from "./edit/concat-films.ts";
+export type { Comparison, EpisodeCondition } from "./edit/condition.ts";
+export type { EpisodeNumbers } from "./edit/episode-numbers.ts";
+export { type FilmFrames, type FilmPixelOptions, withFilmPixels } from "./edit/film-pixels.ts";
+export { filterWhere } from "./edit/filter-where.ts";
+export type { ColumnDataset, ColumnEpisode } from "./edit/map-columns.ts";
+export { type ResampleOptions, resampleSteps } from "./edit/resample-steps.ts";
+export { type EpisodeSelection, selectEpisodes } from "./edit/select-episodes.ts";
+export { type LeafSelection, selectLeaves } from "./edit/select-leaves.ts";
+export { type SplitOptions, splitEpisodes } from "./edit/split-episodes.ts";
+export { swapChannels } from "./edit/swap-channels.ts";
+export { withTask } from "./edit/with-task.ts";
 export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import/import.ts";
 export type { Fault, Finding, ImportMode, ImportReport, Occurrences as Found, Range, Repair, Totals } from "./import/import-report.ts";
 export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";
@@ -34,15 +48,8 @@ export {
 } from "./trajectory/trajectory-spec.ts";
 export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
-export { castLeaves, type LeafDtypes } from "./transform/cast-leaves.ts";
-export { type ConcatOptions, concatEpisodes } from "./transform/concat-episodes.ts";
-export { concatFilms, type FilmSource, withFilmNumbers } from "./transform/concat-films.ts";
-export type { Comparison, EpisodeCondition } from "./transform/condition.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";
-export type { EpisodeNumbers } from "./transform/episode-numbers.ts";
-export { type FilmFrames, type FilmPixelOptions, withFilmPixels } from "./transform/film-pixels.ts";
 export { filterEpisodes } from "./transform/filter-episodes.ts";
-export { filterWhere } from "./transform/filter-where.ts";
 export {
   type FinalObservationOptions,
   type FinalStepCounts,
@@ -51,14 +58,7 @@ export {
   withFinalObservations,
 } from "./transform/final-observations.ts";
 export { type Histogram, histogram } from "./transform/histogram.ts";
-export type { ColumnDataset, ColumnEpisode } from "./transform/map-columns.ts";
 export { type MapOptions, mapEpisodes, mapSteps } from "./transform/map-steps.ts";
 export { type NStepTransition, type NStepTransitionOptions, nStep } from "./transform/n-step.ts";
-export { type ResampleOptions, resampleSteps } from "./transform/resample-steps.ts";
-export { type EpisodeSelection, selectEpisodes } from "./transform/select-episodes.ts";
-export { type LeafSelection, selectLeaves } from "./transform/select-leaves.ts";
 export { shiftKeys } from "./transform/shift-keys.ts";
-export { type SplitOptions, splitEpisodes } from "./transform/split-episodes.ts";
 export { type DatasetStatistics, type Distribution, type LeafStatistics, type StatisticsOptions, statistics } from "./transform/statistics.ts";
-export { swapChannels } from "./transform/swap-channels.ts";
-export { withTask } from "./transform/with-task.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
 import { flagsFile } from "../../../page/look/model/flags-file.ts";
 import { FILES } from "../../../src/cli/convert.ts";
-import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/ffmpeg.ts";
+import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
 import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
@@ -511,7 +511,7 @@ describe("the target", () => {
 
   test("a second edit of the same target waits for nobody: it is an error", async () => {
     const path = await (WRITTEN.lerobot as Written).write(random(LENGTHS));
-    const { Replacement } = await import("../../../src/cli/replacement.ts");
+    const { Replacement } = await import("../../../src/cli/edit/replacement.ts");
     const first = await Replacement.begin(path, []);
     const { error } = await failure(1, "edit", path, path, "--overwrite");
     expect(error.code).toBe("IO");

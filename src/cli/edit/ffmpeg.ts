@@ -1,8 +1,8 @@
 /** Films decoded and encoded by ffmpeg, where it is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../datasets/rlds/index.ts";
-import { checkInside } from "./program-parts.ts";
+import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
+import { checkInside } from "../program-parts.ts";
 
 const PROGRAM = "ffmpeg";
 /** Beyond the pixels that are asked for. */

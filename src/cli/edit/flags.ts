@@ -1,7 +1,7 @@
 /** Flags that were set in the page's room Look: a file of JSON. */
 import { readFile } from "node:fs/promises";
-import { RldsError } from "../datasets/rlds/index.ts";
-import { parseJson } from "./program-parts.ts";
+import { RldsError } from "../../datasets/rlds/index.ts";
+import { parseJson } from "../program-parts.ts";
 
 export interface Flags {
   /** The numbers of the episodes that are flagged. */

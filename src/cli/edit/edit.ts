@@ -11,19 +11,19 @@ import {
   type RldsReader,
   splitEpisodes,
   type WriteReport,
-} from "../datasets/rlds/index.ts";
-import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "./convert.ts";
-import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "./dataset.ts";
-import { type EditOptions, sharesOf } from "./edit-options.ts";
-import { type EditedDataset, editedDataset } from "./edit-pipeline.ts";
-import { Interrupted, UsageError } from "./exit.ts";
+} from "../../datasets/rlds/index.ts";
+import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "../convert.ts";
+import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "../dataset.ts";
+import { Interrupted, UsageError } from "../exit.ts";
+import { filmReferences } from "../program-parts.ts";
+import type { Host, Result } from "../result.ts";
+import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "../targets.ts";
+import { bytes, countText, escapeText } from "../text.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { flagsOf } from "./flags.ts";
-import { filmReferences } from "./program-parts.ts";
+import { type EditOptions, sharesOf } from "./options.ts";
+import { type EditedDataset, editedDataset } from "./pipeline.ts";
 import { Replacement, recover } from "./replacement.ts";
-import type { Host, Result } from "./result.ts";
-import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "./targets.ts";
-import { bytes, countText, escapeText } from "./text.ts";
 
 /** Where the dataset goes. */
 interface Target {

@@ -1,11 +1,11 @@
 /** The options of `reprise edit`, checked. */
 import { type Command, Option } from "commander";
-import { DTYPES, type Dtype, isDtype } from "../schema/dtype.ts";
-import { positive, repeatable, seed } from "./arguments.ts";
-import { addFormatOptions, type ConvertOptions } from "./convert.ts";
-import { addFinalStep, addMode, addOpen } from "./dataset.ts";
-import { UsageError } from "./exit.ts";
-import { FORMATS } from "./targets.ts";
+import { DTYPES, type Dtype, isDtype } from "../../schema/dtype.ts";
+import { positive, repeatable, seed } from "../arguments.ts";
+import { addFormatOptions, type ConvertOptions } from "../convert.ts";
+import { addFinalStep, addMode, addOpen } from "../dataset.ts";
+import { UsageError } from "../exit.ts";
+import { FORMATS } from "../targets.ts";
 
 export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly episodes?: string;

@@ -1,7 +1,7 @@
 /** A file or folder that is replaced as a whole: the new one is written next to it, and takes its place when it is complete. */
 import { copyFile, link, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { attempt, lockFile } from "./program-parts.ts";
+import { attempt, lockFile } from "../program-parts.ts";
 
 /** As the writers' own files that are not complete: no reader takes them for data. */
 const PREFIX = ".incomplete-";

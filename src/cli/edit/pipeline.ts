@@ -16,13 +16,13 @@ import {
   withFilmPixels,
   withFinalObservations,
   withTask,
-} from "../datasets/rlds/index.ts";
-import { importFrom } from "./dataset.ts";
-import { dtypesOf, type EditOptions, tasksOf } from "./edit-options.ts";
-import { UsageError } from "./exit.ts";
+} from "../../datasets/rlds/index.ts";
+import { importFrom } from "../dataset.ts";
+import { UsageError } from "../exit.ts";
+import { EpisodeSet } from "../program-parts.ts";
+import type { Host } from "../result.ts";
 import { decodeFrames } from "./ffmpeg.ts";
-import { EpisodeSet } from "./program-parts.ts";
-import type { Host } from "./result.ts";
+import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
