@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import { notNegative, positive, wholeNumber } from "./arguments.ts";
-import { addOpen, addSalvage, type OpenOptions, withDataset, withYields } from "./dataset.ts";
+import { addOpen, addSalvage, type OpenOptions, SOURCES, withDataset, withYields } from "./dataset.ts";
 import { WRONG_DATA } from "./exit.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
@@ -29,7 +29,7 @@ export function addCheck(command: Command): Command {
   return addOpen(addSalvage(command))
     .description("Lists what is wrong with a dataset, one line each, with the episode and the step. Reads it once.")
     .addHelpText("before", FIRST_EXAMPLE)
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
+    .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
     .option("--strict", "exit with 1 if there is a warning, too")
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")

@@ -15,6 +15,7 @@ import {
   type OpenOptions,
   reportText,
   type SelectOptions,
+  SOURCES,
   withDataset,
 } from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
@@ -42,7 +43,7 @@ Examples:
 export function addConvert(command: Command): Command {
   command
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
-    .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, CSV, NPZ, Zarr, a recording, a journal or a snapshot")
+    .argument("<from>", `a file or folder, or a URL: ${SOURCES}`)
     .argument("<to>", "a file that ends with .parquet, .jsonl, .npz, .hdf5 or .csv, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");

@@ -1,7 +1,7 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
-import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, withDataset, withYields } from "./dataset.ts";
+import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, SOURCES, withDataset, withYields } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import type { Host, Result } from "./result.ts";
@@ -19,7 +19,7 @@ Examples:
 export function addInspect(command: Command): Command {
   return addOpen(addSalvage(command))
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, CSV, NPZ, Zarr, a recording, a journal or a snapshot")
+    .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
     .option("--stats", "also show minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
     .addHelpText("after", EXAMPLES);

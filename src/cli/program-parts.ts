@@ -4,5 +4,5 @@ export { filmReferences } from "../datasets/formats/film-references.ts";
 export { parseJson } from "../datasets/formats/json.ts";
 export { lockFile } from "../datasets/formats/sinks/node-locks.ts";
 export { attempt } from "../datasets/formats/sinks/staging.ts";
-export { checkInside } from "../datasets/formats/sources/source.ts";
+export { checkInside, isUrl } from "../datasets/formats/sources/source.ts";
 export { EpisodeSet } from "../datasets/rlds/edit/episode-numbers.ts";

@@ -26,6 +26,7 @@ import {
   type ModeOption,
   type OpenOptions,
   reportText,
+  SOURCES,
   withDataset,
 } from "./dataset.ts";
 import { UsageError } from "./exit.ts";
@@ -59,7 +60,7 @@ export function addPush(command: Command): Command {
     .description(
       "Pushes a dataset, as trajectories or transitions, into the tables of a journal, which a program opens with Replay.open({ dir }), or of a Reverb server.",
     )
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, CSV, NPZ, Zarr, a recording, a journal or a snapshot")
+    .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--dir <journal>", "the folder of the journal; created if it does not exist")
     .option("--server <host:port>", "a Reverb server, in the place of a journal")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", repeatable)

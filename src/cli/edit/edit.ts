@@ -15,7 +15,7 @@ import {
 import { checkFormatOptions, emptyRemedy, FILES, formatOf, openOptionsOf } from "../convert.ts";
 import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset } from "../dataset.ts";
 import { Interrupted, UsageError } from "../exit.ts";
-import { filmReferences } from "../program-parts.ts";
+import { filmReferences, isUrl } from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
 import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "../targets.ts";
 import { bytes, countText, escapeText } from "../text.ts";
@@ -66,10 +66,6 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   }
 }
 
-function isUrl(path: string): boolean {
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(path);
-}
-
 /** @param options of the first one, and of the others */
 async function withDatasets<T>(
   paths: readonly string[],
@@ -82,12 +78,17 @@ async function withDatasets<T>(
   return open(0, []);
 }
 
+/** Whether a dataset of that name is one file. */
+function isFileName(name: string): boolean {
+  return FILES.some((ending) => name.toLowerCase().endsWith(ending));
+}
+
 /** @throws UsageError */
 function targetOf(from: string, to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const isInPlace = existsSync(to) && existsSync(from) && realpathSync(from) === realpathSync(to);
   if (isInPlace) return ownPlace(to, options, reader, shares);
   const format = formatOf(to, options.format);
-  const isFile = FILES.some((ending) => to.toLowerCase().endsWith(ending));
+  const isFile = isFileName(to);
   if (shares !== undefined && isFile)
     throw new UsageError(`--split-into writes several datasets, but ${to} is one file: name a folder, and give --format ${format}`);
   if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself: leave --split out");
@@ -109,7 +110,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
     throw new UsageError(`${to} is ${reader.format}, and stays so if it is edited in place: give another OUT, or leave --format out`);
   if (!options.overwrite) throw new UsageError(`${to} is IN itself: give --overwrite, which replaces it once the new dataset is complete, or another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets: give another OUT than IN`);
-  if (FILES.some((ending) => to.toLowerCase().endsWith(ending))) return { format, path: to, below: [basename(to)], file: basename(to), options };
+  if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (format === "tfds") return ownVersion(to, options, reader);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines: give that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
-import { checkInside } from "../program-parts.ts";
+import { checkInside, isUrl } from "../program-parts.ts";
 
 const PROGRAM = "ffmpeg";
 /** Beyond the pixels that are asked for. */
@@ -83,7 +83,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
 /** @throws RldsError CORRUPT for a path that leads out of the folder */
 function placeOf(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
+  return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
 }
 
 function lastLine(text: string): string {

@@ -192,13 +192,7 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
   });
 });
 
-// No reader takes CSV.
-describe.each(
-  some(
-    FILES.filter((name) => name !== ".csv"),
-    2,
-  ),
-)("a file that ends with %s", (ending) => {
+describe.each(some(FILES, 2))("a file that ends with %s", (ending) => {
   async function written(): Promise<string> {
     const path = fresh(ending);
     // Lengths of what every format can hold.

@@ -1,4 +1,5 @@
 /** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
+import { mustBe } from "../../../base/error.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -20,6 +21,13 @@ export interface FlatTable {
  * transition is the last step.
  */
 export type FinalObservation = "rlds" | "next" | "none";
+
+const FINAL_OBSERVATIONS: readonly string[] = ["rlds", "next", "none"] satisfies FinalObservation[];
+
+/** @throws RangeError */
+export function checkFinalObservation(value: FinalObservation): void {
+  if (!FINAL_OBSERVATIONS.includes(value)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL_OBSERVATIONS.join(", ")}`, value);
+}
 
 export interface FlatOptions {
   readonly finalObservation: FinalObservation;

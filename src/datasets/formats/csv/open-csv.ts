@@ -1,12 +1,12 @@
 /** Tables of comma-separated values as datasets: a step a row. */
-import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import type { FinalObservation } from "../columns/flat.ts";
+import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
@@ -42,7 +42,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   const selection = new Selection(options);
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
-  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  checkFinalObservation(finalObservation);
   const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   const file = source.file ?? (await onlyFile(source.folder));
   try {

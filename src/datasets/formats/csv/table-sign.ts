@@ -7,10 +7,11 @@ const NAME = /\.(csv|tsv)$/i;
 
 /** Whether a file that begins as no other format does is a table. */
 export async function isTable(file: SourceFile): Promise<boolean> {
-  if (file.size === 0) return NAME.test(file.name);
+  // Texts in a table may have any characters.
+  if (NAME.test(file.name)) return true;
+  if (file.size === 0) return false;
   const head = await file.read(0, Math.min(file.size, HEAD_BYTES));
   if (head.some((byte) => byte < 9 || (byte > 13 && byte < 32))) return false;
-  if (NAME.test(file.name)) return true;
   const [line = ""] = new TextDecoder().decode(head).split(/[\r\n]/, 1);
   const tops = line.split(/[,;|\t]/).map((name) => name.replace(/^"|"$/g, "").split(/[._/[]\d|[./]/, 1)[0] as string);
   const fields = [...fieldsOf(tops).values()];

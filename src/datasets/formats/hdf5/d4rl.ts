@@ -1,5 +1,5 @@
 /** D4RL's datasets: one HDF5 file of flat columns. */
-import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
@@ -7,7 +7,17 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { absentReward } from "../columns/absent-fields.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezeColumn } from "../columns/flat.ts";
+import {
+  checkFinalObservation,
+  type FinalObservation,
+  type FlatIndex,
+  type FlatOptions,
+  type FlatTable,
+  flatEpisodes,
+  flatIndex,
+  rowsOf,
+  squeezeColumn,
+} from "../columns/flat.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
@@ -37,7 +47,6 @@ const NO_TIMEOUTS: Unread = {
   what: "timeouts",
   remedy: "the option maxEpisodeSteps=STEPS, the environment's time limit, stands for them, as the file has none",
 };
-const FINAL = ["rlds", "next", "none"];
 
 /**
  * A dataset of D4RL, by its file or a folder that has no other. Episodes end where `terminals` or `timeouts` say so, without timeouts after `maxEpisodeSteps`, else the last one with the data. Rewards that are not there are 0; steps are made as RLDS's own importer makes them (`finalObservation`), with two
@@ -52,7 +61,7 @@ export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions 
 
 function parseOptions(options: D4rlOptions): FinalObservation {
   const { finalObservation = "rlds", maxEpisodeSteps } = onlyKeys("options", options, OPTIONS);
-  if (!FINAL.includes(finalObservation)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
+  checkFinalObservation(finalObservation);
   if (maxEpisodeSteps !== undefined) integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
   return finalObservation;
 }

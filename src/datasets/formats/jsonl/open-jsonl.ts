@@ -1,11 +1,11 @@
 /** Lines of JSON as datasets: our own form, and what others write. */
-import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import type { FinalObservation } from "../columns/flat.ts";
+import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
@@ -46,7 +46,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   const selection = new Selection(options);
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
-  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  checkFinalObservation(finalObservation);
   const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   const file = source.file ?? (await onlyFile(source.folder));
   try {

@@ -1,5 +1,5 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
-import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
@@ -8,7 +8,7 @@ import { FINAL_STEP, finalStepSpec, statedFinalStep } from "../../model/final-st
 import { corruptFile, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
-import type { FinalObservation } from "../columns/flat.ts";
+import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { lazy } from "../lazy.ts";
@@ -55,7 +55,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   const selection = new Selection(options);
   const losses = lossesOf(salvage);
   integer("maxBytes", maxBytes, 1);
-  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  checkFinalObservation(finalObservation);
   const { file, folder } = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
   if (file === undefined) return (await openNpzFolder(folder, (one) => openNpz(one, options), { salvage, signal })) as RldsReader<unknown> as RldsReader<S>;
   let isFileKept = false;

@@ -1,6 +1,8 @@
 /** Where datasets are written to: a folder of the system, one that a page was given, or memory. */
+
 import { mustBe } from "../../../base/error.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
+import { isUrl } from "../sources/source.ts";
 import { type DirectoryHandle, handleSink } from "./handle-sink.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { nodeSink } from "./node-sink.ts";
@@ -25,7 +27,7 @@ export interface SinkTarget {
 /** @param endings of paths that name a file, not a folder @throws TypeError · RldsError UNSUPPORTED for a path where there is no file system */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
-    if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) throw unsupportedFile({ file: to }, "cannot write to a URL: use a path, a directory handle or a Map");
+    if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL: use a path, a directory handle or a Map");
     const { path, folder } = await nodeSink(to, endings);
     return path === undefined ? { folder } : { folder, file: path };
   }

@@ -68,3 +68,8 @@ export async function openIfExists(folder: SourceFolder, path: string, options?:
     throw error;
   }
 }
+
+/** Whether a text is a URL, and no path. */
+export function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
+}
