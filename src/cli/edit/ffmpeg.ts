@@ -50,7 +50,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   child.stderr.on("data", (chunk) => {
     message += chunk;
   });
-  // A program that ends too early is told of by its exit code.
+  // The exit code tells of a program that ends too early.
   child.stdin.on("error", () => {});
   const written = (async () => {
     for await (const chunk of child.stdout) await write(chunk as Uint8Array);
@@ -61,7 +61,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
     child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code}`)));
   });
   const all = Promise.all([written, ended]);
-  // Whoever adds or finishes is told.
+  // The next call of `add` or `finish` throws it.
   all.catch(() => {});
   return {
     codec: "h264",

@@ -8,7 +8,7 @@ export interface Flags {
   readonly flagged: readonly number[];
 }
 
-/** @throws RldsError NOT_FOUND · CORRUPT for what is no file of flags */
+/** @throws RldsError NOT_FOUND · CORRUPT if the file does not have flags */
 export async function flagsOf(path: string): Promise<Flags> {
   const text = await readFile(path, "utf8").catch((cause: { readonly code?: string; readonly message: string }) => {
     throw new RldsError(cause.code === "ENOENT" ? "NOT_FOUND" : "IO", `the flags cannot be read: ${cause.message}`, { file: path }, { cause });

@@ -1,4 +1,4 @@
-/** A fault of Zstandard's literals that fzstd would decode for ever: a table of weights that takes no bits. */
+/** A fault of Zstandard's literals that fzstd would decode without end: a table of weights that takes no bits. */
 
 /** The most bits of a state in a table of weights. */
 const MAX_ACCURACY = 6;

@@ -118,7 +118,7 @@ class CsvTable {
           for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
       }
     } catch (error) {
-      // Whoever reads so far is told, and where it is.
+      // The error comes when a reader gets there, and names the place.
       if (leaves === undefined || !(error instanceof RldsError)) throw error;
     }
     if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });

@@ -51,7 +51,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   let number = 1;
   let begin = 0;
   let isAfterLoss = false;
-  /** Characters that are waited for before the text is looked at again: a row that goes on is not looked at for each block. */
+  /** Characters to wait for before the text is parsed again: a long row is not parsed once per block. */
   let awaited = 0;
   const rows = function* (isLast: boolean): Generator<TableRow, void, undefined> {
     let done = 0;

@@ -6,7 +6,8 @@ import type { RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";
 import { openTarget } from "./open-file.ts";
-import { alohaFiles, alohaPaths, oneFile, type RobotOptions, robotsOf } from "./open-robots.ts";
+import { type RobotOptions, robotsOf } from "./open-robots.ts";
+import { alohaFiles, alohaPaths, oneFile } from "./robot-files.ts";
 import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 
 /** Minari's where a group is an episode, a robot's by its layout, else D4RL's. @throws RldsError */

@@ -19,13 +19,13 @@ import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
-import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
-import { openIfExists, type SourceFile, type SourceFolder, sortPaths } from "../sources/source.ts";
+import type { Source } from "../sources/open-source.ts";
 import { d3rlpyCount } from "./d3rlpy.ts";
 import { ABOUT } from "./demo-layout.ts";
-import { Hdf5File } from "./hdf5-file.ts";
+import type { Hdf5File } from "./hdf5-file.ts";
 import { type ManiskillEpisodes, maniskillEpisodes } from "./maniskill-episodes.ts";
-import { type Hdf5Options, type Hdf5Source, openTarget } from "./open-file.ts";
+import { type Hdf5Options, openTarget } from "./open-file.ts";
+import { alohaFiles, alohaPaths, type EpisodeFiles, oneFile } from "./robot-files.ts";
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
 export interface RobotOptions extends Hdf5Options {
@@ -35,10 +35,6 @@ export interface RobotOptions extends Hdf5Options {
 
 /** Whether groups of episodes have attributes that are metadata. */
 const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
-
-const ENDING = /\.(hdf5|h5)$/;
-/** ALOHA's recorder calls its files so. */
-const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
 
 /**
  * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
@@ -78,65 +74,6 @@ function parseOptions(options: RobotOptions): RobotOptions {
   if (known.split !== undefined && typeof known.split !== "string") throw mustBe(TypeError, "split", "the name of a filter", known.split);
   if (known.maxBytes !== undefined) integer("maxBytes", known.maxBytes, 1);
   return known;
-}
-
-/** The files of a folder that is a dataset of ALOHA's, in the order of their numbers; none where it has other HDF5 files. */
-export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
-  const paths = ((await folder.list()) ?? []).filter((path) => /\.(hdf5|h5)$/.test(path));
-  return paths.every((path) => ALOHA_FILE.test(path)) ? sortPaths(paths) : [];
-}
-
-/** The files that episodes are in: one at a time is open. */
-interface EpisodeFiles {
-  readonly name: string;
-  /** What ManiSkill writes beside its trajectories; undefined where it is not there. */
-  readonly beside?: () => Promise<SourceFile | undefined>;
-  readonly count: number;
-  /** File number i. */
-  open(i: number): Promise<Hdf5File>;
-  close(): Promise<void>;
-}
-
-/** @param from where the file was found */
-export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { signal, fetch }: RobotOptions): EpisodeFiles {
-  return {
-    name: hdf5.name.replace(ENDING, ""),
-    count: 1,
-    async beside() {
-      if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
-      const source = siblingOf(from, ENDING, ".json");
-      if (source === undefined) return undefined;
-      // Servers have many answers for what is not there.
-      const target = await sourceOf(source, { ...(signal && { signal }), ...(fetch && { fetch }) }).catch((error) => {
-        if (error instanceof RldsError) return undefined;
-        throw error;
-      });
-      return target?.file;
-    },
-    open: async () => hdf5,
-    close: () => hdf5.close(),
-  };
-}
-
-export function alohaFiles(folder: SourceFolder, paths: readonly string[], { signal, maxBytes = MAX_SOURCE_BYTES, h5wasm }: RobotOptions): EpisodeFiles {
-  let current: { readonly i: number; readonly hdf5: Hdf5File } | undefined;
-  const close = async () => {
-    const open = current;
-    current = undefined;
-    await open?.hdf5.close();
-  };
-  return {
-    name: folder.name,
-    count: paths.length,
-    async open(i) {
-      if (current?.i === i) return current.hdf5;
-      await close();
-      const hdf5 = await Hdf5File.open(await folder.open(paths[i] as string), { ...(signal && { signal }), maxBytes, ...(h5wasm && { h5wasm }) });
-      current = { i, hdf5 };
-      return hdf5;
-    },
-    close,
-  };
 }
 
 interface EpisodePlace {

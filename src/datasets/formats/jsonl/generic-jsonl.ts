@@ -58,7 +58,7 @@ export class GenericJsonl {
           }
         }
       } catch (error) {
-        // Whoever reads so far is told, and where it is.
+        // The error comes when a reader gets there, and names the place.
         if (!(error instanceof RldsError)) throw error;
       }
     };
