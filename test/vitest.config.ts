@@ -30,7 +30,7 @@ export default defineConfig({
     // The sources are loaded once per worker, not once per file.
     isolate: false,
     // Most code of tests runs a few times: V8 compiles it at once instead of interpreting it. Threads that collect garbage take their time from the other worker.
-    execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32"],
+    execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32", "--interrupt-budget=600000"],
     // What a Replay without a logger says; tests of warnings give one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
     // One more than processors where there are few: some tests wait for child processes.
