@@ -1,5 +1,5 @@
 /** Importance weights of a draw, and priorities of errors: (clip(e) + eps)^alpha. */
-import { power } from "../memory/power";
+import { power, powerMany } from "../memory/power";
 import { Table } from "../tables/table";
 import { Draw, PROBABILITY, TABLE_SIZE, WEIGHT } from "./draw";
 
@@ -14,11 +14,11 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   let largest: f64 = 0;
   for (let i: u32 = 0; i < d.count; i++) {
     const size = <f64>load<u32>(d.u32At(TABLE_SIZE, i));
-    const weight = power(size * load<f64>(d.f64At(PROBABILITY, i)), -beta);
-    store<f64>(d.f64At(WEIGHT, i), weight);
-    largest = max(largest, weight);
+    store<f64>(d.f64At(WEIGHT, i), size * load<f64>(d.f64At(PROBABILITY, i)));
   }
+  powerMany(d.f64At(WEIGHT, 0), d.count, -beta);
   if (normalize == 0 || d.count == 0) return;
+  for (let i: u32 = 0; i < d.count; i++) largest = max(largest, load<f64>(d.f64At(WEIGHT, i)));
   if (normalize == 2) {
     const lowest = t.sampler().minShare(t.count);
     // An item that left with this draw may have weighed less than what is there now.
@@ -38,7 +38,9 @@ export function draw_weights_by(draw: usize, divisor: f64, beta: f64, bounded: u
     divisor = Infinity;
     for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, probabilityOf(d, i));
   }
-  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(power(probabilityOf(d, i) / divisor, -beta), bound));
+  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), probabilityOf(d, i) / divisor);
+  powerMany(d.f64At(WEIGHT, 0), d.count, -beta);
+  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(load<f64>(d.f64At(WEIGHT, i)), bound));
 }
 
 /** One that is too small for a double with all its bits counts as the smallest that has them: its weight is finite. */
@@ -78,7 +80,7 @@ export function priority_max(table: usize, keys: usize, priorities: usize, n: u3
 
 /** n numbers above 0 (f64 each) to a power, in their place. */
 export function priority_powers(at: usize, n: u32, exponent: f64): void {
-  for (let i: u32 = 0; i < n; i++, at += 8) store<f64>(at, power(load<f64>(at), exponent));
+  powerMany(at, n, exponent);
 }
 
 /** x^alpha, alpha >= 0, also where x is no number above 0 that is finite. */

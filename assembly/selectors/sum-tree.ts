@@ -17,7 +17,7 @@
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
 
-import { power } from "../memory/power";
+import { isPlain, power, powerTwo } from "../memory/power";
 import { Prefetch } from "../memory/prefetch";
 import { random_below, random_f64 } from "../memory/random";
 import { Items } from "./items";
@@ -98,6 +98,22 @@ export class SumTree {
     return weight < MIN ? FAINT : min(weight, MAX);
   }
 
+  /** Sets two leaves by priorities, whose powers are taken side by side. */
+  @inline
+  private setTwo(one: u32, first: f64, other: u32, second: f64): void {
+    if (!isPlain(first) || !isPlain(second)) {
+      store<f64>(this.leaf(one), this.weigh(first));
+      store<f64>(this.leaf(other), this.weigh(second));
+      return;
+    }
+    const weights = powerTwo(f64x2.replace_lane(f64x2.splat(first), 1, second), this.exponent);
+    // As in `weigh`: below MIN it is faint, above MAX it is MAX.
+    const bounded = f64x2.pmin(f64x2.splat(MAX), weights);
+    const taken = v128.bitselect(f64x2.splat(FAINT), bounded, f64x2.lt(weights, f64x2.splat(MIN)));
+    store<f64>(this.leaf(one), f64x2.extract_lane(taken, 0));
+    store<f64>(this.leaf(other), f64x2.extract_lane(taken, 1));
+  }
+
   setExponent(exponent: f64): void {
     this.exponent = exponent;
     const edge = power(MAX, 1 / exponent);
@@ -160,7 +176,7 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
       store<f64>(this.sums(level) + ((<usize>slot) << 3), SumTree.sumSingly(this.sums(level - 1) + ((<usize>slot) << 5)));
-      if (this.minima != 0) this.renewMin(level, slot);
+      if (this.minima != 0) store<f64>(this.mins(level) + ((<usize>slot) << 3), SumTree.minSingly(this.minFamily(level, slot)));
     }
   }
 
@@ -194,7 +210,15 @@ export class SumTree {
 
   /** O(n log slots): sets the leaves of n slots (u32 × n) by the priorities in their items; `nodes` is scratch for u32 × n. */
   update(slots: usize, n: u32, items: usize, nodes: usize): void {
-    for (let i: u32 = 0; i < n; i++) {
+    let i: u32 = 0;
+    if (ASC_FEATURE_SIMD && this.exponent != 1) {
+      for (; i + 1 < n; i += 2) {
+        const one = load<u32>(slots + ((<usize>i) << 2));
+        const other = load<u32>(slots + ((<usize>i) << 2), 4);
+        this.setTwo(one, Items.priority(items, one), other, Items.priority(items, other));
+      }
+    }
+    for (; i < n; i++) {
       const slot = load<u32>(slots + ((<usize>i) << 2));
       store<f64>(this.leaf(slot), this.weigh(Items.priority(items, slot)));
     }
@@ -384,7 +408,7 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       for (let node: u32 = 0; node < this.families(level); node++) {
         if (load<f64>(this.sums(level) + ((<usize>node) << 3)) != SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5))) return 3;
-        if (this.minima != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.minOf(level, node)) return 4;
+        if (this.minima != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != SumTree.minSingly(this.minFamily(level, node))) return 4;
       }
     }
     return 0;
@@ -406,16 +430,39 @@ export class SumTree {
     if (this.minima != 0) this.renewMin(level, node);
   }
 
+  @inline
   private renewMin(level: u32, node: u32): void {
-    store<f64>(this.mins(level) + ((<usize>node) << 3), this.minOf(level, node));
+    store<f64>(this.mins(level) + ((<usize>node) << 3), SumTree.min(this.minFamily(level, node)));
   }
 
-  private minOf(level: u32, node: u32): f64 {
-    const at = (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
+  /** The four numbers of which a node of a level has the least. */
+  @inline
+  private minFamily(level: u32, node: u32): usize {
+    return (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
+  }
+
+  /** The least of four that are at least MIN, 0 where none is: leaves that weigh nothing do not count, nor do families without a weight. */
+  @inline
+  private static min(at: usize): f64 {
+    if (ASC_FEATURE_SIMD) {
+      // Without a branch: which of two weights is less is a coin for the branch predictor.
+      const infinite = f64x2.splat(Infinity);
+      const first = v128.load(at);
+      const second = v128.load(at, 16);
+      const pairs = f64x2.pmin(
+        v128.bitselect(first, infinite, f64x2.ge(first, f64x2.splat(MIN))),
+        v128.bitselect(second, infinite, f64x2.ge(second, f64x2.splat(MIN))),
+      );
+      const lowest = f64x2.pmin(pairs, v128.shuffle<i64>(pairs, pairs, 1, 0));
+      return f64x2.extract_lane(v128.and(lowest, f64x2.lt(lowest, infinite)), 0);
+    }
+    return SumTree.minSingly(at);
+  }
+
+  private static minSingly(at: usize): f64 {
     let lowest = Infinity;
     for (let k: usize = 0; k < 32; k += 8) {
       const value = load<f64>(at + k);
-      // Leaves that weigh nothing do not count, nor do families without a weight.
       if (value >= MIN && value < lowest) lowest = value;
     }
     return lowest == Infinity ? 0 : lowest;

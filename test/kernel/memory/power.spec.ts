@@ -1,4 +1,4 @@
-import { power } from "../../../assembly/memory/power";
+import { power, powerMany } from "../../../assembly/memory/power";
 
 /** What assembly/memory/power.ts promises: a relative error below (4 + |y log2 x|) × 2^-52. */
 function close(x: f64, y: f64, want: f64): void {
@@ -74,5 +74,28 @@ describe("power", () => {
       steps += 1;
     }
     expect<i32>(steps).toBeGreaterThan(1000000);
+  });
+
+  it("gives the same bits side by side, for any pair", () => {
+    const ends: f64[] = [5e-324, 2.2250738585072014e-308, 2.225073858507201e-308, 1e-160, 0.7071067811865475, 0.7071067811865476, 1, 3.7, 1e155, f64.MAX_VALUE];
+    const exponents: f64[] = [-1080, -7.3, -1, -0.4, 0, 0.001, 0.6, 1, 2, 6.9, 1080];
+    const numbers = new StaticArray<f64>(3);
+    const at = changetype<usize>(numbers);
+    let x: f64 = 1.1e-307;
+    for (let k = 0; k < 400; k++) {
+      x *= 34.567 + <f64>(k % 7);
+      for (let e = 0; e < exponents.length; e++) {
+        const y = exponents[e];
+        const end = ends[(k + e) % ends.length];
+        numbers[0] = x;
+        numbers[1] = end;
+        numbers[2] = 1 / x;
+        powerMany(at, 3, y);
+        for (let i = 0; i < 3; i++) {
+          const from = i == 0 ? x : i == 1 ? end : 1 / x;
+          if (reinterpret<u64>(numbers[i]) != reinterpret<u64>(power(from, y))) throw new Error(`power(${from}, ${y}) is ${power(from, y)}, and ${numbers[i]} side by side`);
+        }
+      }
+    }
   });
 });
