@@ -1,8 +1,10 @@
 /** The tables of a client that are in this process: those of a Replay. */
+import { mustBe } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
-import type { ColumnsOf, Spec } from "../../schema/spec.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import type { ColumnsOf, FoundLeaf, Spec } from "../../schema/spec.ts";
 import { mutate, type Table } from "../../tables/table.ts";
 import type { Writer } from "../../tables/writer.ts";
 import type { DrawnItem, ItemKey } from "../sampling/sample.ts";
@@ -49,6 +51,14 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
   sink({ maker, keep, validates = true }: SinkRequest): ReplaySink<S> {
     const signatures = (table: string) => (validates ? this.#signatures[table] : undefined);
     return new ReplaySink<S>(this.#replay, this.fields, { keep, across: maker !== "legacyWriter", maker, signatures });
+  }
+
+  leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[] {
+    return leaves.map(({ keys, path }) => {
+      const leaf = this.fields.leaves.find((own) => own.keys.join(".") === keys.join("."));
+      if (leaf === undefined) throw mustBe("SPEC_MISMATCH", `the signature of table ${table}`, "one whose leaves have names of the spec", path);
+      return leaf;
+    });
   }
 
   insert({ values, leaves, shapes, stepShapes, priorities }: InsertedStep, options: WaitOptions): Promise<void> | undefined {
