@@ -68,7 +68,10 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const names = priorities.map(([table]) => table);
     const writer = this.#inserter(names, leaves);
     // A column of one step: nothing is written unless all of it is.
-    const columns = values.map((value, i) => (value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
+    const columns = this.fields.leaves.map((_, i) => {
+      const value = values[i];
+      return value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value];
+    });
     try {
       writer.appendColumns(this.fields.completeStep(columns) as ColumnsOf<S>, {
         ends: [1],
