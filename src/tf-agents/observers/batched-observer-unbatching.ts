@@ -21,6 +21,8 @@ export interface DelegatedObserver {
 export interface BatchedObserverOptions {
   /** Environments in a batch: that many observers are created. */
   readonly batchSize: number;
+  /** What one row is: it tells tuples from lists of rows, and shapes are checked. Default: the spec of the first observer's client, if it has one. */
+  readonly spec?: Spec;
 }
 
 /** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
@@ -42,10 +44,10 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
    */
   constructor(createDelegatedObserverFn: (index: number) => F, options: BatchedObserverOptions) {
     if (typeof createDelegatedObserverFn !== "function") throw mustBe(TypeError, "createDelegatedObserverFn", "a function", createDelegatedObserverFn);
-    const { batchSize } = onlyKeys("options", options, "batchSize");
+    const { batchSize, spec } = onlyKeys("options", options, "batchSize, spec");
     integer("batchSize", batchSize, 1);
     const observers = createObservers(createDelegatedObserverFn, batchSize);
-    const rows = new BatchRows(batchSize, observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
+    const rows = new BatchRows(batchSize, spec ?? observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
     super((batchedTrajectory) => {
       const trajectories = rows.of(batchedTrajectory);
       return callAll(observers, (observer, i) => observer(trajectories[i] as never));

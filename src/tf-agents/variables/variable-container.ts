@@ -17,7 +17,8 @@ import { clientOf, LocalClient } from "../writers/local-client.ts";
 import { assignValues, valuesOf } from "./values.ts";
 
 /** Where the variables are: a client of one server, or a Replay for the tables of this process. */
-export type VariableClient = SampleClient | Replay<Spec, string>;
+// biome-ignore lint/suspicious/noExplicitAny: of any spec and tables
+export type VariableClient = SampleClient | Replay<any, any>;
 
 export interface VariableContainerOptions {
   /** Tables of `maxSize` 1. Default: `["variables"]`. */

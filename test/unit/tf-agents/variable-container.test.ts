@@ -66,8 +66,8 @@ test("texts are variables as well", async () => {
     tables: [{ name: "variables", maxSize: 1 }],
   });
   const container = new ReverbVariableContainer(client);
-  await container.push({ name: new Column(["é"], []), names: ["a", "b"] });
-  const variables = { name: new Column(["…"], []), names: new Column(["", ""], [2]) };
+  await container.push({ name: new Column<"string">(["é"], []), names: ["a", "b"] });
+  const variables = { name: new Column<"string">(["…"], []), names: new Column<"string">(["", ""], [2]) };
   await container.update(variables);
   expect([variables.name.data, variables.names.data]).toEqual([["é"], ["a", "b"]]);
 });
