@@ -14,7 +14,6 @@ import { BATCHED, type BatchedCase, batchedTables, playBatched } from "../confor
 import { playVariables, type VariablesCase } from "../conformance/distributed/variables-cases.ts";
 import { trajectorySpecOf } from "../conformance/observers/trajectory-form.ts";
 import { TestRandom } from "../support/random.ts";
-import { scaled } from "../support/size.ts";
 import { DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
 
@@ -22,7 +21,7 @@ type Told = { readonly leaf: readonly [string, readonly number[]] } | { readonly
 type Leaf = readonly [dtype: string, shape: readonly number[], data: string | readonly string[]];
 
 const TABLES = 50;
-const ROUNDS = scaled(1000, 1000);
+const ROUNDS = 1000;
 
 /** Names of TensorFlow's dtypes. */
 const NAMES: { readonly [name: string]: Dtype } = {
