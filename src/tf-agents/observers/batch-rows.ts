@@ -1,5 +1,6 @@
 /** Rows of a batch: a trajectory with a batch dimension as one trajectory per environment. */
 import { mustBe } from "../../base/error.ts";
+import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
 import { Column, type ColumnLike, isColumn } from "../../schema/column.ts";
 import { isLeaf, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
@@ -30,26 +31,29 @@ export class BatchRows {
     const isFlat = Array.isArray(batch);
     const stepType: unknown = isFlat ? batch[0] : (batch as { readonly stepType?: unknown } | null)?.stepType;
     const hasColumns = isColumn(stepType);
-    const row = isFlat ? this.#flat(batch, hasColumns) : this.#node(batch, this.#spec, [], hasColumns);
+    const row = isFlat ? this.#flat(batch, hasColumns) : this.#node(batch, this.#spec, [], hasColumns, []);
     return Array.from({ length: this.#size }, (_, i) => row(i));
   }
 
   /** A list of leaves, whose order only observers know. */
   #flat(leaves: readonly unknown[], hasColumns: boolean): Row {
+    if (leaves.length > MAX_LEAVES) throw mustBe("SPEC_MISMATCH", pathOf([]), `a list of at most ${MAX_LEAVES} leaves`, leaves);
     const rows = leaves.map((leaf, i) => this.#leaf(leaf, undefined, [String(i)], hasColumns));
     return (i) => rows.map((row) => row(i));
   }
 
-  #node(at: unknown, spec: Spec | undefined, keys: readonly string[], hasColumns: boolean): Row {
+  #node(at: unknown, spec: Spec | undefined, keys: readonly string[], hasColumns: boolean, ancestors: readonly unknown[]): Row {
     const isEnd = spec === undefined ? keys.length > 0 && isLeafValue(at) : isLeaf(spec);
     if (isEnd) return this.#leaf(at, spec as RowLeaf | undefined, keys, hasColumns);
+    if (keys.length >= MAX_NEST_DEPTH || ancestors.includes(at))
+      throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep, and not in itself`, at);
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
     if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
       throw mustBe("SPEC_MISMATCH", pathOf(keys), nodeRule(names, at, pathOf(keys)), at);
     const parts = names.map((name) => {
       const part = spec === undefined ? undefined : (spec as { readonly [name: string]: Spec })[name];
-      return this.#node((at as { readonly [name: string]: unknown })[name], part, [...keys, name], hasColumns);
+      return this.#node((at as { readonly [name: string]: unknown })[name], part, [...keys, name], hasColumns, [...ancestors, at]);
     });
     const isList = Array.isArray(spec ?? at);
     return (i) =>
@@ -97,7 +101,7 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
 
 /** Without a spec: an array of objects or columns is a tuple, like one of nothing; any other array is a list of rows. */
 function isLeafValue(at: unknown): boolean {
-  if (Array.isArray(at)) return at.length > 0 && !at.some((part) => isColumn(part) || isObject(part));
+  if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));
   return isColumn(at) || !isObject(at);
 }
 

@@ -28,6 +28,9 @@ export interface BatchedObserverOptions {
 /** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
 export type BatchedTrajectory = object;
 
+/** More environments than one process has. */
+const MAX_BATCH = 65_536;
+
 /**
  * Passes row i of a batched trajectory to observer i. Every observer gets its row even if another one fails. A call returns nothing, or a promise that resolves when all
  * observers are done.
@@ -45,7 +48,7 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
   constructor(createDelegatedObserverFn: (index: number) => F, options: BatchedObserverOptions) {
     if (typeof createDelegatedObserverFn !== "function") throw mustBe(TypeError, "createDelegatedObserverFn", "a function", createDelegatedObserverFn);
     const { batchSize, spec } = onlyKeys("options", options, "batchSize, spec");
-    integer("batchSize", batchSize, 1);
+    integer("batchSize", batchSize, 1, MAX_BATCH);
     const observers = createObservers(createDelegatedObserverFn, batchSize);
     const rows = new BatchRows(batchSize, spec ?? observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
     super((batchedTrajectory) => {
@@ -72,7 +75,7 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
 
   /** Waits until no item of any observer waits. @throws an `ObserversError`, after all were called · the signal's reason */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
-    return callAll(this.delegatedObservers, (observer) => observer.flush?.(options), options.signal);
+    return callAll(this.delegatedObservers, (observer) => observer.flush?.(options), options?.signal);
   }
 }
 
@@ -106,7 +109,7 @@ function callAll<F>(observers: readonly F[], call: (observer: F, index: number) 
   });
   const report = () => {
     if (failures.length === 0) return;
-    signal?.throwIfAborted();
+    if (signal?.aborted === true) throw signal.reason;
     throw observersError(failures, observers.length);
   };
   if (pending.length === 0) {

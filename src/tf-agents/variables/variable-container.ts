@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
 import { Replay } from "../../replay/replay.ts";
-import { type Column, copyColumns } from "../../schema/column.ts";
+import type { Column } from "../../schema/column.ts";
 import { shapeOf } from "../../schema/leaf.ts";
 import { map } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -14,7 +14,7 @@ import type { LeafSignature, Signature } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { type ClientTables, tablesOfClient } from "../writers/client-calls.ts";
 import { clientOf, LocalClient } from "../writers/local-client.ts";
-import { assignValues, valuesOf } from "./values.ts";
+import { assignValues, copyValues, targetsOf, valuesOf } from "./values.ts";
 
 /** Where the variables are: a client of one server, or a Replay for the tables of this process. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec and tables
@@ -85,7 +85,7 @@ export class ReverbVariableContainer {
    */
   async push(values: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
-    const own = copyColumns(values);
+    const own = copyValues(values);
     const before = this.#pushes.get(table);
     const push = async (signal: AbortSignal) => {
       const { signature } = await this.#find(table, signal);
@@ -114,8 +114,7 @@ export class ReverbVariableContainer {
   // biome-ignore lint/suspicious/noExplicitAny: of any signature
   async pull(options: VariableOptions = {}): Promise<any> {
     const { table, wait } = this.#checkOptions(options);
-    const { signature, columns } = await this.#pullColumns(table, wait);
-    return nestColumns(table, signature, columns);
+    return await this.#withNewest(table, wait, (signature) => (columns) => nestColumns(table, signature, columns));
   }
 
   /**
@@ -125,19 +124,26 @@ export class ReverbVariableContainer {
    */
   async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
-    const { signature, columns } = await this.#pullColumns(table, wait);
-    assignValues(table, signature, variables, columns);
+    await this.#withNewest(table, wait, (signature) => {
+      // Before anything is drawn.
+      const targets = targetsOf(table, signature, variables);
+      return (columns) => assignValues(table, targets, columns);
+    });
   }
 
-  #pullColumns(table: string, wait: WaitOptions): Promise<{ readonly signature: Signature; readonly columns: readonly Column[] }> {
+  /** Draws the item of a table. @param prepare is called before the draw */
+  #withNewest<T>(table: string, wait: WaitOptions, prepare: (signature: Signature) => (columns: readonly Column[]) => T): Promise<T> {
     return within(`waiting for variables in table ${table}`, wait, async (signal) => {
       const { signature } = await this.#find(table, signal);
+      const use = prepare(signature);
       const sampler = this.#client.sampler(table, { maxSamples: 1, maxInFlightSamplesPerWorker: 1 });
       try {
         const item = await sampler.next({ signal });
         if (item === undefined || stepsOf(table, item, true) !== 1)
           throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push makes it", item && `${stepsOf(table, item, true)} steps`);
-        return { signature, columns: stepColumns(item, 0) };
+        // Once the wait was ended, nothing is assigned.
+        signal.throwIfAborted();
+        return use(stepColumns(item, 0));
       } finally {
         sampler.close();
       }
