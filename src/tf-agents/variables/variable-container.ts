@@ -102,8 +102,8 @@ export class ReverbVariableContainer {
       await this.#tables.insert({ values: stepValues, leaves, shapes, stepShapes, priorities: [[table, 1]] }, { signal });
     };
     const pushed = within(`pushing variables to table ${table}`, wait, push);
-    const settled = pushed.catch(() => {}).then(() => void (this.#pushes.get(table) === settled && this.#pushes.delete(table)));
-    this.#pushes.set(table, settled);
+    const end = pushed.catch(() => {}).then(() => void (this.#pushes.get(table) === end && this.#pushes.delete(table)));
+    this.#pushes.set(table, end);
     return await pushed;
   }
 
