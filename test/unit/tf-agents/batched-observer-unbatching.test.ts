@@ -9,6 +9,7 @@ import {
   type ObserversError,
   ReverbAddEpisodeObserver,
   ReverbAddTrajectoryObserver,
+  ReverbReplayBuffer,
   restart,
   StepType,
   trajectorySpec,
@@ -16,7 +17,7 @@ import {
 } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { pair } from "../remote/support.ts";
-import { items, ONCE, replayOf, type Steps } from "./support.ts";
+import { items, ONCE, replayOf, SPEC, type Steps } from "./support.ts";
 
 const columnsOf = (n: number, rows = 3) => ({
   stepType: new Column(
@@ -359,4 +360,9 @@ test("pyClient is the client that was passed, or that of the Replay", () => {
   expect(observer.pyClient.replay).toBe(replay);
   const episodes = new ReverbAddEpisodeObserver(observer.pyClient, { tableName: "t", maxSequenceLength: 2 });
   expect(episodes.pyClient).toBe(observer.pyClient);
+  // Its type is that of what was passed.
+  expect(episodes.pyClient.serverInfo().t?.currentSize).toBe(0);
+  const inferred = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2 });
+  const buffer = new ReverbReplayBuffer(SPEC, { client: replay, tableName: "t" });
+  expect([inferred.pyClient.replay, buffer.pyClient, buffer.pyClient.replay]).toEqual([replay, inferred.pyClient, replay]);
 });
