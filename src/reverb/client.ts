@@ -9,7 +9,6 @@ import type { AcceptedWriter } from "../remote/accepted-writer.ts";
 import { Arrival } from "../remote/channels/arrival.ts";
 import type { Socket } from "../remote/channels/channel.ts";
 import type { PortLike } from "../remote/channels/port.ts";
-import { measureLeaves, type PlacedLeaf } from "../schema/layout.ts";
 import { leaves, map, pack, valueAt } from "../schema/nest.ts";
 import { copySpec, leavesOf, type Spec } from "../schema/spec.ts";
 import type { LengthRule } from "../tables/rules.ts";
@@ -26,6 +25,7 @@ import { HEAD } from "./grpc/frames.ts";
 import { ServerHost } from "./server-host.ts";
 import { ServerTables } from "./server-tables.ts";
 import { Servers } from "./servers.ts";
+import { placeLeaves } from "./step-values.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 import { emptyRequest } from "./wire/requests.ts";
 import { readCheckpointResponse } from "./wire/responses.ts";
@@ -218,8 +218,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
 function fieldsOf<S extends Spec>(priorityEntries: S): Fields<S> {
   const spec = copySpec(priorityEntries);
-  const placedLeaves = measureLeaves(leavesOf(spec)).map((leaf): PlacedLeaf => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
-  return new Fields<S>({ spec, layout: { leaves: placedLeaves } });
+  return new Fields<S>({ spec, layout: { leaves: placeLeaves(leavesOf(spec)) } });
 }
 
 const MAX_PORT = 65535;

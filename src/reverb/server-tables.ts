@@ -2,7 +2,8 @@
 import { ReplayError } from "../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
-import type { Spec } from "../schema/spec.ts";
+import type { PlacedLeaf } from "../schema/layout.ts";
+import type { FoundLeaf, Spec } from "../schema/spec.ts";
 import type { DrawnItem } from "../tf-agents/sampling/sample.ts";
 import { ItemSampler } from "../tf-agents/sampling/sampler.ts";
 import type { Sampler, SamplerOptions } from "../tf-agents/sampling/sampler-options.ts";
@@ -20,7 +21,7 @@ import { randomKey } from "./keys.ts";
 import { ServerSink } from "./server-sink.ts";
 import type { Route, Servers } from "./servers.ts";
 import { ShardedSource } from "./sharded-sampler.ts";
-import { chunkOf, stepValue } from "./step-values.ts";
+import { chunkOf, placeLeaves, stepValue } from "./step-values.ts";
 import { type SignatureOf, StreamSource } from "./stream-sampler.ts";
 import { orderColumns, TableCache } from "./table-cache.ts";
 import type { ColumnMessage } from "./wire/item.ts";
@@ -77,6 +78,10 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     const sink: ServerSink = new ServerSink(this.fields.leaves, options, this.known, open, () => this.#sinks.delete(sink));
     this.#sinks.set(sink, stream as unknown as InsertStream);
     return sink;
+  }
+
+  leavesFor(_table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[] {
+    return placeLeaves(leaves);
   }
 
   async insert({ values, leaves, shapes, stepShapes, priorities }: InsertedStep, options: WaitOptions): Promise<void> {

@@ -2,10 +2,16 @@
 import { mustBe } from "../base/error.ts";
 import { mustPut } from "../schema/copy-values.ts";
 import { type AnyArray, type NumberArray, zeros } from "../schema/dtype.ts";
-import type { MeasuredLeaf } from "../schema/layout.ts";
+import { type MeasuredLeaf, measureLeaves, type PlacedLeaf } from "../schema/layout.ts";
+import type { FoundLeaf } from "../schema/spec.ts";
 import { utf8Bytes } from "../schema/text.ts";
 import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
 import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
+
+/** Leaves of steps that are in no row of this process. */
+export function placeLeaves(leaves: readonly FoundLeaf[]): PlacedLeaf[] {
+  return measureLeaves(leaves).map((leaf) => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
+}
 
 /** A leaf's value of one step. */
 export type StepValue = AnyArray | string[];

@@ -55,7 +55,14 @@ export {
 export type { Environment, InfoObserver, Observer, Outcome, Policy, TransitionObserver } from "./drivers/environment.ts";
 export type { DriveState } from "./drivers/loop.ts";
 export { PyDriver, type PyDriverOptions, type RunOptions } from "./drivers/py-driver.ts";
+export {
+  type BatchedObserverOptions,
+  BatchedObserverUnbatching,
+  type BatchedTrajectory,
+  type DelegatedObserver,
+} from "./observers/batched-observer-unbatching.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
+export type { ObserverFailure, ObserversError } from "./observers/failures.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
 export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";
 export { type Config, type ConfigOptions, createConfig, unpackPattern } from "./patterns/config.ts";
@@ -107,6 +114,15 @@ export {
   toTransition,
   toTransitionSpec,
 } from "./transitions/transition.ts";
+export type { Variable } from "./variables/values.ts";
+export {
+  POLICY_KEY,
+  ReverbVariableContainer,
+  TRAIN_STEP_KEY,
+  type VariableClient,
+  type VariableContainerOptions,
+  type VariableOptions,
+} from "./variables/variable-container.ts";
 export type {
   AnyLegacyWriter,
   AnyStructuredWriter,
@@ -128,7 +144,7 @@ export type { ItemColumns } from "./writers/item-columns.ts";
 export type { EndEpisodeOptions } from "./writers/item-writer.ts";
 export type { LegacyWriterOptions } from "./writers/legacy-options.ts";
 export { LegacyWriter } from "./writers/legacy-writer.ts";
-export { LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
+export { type ClientOf, LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
 export type { StepClient, StepWriterOptions } from "./writers/step-client.ts";
 export { StructuredWriter } from "./writers/structured-writer.ts";
 export { TrajectoryColumn } from "./writers/trajectory-column.ts";

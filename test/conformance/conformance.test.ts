@@ -5,6 +5,8 @@ import { each, whole } from "../support/size.ts";
 import { BUFFERS } from "./buffers/departures.ts";
 import { RLDS } from "./datasets/departures.ts";
 import { DEPARTURES } from "./departures.ts";
+import { BATCHED } from "./distributed/batched-cases.ts";
+import { VARIABLES } from "./distributed/variables-cases.ts";
 import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observers/departures.ts";
 import { PFRL } from "./transitions/departures.ts";
@@ -132,6 +134,30 @@ describe.each([
   it.each(each(4, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
+  });
+});
+
+describe.each([
+  { file: "batched-observer.json", departures: BATCHED },
+  { file: "variables.json", departures: VARIABLES },
+])("recorded cases of $file", ({ file, departures }) => {
+  const own = read(file, join(import.meta.dirname, "variants"));
+
+  it.each(each(4, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    const { state, why, departs } = await runCase(raw);
+    expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
+  });
+
+  it("a wrong answer is a failure", async () => {
+    const wrong = structuredClone(own[0]) as Raw;
+    const text = JSON.stringify(wrong.expect);
+    wrong.expect = JSON.parse(file === "variables.json" ? text.replace("1.5", "2.5") : text.replace('"reward":0.25', '"reward":0.5'));
+    expect(text).not.toBe(JSON.stringify(wrong.expect));
+    expect(await runCase(wrong)).toMatchObject({ state: "failed", why: expect.stringMatching(/expected (2\.5|0\.5), got (1\.5|0\.25)/) });
+  });
+
+  it("every departure is a case", () => {
+    expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(departures)));
   });
 });
 

@@ -3,6 +3,8 @@ import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runClientCase, runDatasetCase } from "./client/cases.ts";
 import { runRldsCase } from "./datasets/cases.ts";
+import { runBatchedCase } from "./distributed/batched-cases.ts";
+import { runVariablesCase } from "./distributed/variables-cases.ts";
 import { runDriverCase } from "./drivers/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
@@ -14,6 +16,8 @@ import { runTrajectoryCase } from "./trajectories/cases.ts";
 
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (raw.family === "batched-observer") return await runBatchedCase(raw);
+  if (raw.family === "variables") return await runVariablesCase(raw);
   if (raw.family === "drivers") return runDriverCase(raw);
   if (raw.family === "py-buffers") return runPyBufferCase(raw);
   if (raw.family === "trajectories") return runTrajectoryCase(raw);

@@ -6,6 +6,7 @@ export type WrittenLeaf = readonly [dtype: number, shape: readonly number[] | nu
 export interface WrittenTable {
   readonly name: string;
   readonly size?: number;
+  readonly maxSize?: number;
   readonly signature?: { readonly [column: string]: WrittenLeaf };
   /** Whether its sampler is one that no client knows. */
   readonly oddSampler?: boolean;
@@ -15,12 +16,12 @@ export interface WrittenTable {
 /** A ServerInfoResponse. */
 export function serverInfoOf(tables: readonly WrittenTable[]): Uint8Array<ArrayBuffer> {
   const writer = new BytesWriter();
-  for (const { name, size = 0, signature, oddSampler = false, oddRemover = false } of [...tables].reverse()) {
+  for (const { name, size = 0, maxSize = 1000, signature, oddSampler = false, oddRemover = false } of [...tables].reverse()) {
     const since = writer.length;
     writer.string(8, name);
     writer.int64(7, size);
     if (signature !== undefined) writeDict(writer, 6, signature);
-    writer.int64(3, 1000);
+    writer.int64(3, maxSize);
     writeSelector(writer, 2, oddRemover);
     writeSelector(writer, 1, oddSampler);
     writer.message(2, since);

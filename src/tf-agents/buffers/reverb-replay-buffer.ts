@@ -17,7 +17,7 @@ import type { ItemKey, SampleInfo } from "../sampling/sample.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import { mustAgree, signatureOf } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
-import { sampleClientOf } from "../writers/local-client.ts";
+import { type ClientOf, sampleClientOf } from "../writers/local-client.ts";
 import { mustBeTableName } from "../writers/step-client.ts";
 import { BatchWindows } from "./batch-windows.ts";
 import { preprocessItems } from "./iterate.ts";
@@ -79,6 +79,8 @@ type CountOf<D> = D extends "u64" ? undefined : number;
 /** What its table answers is a promise where the client's `serverInfo` is one: of a server. */
 export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
   readonly dataSpec: S;
+  /** The client that it draws with, for observers to write with: of a Replay always the same `LocalClient`. */
+  readonly pyClient: ClientOf<C>;
   readonly statefulDataset = true;
   readonly #tableName: string;
   readonly #table: BufferTable;
@@ -98,6 +100,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const sampleClient = sampleClientOf(client as SampleClient | Replay);
     mustBeTableName(tableName, "tableName");
     this.dataSpec = dataSpec;
+    this.pyClient = sampleClient as unknown as ClientOf<C>;
     this.#tableName = tableName;
     this.#table = bufferTable(sampleClient, tableName, dataSpec);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);

@@ -8,45 +8,24 @@ import { Writer } from "../../tables/writer.ts";
 import { isPromise, type Task, toAwaitable } from "../awaitable.ts";
 import type { Signature } from "../signature.ts";
 import type { Trajectory } from "../trajectory.ts";
-import { LocalClient } from "../writers/local-client.ts";
+import type { ClientLike } from "../writers/client.ts";
+import { type ClientOf, LocalClient } from "../writers/local-client.ts";
 import { type Awaitable, type StepClient, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
+import { Callable } from "./callable.ts";
 import { StepSchema } from "./step-schema.ts";
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
-
-type Call = (...args: never[]) => unknown;
-
-/**
- * Objects that are called as functions: Python's `__call__`. No code is made from text. A class that extends it has instances which are the given function, with the class's
- * fields and methods.
- */
-const Callable = functions(
-  class {
-    constructor(call: Call) {
-      // biome-ignore lint/correctness/noConstructorReturn: that is what makes the object a function
-      return Object.setPrototypeOf(call, new.target.prototype);
-    }
-  },
-) as unknown as new <F extends Call>(
-  call: F,
-) => F;
-
-/** Instances have what functions have, `bind` and `call` too. */
-function functions<C extends new (...args: never[]) => object>(target: C): C {
-  Object.setPrototypeOf(target.prototype, Function.prototype);
-  return target;
-}
 
 /** What may have to wait on the way. */
 export type Work = Task<void>;
 
 export class Cache<S extends Spec> {
   readonly tables: readonly string[];
+  readonly client: StepClient<S>;
   readonly schema: StepSchema<S>;
   /** Since the last reset, boundary or close. */
   steps = 0;
-  readonly #client: StepClient<S>;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
   /** Whether writers of an earlier run wait to be gone on with: its own one is made with the first step then, if `resume` does not come before. */
@@ -60,7 +39,7 @@ export class Cache<S extends Spec> {
   constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
     this.tables = tableNames(client, tableName);
     this.schema = new StepSchema(client.spec);
-    this.#client = client;
+    this.client = client;
     this.#options = options;
     this.#mayResume = client instanceof LocalClient && options(this.tables).name === undefined && stateOf(client.replay).hasOrphans;
     if (!this.#mayResume) this.open();
@@ -101,7 +80,7 @@ export class Cache<S extends Spec> {
 
   open(): void {
     if (this.#writer !== undefined) return;
-    const writer = this.#client.writer(this.#options(this.tables));
+    const writer = this.client.writer(this.#options(this.tables));
     this.#mayResume = false;
     this.#writer = writer;
     // One with a name may be in the midst of an episode.
@@ -191,7 +170,7 @@ export class Cache<S extends Spec> {
 
   /** The signature of the tables. @throws RangeError where they have none in common */
   signature(): Awaitable<Signature> {
-    return toAwaitable(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
+    return toAwaitable(signatures(this.tables.map((table) => this.client.signature(table)))) as Awaitable<Signature>;
 
     function* signatures(promises: readonly Awaitable<Signature>[]): Task<Signature> {
       const all: Signature[] = [];
@@ -226,12 +205,17 @@ export function isLimited(error: unknown): boolean {
 }
 
 /** What all observers have: a function of a step, and the cache behind it. */
-export abstract class CachedObserver<S extends Spec> extends Callable<ObserverCall<S>> {
+export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> extends Callable<ObserverCall<S>> {
   readonly #cache: Cache<S>;
 
   constructor(cache: Cache<S>, call: ObserverCall<S>) {
     super(call);
     this.#cache = cache;
+  }
+
+  /** The client that it writes with, for others to write and read with: of a Replay always the same `LocalClient`. */
+  get pyClient(): ClientOf<C> {
+    return this.#cache.client as ClientOf<C>;
   }
 
   /** Steps since the last reset, boundary or close; of an episode that is longer than `maxSequenceLength`, so many. */

@@ -30,7 +30,7 @@ export interface EpisodeObserverOptions {
 const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning, name";
 
 /** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
-export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObserver<S> {
+export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   readonly #cache: Cache<S>;
   readonly #max: number;
   readonly #bypasses: boolean;
@@ -43,13 +43,13 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
    * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
    * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
    */
-  constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
+  constructor(client: ClientLike<S> & C, options: EpisodeObserverOptions) {
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn, name } = onlyKeys("options", options, OPTIONS);
     integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     finite("priority", priority, 0);
     flag("bypassPartialEpisodes", bypassPartialEpisodes);
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
-    const cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength, ...(name !== undefined && { name }) }));
+    const cache = new Cache(clientOf(client as ClientLike<S>), tableName, () => ({ keep: maxSequenceLength, ...(name !== undefined && { name }) }));
     super(cache, (step) => this.#call(step));
     this.#cache = cache;
     this.#max = maxSequenceLength;

@@ -35,7 +35,7 @@ const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpis
  * Makes an item of the last `sequenceLength` steps as soon as there are so many, then every `strideLength` steps. A step whose type is LAST ends the
  * episode; what is cached then is dropped, unless the ends are padded. No item spans two episodes. O(bytes + items) a call, without garbage.
  */
-export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedObserver<S> {
+export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   /** Whether a step of type LAST ends the episode. */
   static readonly cutsAtBoundaries: boolean = true;
   readonly #cache: Cache<S>;
@@ -50,7 +50,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
    * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
    * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
    */
-  constructor(client: ClientLike<S>, options: TrajectoryObserverOptions) {
+  constructor(client: ClientLike<S> & C, options: TrajectoryObserverOptions) {
     onlyKeys("options", options, OPTIONS);
     const { tableName, sequenceLength, strideLength = 1, priority = 1, padEndOfEpisodes = false, tileEndOfEpisodes = false, name } = options;
     integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
@@ -58,7 +58,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
     finite("priority", priority, 0);
     flag("padEndOfEpisodes", padEndOfEpisodes);
     if (flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1 && !padEndOfEpisodes) throw new RangeError("tileEndOfEpisodes needs padEndOfEpisodes: true");
-    const cache = new Cache(clientOf(client), tableName, (tables) => ({
+    const cache = new Cache(clientOf(client as ClientLike<S>), tableName, (tables) => ({
       keep: sequenceLength,
       items: tables.map((table) => ({ table, length: sequenceLength, stride: strideLength, priority })),
       ...(name !== undefined && { name }),
@@ -162,6 +162,6 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
 }
 
 /** The same, but that a step of type LAST neither ends the episode nor is padded: windows go on over it. Only `reset` ends. */
-export class ReverbTrajectorySequenceObserver<S extends Spec = Spec> extends ReverbAddTrajectoryObserver<S> {
+export class ReverbTrajectorySequenceObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends ReverbAddTrajectoryObserver<S, C> {
   static override readonly cutsAtBoundaries = false;
 }

@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { checkSignal, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
-import type { Spec, StepOf } from "../../schema/spec.ts";
+import type { FoundLeaf, Spec, StepOf } from "../../schema/spec.ts";
 import type { SinkKind, StepSink } from "../../tables/step-sink.ts";
 import type { Config } from "../patterns/config.ts";
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../sampling/sample.ts";
@@ -65,6 +65,11 @@ export interface ClientTables<S extends Spec> {
   /** @throws ReplayError NOT_FOUND for a table that certainly does not exist */
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
+  /**
+   * The leaves that one step of a table is written with, for leaves of its signature.
+   * @throws ReplayError SPEC_MISMATCH in this process, for a leaf that the spec does not have
+   */
+  leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
   insert(step: InsertedStep, options: WaitOptions): Awaitable<void> | undefined;
   /** @param read makes what is returned for an item, of a table with this signature */
   samples(
@@ -81,11 +86,20 @@ export interface ClientTables<S extends Spec> {
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream";
 
+/** The tables behind each client, for what writes steps of another form than the client's spec. */
+const tablesOf = new WeakMap<object, ClientTables<Spec>>();
+
+/** The tables of a client of this package; undefined for anything else. */
+export function tablesOfClient(client: unknown): ClientTables<Spec> | undefined {
+  return typeof client === "object" && client !== null ? tablesOf.get(client) : undefined;
+}
+
 export abstract class ClientCalls<S extends Spec, N extends string, K extends SinkKind> {
   readonly #tables: ClientTables<S>;
 
   constructor(tables: ClientTables<S>) {
     this.#tables = tables;
+    tablesOf.set(this, tables as unknown as ClientTables<Spec>);
   }
 
   /** A writer of items whose columns name any steps at hand. Close it, or the client of a server. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */

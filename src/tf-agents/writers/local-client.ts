@@ -93,6 +93,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 }
 
+/** The client behind what was passed as one: of a Replay its `LocalClient`, of a remote writer the client of that one writer. */
+export type ClientOf<C> = C extends Replay<infer S, infer N> ? LocalClient<S, N> : C extends RemoteWriter<infer S extends Spec> ? StepClient<S> : C;
+
 /** Out of the class, which does not name itself: see inspect.ts. */
 function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);

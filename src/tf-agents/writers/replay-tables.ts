@@ -1,8 +1,10 @@
 /** The tables of a client that are in this process: those of a Replay. */
+import { mustBe } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
-import type { ColumnsOf, Spec } from "../../schema/spec.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
+import type { ColumnsOf, FoundLeaf, Spec } from "../../schema/spec.ts";
 import { mutate, type Table } from "../../tables/table.ts";
 import type { Writer } from "../../tables/writer.ts";
 import type { DrawnItem, ItemKey } from "../sampling/sample.ts";
@@ -51,6 +53,14 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     return new ReplaySink<S>(this.#replay, this.fields, { keep, across: maker !== "legacyWriter", maker, signatures });
   }
 
+  leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[] {
+    return leaves.map(({ keys, path }) => {
+      const leaf = this.fields.leaves.find((own) => own.keys.join(".") === keys.join("."));
+      if (leaf === undefined) throw mustBe("SPEC_MISMATCH", `the signature of table ${table}`, "one whose leaves have names of the spec", path);
+      return leaf;
+    });
+  }
+
   insert({ values, leaves, shapes, stepShapes, priorities }: InsertedStep, options: WaitOptions): Promise<void> | undefined {
     const replay = this.#replay;
     for (const [table] of priorities) mustFit(table, this.#signatures[table], shapes, stepShapes);
@@ -58,7 +68,10 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const names = priorities.map(([table]) => table);
     const writer = this.#inserter(names, leaves);
     // A column of one step: nothing is written unless all of it is.
-    const columns = values.map((value, i) => (value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
+    const columns = this.fields.leaves.map((_, i) => {
+      const value = values[i];
+      return value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value];
+    });
     try {
       writer.appendColumns(this.fields.completeStep(columns) as ColumnsOf<S>, {
         ends: [1],

@@ -1,0 +1,21 @@
+/** Objects that are called as functions, like Python objects with `__call__`. */
+
+type Call = (...args: never[]) => unknown;
+
+/** An instance of a class that extends it is the given function, with the fields and methods of the class. No code is made from text. */
+export const Callable = functions(
+  class {
+    constructor(call: Call) {
+      // biome-ignore lint/correctness/noConstructorReturn: that is what makes the object a function
+      return Object.setPrototypeOf(call, new.target.prototype);
+    }
+  },
+) as unknown as new <F extends Call>(
+  call: F,
+) => F;
+
+/** Instances have what functions have, `bind` and `call` too. */
+function functions<C extends new (...args: never[]) => object>(target: C): C {
+  Object.setPrototypeOf(target.prototype, Function.prototype);
+  return target;
+}

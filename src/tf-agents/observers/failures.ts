@@ -1,0 +1,30 @@
+/** Failures of some of several observers, as one error. */
+import { ReplayError } from "../../base/error.ts";
+
+/** What went wrong in one observer. */
+export interface ObserverFailure {
+  /** Which observer: the row of the batch. */
+  readonly index: number;
+  readonly reason: unknown;
+}
+
+/** The error of a call that some observers failed: it has the class and code of the first failure, and all of them. */
+export interface ObserversError extends Error {
+  /** In the order of the observers. */
+  readonly failures: readonly ObserverFailure[];
+}
+
+/** @param count of all observers */
+export function observersError(failures: readonly ObserverFailure[], count: number): ObserversError {
+  const sorted = [...failures].sort((a, b) => a.index - b.index);
+  const [{ index, reason }, ...others] = sorted as [ObserverFailure, ...ObserverFailure[]];
+  const more = others.length === 0 ? "" : ` (so did observer ${others.map((failure) => failure.index).join(", ")})`;
+  const error = errorLike(reason, `observer ${index} of ${count} failed${more}: ${reason instanceof Error ? reason.message : String(reason)}`);
+  return Object.assign(error, { cause: reason, failures: sorted });
+}
+
+function errorLike(reason: unknown, message: string): Error {
+  if (reason instanceof ReplayError) return new ReplayError(reason.code, message);
+  if (reason instanceof RangeError) return new RangeError(message);
+  return reason instanceof TypeError ? new TypeError(message) : new Error(message);
+}

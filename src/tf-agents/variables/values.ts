@@ -1,0 +1,188 @@
+/** Nests of variables: checked against a signature on their way to a table, and assigned what came from one. */
+import { mustBe } from "../../base/error.ts";
+import { MAX_NEST_DEPTH } from "../../base/limits.ts";
+import { kindOf, typedLength } from "../../base/typed-arrays.ts";
+import { type Column, isColumn } from "../../schema/column.ts";
+import { isList } from "../../schema/copy-numbers.ts";
+import { DTYPES } from "../../schema/dtype.ts";
+import { type RowLeaf, sizeOf } from "../../schema/leaf.ts";
+import { fold, nodeRule } from "../../schema/nest.ts";
+import type { FoundLeaf } from "../../schema/spec.ts";
+import { type LeafSignature, matchesColumn, type Signature, signatureText } from "../signature.ts";
+
+/** What `update` assigns to, besides columns and typed arrays. */
+export interface Variable {
+  /** @param value a column with memory of its own */
+  assign(value: Column): unknown;
+}
+
+/** One value of a signature's leaf, with the leaf as a step of that form would have it. */
+export interface VariableValue extends FoundLeaf {
+  readonly value: unknown;
+}
+
+/** Longer than any text that one message can have. */
+const MAX_TEXT_BYTES = 2 ** 30;
+
+/** @param subject what the nest is called in errors @throws ReplayError SPEC_MISMATCH for a node of another form than the signature's: names count, lists and tuples are the same */
+export function leavesIn(
+  subject: string,
+  signature: Signature,
+  nest: unknown,
+): { readonly keys: readonly string[]; readonly leaf: LeafSignature; at: unknown }[] {
+  const found: { readonly keys: readonly string[]; readonly leaf: LeafSignature; at: unknown }[] = [];
+  const visit = fold<LeafSignature, (at: unknown) => void>(
+    signature,
+    (_, keys, leaf) => (at) => void found.push({ keys, leaf, at }),
+    (names, parts, keys, list) => (at) => {
+      const path = [subject, ...keys].join(".");
+      const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !isColumn(at) && Array.isArray(at) === list;
+      if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
+        throw mustBe("SPEC_MISMATCH", path, list ? `an array of ${names.length}` : nodeRule(names, at, path), at);
+      for (const [i, name] of names.entries()) (parts[i] as (at: unknown) => void)((at as { readonly [name: string]: unknown })[name]);
+    },
+  );
+  visit(nest);
+  return found;
+}
+
+/**
+ * The values of a nest, leaf by leaf.
+ * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape than the signature's
+ */
+export function valuesOf(table: string, signature: Signature, nest: unknown): VariableValue[] {
+  return leavesIn("values", signature, nest).map(({ keys, leaf, at }) => {
+    const path = ["values", ...keys].join(".");
+    const refuse = (value: unknown) => mustBe("SPEC_MISMATCH", path, `as the signature of table ${table}, ${signatureText(leaf)}`, value);
+    if (leaf.dtype === "unknown" || leaf.stored !== undefined) throw refuse(`a value: Reprise cannot write ${leaf.stored}`);
+    const { dtype } = leaf;
+    const shape = shapeIn(leaf, at);
+    if (shape === undefined || !matchesColumn(leaf, { dtype, shape })) throw refuse(isColumn(at) ? `a column of shape [${at.shape.join(", ")}]` : at);
+    const row = (dtype === "string" ? { dtype, shape, maxBytes: MAX_TEXT_BYTES } : { dtype, shape }) as RowLeaf;
+    const size = sizeOf(shape);
+    return { keys, path: keys.join("."), leaf: row, shape, size, value: elementsOf(at, shape) };
+  });
+}
+
+/** The shape of a value; a flat array takes it from the signature, if only one length is open there. */
+function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | undefined {
+  if (isColumn(at)) return at.shape;
+  if (kindOf(at) !== undefined) {
+    const { length } = at as ArrayLike<unknown>;
+    if (shape === null) return [length];
+    const known = shape.reduce<number>((product, n) => product * (n ?? 1), 1);
+    const open = shape.filter((n) => n === null).length;
+    if (open === 0) return known === length ? (shape as readonly number[]) : undefined;
+    if (open > 1 && shape.length > 1) return undefined;
+    return Number.isInteger(length / known) ? shape.map((n) => n ?? length / known) : undefined;
+  }
+  const nested: number[] = [];
+  for (let part = at; isList(part); part = part[0]) nested.push(part.length);
+  return nested;
+}
+
+/** What a writer takes: the data of a column, or its only element. */
+function elementsOf(at: unknown, shape: readonly number[]): unknown {
+  if (!isColumn(at)) return at;
+  return shape.length === 0 && Array.isArray(at.data) ? at.data[0] : at.data;
+}
+
+/** Where an update puts the value of a leaf. */
+export interface VariableTarget {
+  readonly path: string;
+  readonly leaf: LeafSignature;
+  readonly assign: ((value: Column) => unknown) | undefined;
+  /** Of a column or a typed array. */
+  readonly data: ArrayLike<unknown> | undefined;
+  /** Of a column. */
+  readonly shape: readonly number[] | undefined;
+}
+
+/**
+ * The variables of a nest, as far as the signature can tell whether they are of its form.
+ * @throws ReplayError SPEC_MISMATCH
+ */
+export function targetsOf(table: string, signature: Signature, variables: unknown): VariableTarget[] {
+  return leavesIn("variables", signature, variables).map(({ keys, leaf, at }) => {
+    const target = targetOf(["variables", ...keys].join("."), leaf, at);
+    if (!canBe(target)) throw misfit(table, target, at);
+    return target;
+  });
+}
+
+function targetOf(path: string, leaf: LeafSignature, at: unknown): VariableTarget {
+  const none = { path, leaf, assign: undefined, data: undefined, shape: undefined };
+  if (kindOf(at) !== undefined) return { ...none, data: at as ArrayLike<unknown> };
+  if (typeof at !== "object" || at === null || Array.isArray(at)) return none;
+  // Each is read once: a getter may not give the same again.
+  const { assign } = at as Partial<Variable>;
+  if (typeof assign === "function") return { ...none, assign: (value) => assign.call(at, value) };
+  const { data, shape } = at as { readonly data?: unknown; readonly shape?: unknown };
+  return isColumn({ data, shape }) ? { ...none, data: data as ArrayLike<unknown>, shape: [...(shape as readonly number[])] } : none;
+}
+
+function canBe({ leaf, assign, data, shape }: VariableTarget): boolean {
+  if (assign !== undefined) return true;
+  const { dtype } = leaf;
+  if (dtype === "unknown") return true;
+  const isArray = dtype === "string" ? shape !== undefined && Array.isArray(data) : data !== undefined && kindOf(data) === DTYPES[dtype].array.name;
+  if (!isArray) return false;
+  const length = lengthOf(data as ArrayLike<unknown>);
+  if (shape !== undefined) return length === sizeOf(shape) && matchesColumn(leaf, { dtype, shape });
+  return leaf.shape === null || leaf.shape.includes(null) || length === sizeOf(leaf.shape as readonly number[]);
+}
+
+/**
+ * Assigns values to variables, after all of them are checked.
+ * @throws ReplayError SPEC_MISMATCH
+ */
+export function assignValues(table: string, targets: readonly VariableTarget[], values: readonly Column[]): void {
+  targets.forEach((target, i) => {
+    const { assign, data, shape, leaf } = target;
+    const value = values[i] as Column;
+    if (assign !== undefined) return;
+    const isFitting = lengthOf(data as ArrayLike<unknown>) === value.data.length && (shape === undefined || shape.join() === value.shape.join());
+    if (!isFitting) throw misfit(table, { ...target, leaf: { ...leaf, shape: value.shape } }, { data, shape });
+  });
+  targets.forEach(({ assign, data }, i) => {
+    const value = values[i] as Column;
+    if (assign !== undefined) assign(value);
+    else if (Array.isArray(data)) for (let k = 0; k < data.length; k++) data[k] = value.data[k];
+    else (data as Float32Array).set(value.data as Float32Array);
+  });
+}
+
+function misfit(table: string, { path, leaf, data, shape }: VariableTarget, at: unknown): Error {
+  const rule = `a column or typed array of ${signatureText(leaf)}, as in table ${table}, or an object with assign(value)`;
+  return mustBe("SPEC_MISMATCH", path, rule, shape === undefined ? at : `a column of ${kindOf(data) ?? "texts"} and shape [${shape.join(", ")}]`);
+}
+
+function lengthOf(data: ArrayLike<unknown>): number {
+  return kindOf(data) === undefined ? data.length : typedLength(data as unknown as ArrayBufferView);
+}
+
+const ARRAYS = new Map([...Object.values(DTYPES).map(({ array }) => array), Uint8ClampedArray].map((array) => [array.name, array]));
+
+/** Numbers of a plain array, at most. */
+const MAX_PLAIN = 2 ** 24;
+
+/**
+ * A copy of a nest of columns, arrays and numbers, with memory of its own for each array.
+ * @throws ReplayError SPEC_MISMATCH for a nest that is too deep or contains itself, and for a plain array of more than 2^24 elements
+ */
+export function copyValues(nest: unknown, keys: readonly string[] = ["values"], ancestors: readonly unknown[] = []): unknown {
+  if (typeof nest !== "object" || nest === null) return nest;
+  const kind = kindOf(nest);
+  if (kind !== undefined) {
+    const array = ARRAYS.get(kind) as Float32ArrayConstructor | undefined;
+    // Memory that is gone has nothing to copy.
+    return array === undefined || typedLength(nest as ArrayBufferView) === 0 ? nest : new array(nest as Float32Array);
+  }
+  if (keys.length > MAX_NEST_DEPTH || ancestors.includes(nest))
+    throw mustBe("SPEC_MISMATCH", keys.slice(0, 4).join("."), `nested at most ${MAX_NEST_DEPTH} deep, and not in itself`, nest);
+  const copy = (part: unknown, name: string) => copyValues(part, [...keys, name], [...ancestors, nest]);
+  if (!Array.isArray(nest))
+    return Object.fromEntries(Object.keys(nest).map((name) => [name, copy((nest as { readonly [name: string]: unknown })[name], name)]));
+  if (nest.length > MAX_PLAIN) throw mustBe("SPEC_MISMATCH", keys.join("."), `a typed array if it has more than ${MAX_PLAIN} elements`, nest);
+  return Array.from({ length: nest.length }, (_, i) => (typeof nest[i] === "object" ? copy(nest[i], String(i)) : nest[i]));
+}

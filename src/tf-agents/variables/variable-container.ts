@@ -1,0 +1,205 @@
+/** Variables of a learner, which actors read: TF-Agents' `ReverbVariableContainer`. */
+import { finite, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
+import { hideFrames } from "../../base/stack-trace.ts";
+import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { Replay } from "../../replay/replay.ts";
+import type { Column } from "../../schema/column.ts";
+import { shapeOf } from "../../schema/leaf.ts";
+import { map } from "../../schema/nest.ts";
+import type { Spec } from "../../schema/spec.ts";
+import { nestColumns, stepColumns, stepsOf } from "../sampling/sample.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import type { LeafSignature, Signature } from "../signature.ts";
+import type { SampleClient } from "../writers/client.ts";
+import { type ClientTables, tablesOfClient } from "../writers/client-calls.ts";
+import { clientOf, LocalClient } from "../writers/local-client.ts";
+import { assignValues, copyValues, targetsOf, valuesOf } from "./values.ts";
+
+/** Where the variables are: a client of one server, or a Replay for the tables of this process. */
+// biome-ignore lint/suspicious/noExplicitAny: of any spec and tables
+export type VariableClient = SampleClient | Replay<any, any>;
+
+export interface VariableContainerOptions {
+  /** Tables of `maxSize` 1. Default: `["variables"]`. */
+  readonly tableNames?: readonly string[];
+}
+
+export interface VariableOptions extends WaitOptions {
+  /** One of the container's tables. Default: "variables". */
+  readonly table?: string;
+}
+
+/** The table of a container that names none. */
+const DEFAULT_TABLE = "variables";
+/** What TF-Agents' programs call the parts of what they push. */
+export const TRAIN_STEP_KEY = "train_step";
+export const POLICY_KEY = "policy_variables";
+
+/** What a container knows of a table. */
+interface Known {
+  readonly signature: Signature;
+}
+
+/**
+ * Nests of variables in tables of size 1: a learner pushes them, actors pull the newest. On a server it shares them with Python's class of the same name. Tables must have a
+ * signature; in this process one without has the Replay's spec.
+ */
+export class ReverbVariableContainer {
+  readonly #client: SampleClient;
+  readonly #tables: ClientTables<Spec>;
+  readonly #names: readonly string[];
+  #known: Promise<ReadonlyMap<string, Known>> | undefined;
+  /** The last push to each table: another one waits for it, since the newest has to arrive last. */
+  readonly #pushes = new Map<string, Promise<void>>();
+
+  /**
+   * Tables of this process are checked here, those of a server with the first call.
+   * @throws TypeError, RangeError for an argument · ReplayError NOT_FOUND for a table · RangeError for one whose `maxSize` is not 1 · UNSUPPORTED for a client of several servers
+   */
+  constructor(client: VariableClient, options: VariableContainerOptions = {}) {
+    hideFrames(new.target);
+    const { tableNames = [DEFAULT_TABLE] } = onlyKeys("options", options, "tableNames");
+    const own = client instanceof Replay ? clientOf(client) : client;
+    const tables = tablesOfClient(own);
+    if (tables === undefined) throw mustBe(TypeError, "client", "a Replay, a LocalClient or a ReverbClient", client);
+    if (!Array.isArray(tableNames) || !tableNames.every((name) => typeof name === "string"))
+      throw mustBe(TypeError, "tableNames", "an array of names of tables", tableNames);
+    const { address } = own as { readonly address?: string };
+    if (address?.includes(","))
+      throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one of them`);
+    this.#client = own as SampleClient;
+    this.#tables = tables;
+    this.#names = [...tableNames];
+    if (own instanceof LocalClient) {
+      const known = this.#check(own.serverInfo(), own.spec as Spec);
+      this.#known = Promise.resolve(known);
+    }
+  }
+
+  /**
+   * Puts values into a table, in the place of those before. They are copied before this returns. Pushes to one table arrive in the order of the calls.
+   * @param values nested as the table's signature, by the same names; a leaf is a column, a typed array, a nested array or a number
+   * @throws ReplayError NOT_FOUND for a table that the container does not have · SPEC_MISMATCH for another structure, dtype or shape · as the constructor · TIMEOUT, IO, CLOSED,
+   * or the signal's reason
+   */
+  async push(values: unknown, options: VariableOptions = {}): Promise<void> {
+    const { table, wait } = this.#checkOptions(options);
+    const own = copyValues(values);
+    const before = this.#pushes.get(table);
+    const push = async (signal: AbortSignal) => {
+      const { signature } = await this.#find(table, signal);
+      const found = valuesOf(table, signature, own);
+      const leaves = this.#tables.leavesFor(table, found);
+      const stepValues: unknown[] = [];
+      leaves.forEach((leaf, i) => {
+        stepValues[leaf.index] = found[i]?.value;
+      });
+      const stepShapes = found.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
+      const shapes = stepShapes.map(({ dtype, shape }) => ({ dtype, shape: [1, ...shape] }));
+      await before;
+      signal.throwIfAborted();
+      await this.#tables.insert({ values: stepValues, leaves, shapes, stepShapes, priorities: [[table, 1]] }, { signal });
+    };
+    const pushed = within(`pushing variables to table ${table}`, wait, push);
+    const end = pushed.catch(() => {}).then(() => void (this.#pushes.get(table) === end && this.#pushes.delete(table)));
+    this.#pushes.set(table, end);
+    return await pushed;
+  }
+
+  /**
+   * The newest values, nested as the table's signature, as columns that nobody writes to again. Waits until there are some.
+   * @throws ReplayError NOT_FOUND for a table that the container does not have · as the constructor · TIMEOUT, IO, CLOSED, or the signal's reason
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: of any signature
+  async pull(options: VariableOptions = {}): Promise<any> {
+    const { table, wait } = this.#checkOptions(options);
+    return await this.#withNewest(table, wait, (signature) => (columns) => nestColumns(table, signature, columns));
+  }
+
+  /**
+   * Assigns the newest values to variables in place, all of them or none: whoever holds them sees the new values. Waits as `pull`.
+   * @param variables nested as the table's signature, by the same names; a leaf is a column or typed array of the same dtype and shape, or an object with `assign(value)`
+   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · as `pull`
+   */
+  async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
+    const { table, wait } = this.#checkOptions(options);
+    await this.#withNewest(table, wait, (signature) => {
+      // Before anything is drawn.
+      const targets = targetsOf(table, signature, variables);
+      return (columns) => assignValues(table, targets, columns);
+    });
+  }
+
+  /** Draws the item of a table. @param prepare is called before the draw */
+  #withNewest<T>(table: string, wait: WaitOptions, prepare: (signature: Signature) => (columns: readonly Column[]) => T): Promise<T> {
+    return within(`waiting for variables in table ${table}`, wait, async (signal) => {
+      const { signature } = await this.#find(table, signal);
+      const use = prepare(signature);
+      const sampler = this.#client.sampler(table, { maxSamples: 1, maxInFlightSamplesPerWorker: 1 });
+      try {
+        const item = await sampler.next({ signal });
+        if (item === undefined || stepsOf(table, item, true) !== 1)
+          throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push makes it", item && `${stepsOf(table, item, true)} steps`);
+        // Once the wait was ended, nothing is assigned.
+        signal.throwIfAborted();
+        return use(stepColumns(item, 0));
+      } finally {
+        sampler.close();
+      }
+    });
+  }
+
+  #checkOptions(options: VariableOptions): { readonly table: string; readonly wait: WaitOptions } {
+    const { table = DEFAULT_TABLE, signal, timeoutMs } = onlyKeys("options", options, "table, signal, timeoutMs");
+    if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of this container's tables, ${this.#names.join(", ")}`, table);
+    checkSignal(signal);
+    signal?.throwIfAborted();
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+    return { table, wait: { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) } };
+  }
+
+  /** Asks a server once; again if that has failed. */
+  async #find(table: string, signal: AbortSignal): Promise<Known> {
+    if (this.#known === undefined) {
+      const info = this.#client.serverInfo({ signal });
+      const known = Promise.resolve(info).then((tables) => this.#check(tables, undefined));
+      known.then(
+        () => {
+          this.#known = known;
+        },
+        () => {},
+      );
+      return (await known).get(table) as Known;
+    }
+    return (await this.#known).get(table) as Known;
+  }
+
+  /** @param spec what items without a signature are made of */
+  #check(tables: { readonly [name: string]: TableInfo }, spec: Spec | undefined): ReadonlyMap<string, Known> {
+    const known = new Map<string, Known>();
+    for (const name of this.#names) {
+      if (!Object.hasOwn(tables, name)) throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name);
+      const { maxSize, signature = spec && stepSignature(spec) } = tables[name] as TableInfo;
+      if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}, for variables,`, "1", maxSize);
+      if (signature === undefined) throw new TypeError(`table ${name} has no signature: variables need one, so that both sides know what they are`);
+      known.set(name, { signature });
+    }
+    return known;
+  }
+}
+
+/** The signature of one step, without a dimension of time. */
+function stepSignature(spec: Spec): Signature {
+  return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: shapeOf(leaf) }));
+}
+
+/** Runs a call with a signal that ends when the caller's wait does. */
+async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  try {
+    return await abortable(call(ended.signal), what, wait);
+  } finally {
+    ended.abort(new ReplayError("CLOSED", `the call has ended: ${what}`));
+  }
+}

@@ -1,0 +1,16 @@
+/** Values of a case as columns: each leaf with its shape. */
+import { Column } from "../../../src/schema/column.ts";
+import { isObject } from "../case.ts";
+
+/** @param typed a typed array for each leaf of the spec @param rows a leading dimension, if there is one */
+export function columnsOf(spec: unknown, typed: unknown, rows?: number): unknown {
+  if (isObject(spec) && typeof spec.dtype === "string") {
+    const data = typed as Column["data"];
+    const shape = spec.shape as number[];
+    if (rows === undefined) return new Column(data, [...shape]);
+    // Of a batch of another size the column says so.
+    return new Column(data, [data.length / shape.reduce((product, n) => product * n, 1), ...shape]);
+  }
+  if (Array.isArray(spec)) return spec.map((part, i) => columnsOf(part, (typed as unknown[])[i], rows));
+  return Object.fromEntries(Object.entries(spec as object).map(([name, part]) => [name, columnsOf(part, (typed as { [name: string]: unknown })[name], rows)]));
+}
