@@ -19,6 +19,7 @@ export type { SourceLoss } from "./losses.ts";
 export { openMcap } from "./mcap/open-mcap.ts";
 export type { McapGap, McapMarker, McapOptions, McapTopic } from "./mcap/options.ts";
 export type { SampleRule } from "./mcap/ticks.ts";
+export { type McapTopicInfo, McapTopicsError } from "./mcap/topics-error.ts";
 export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";

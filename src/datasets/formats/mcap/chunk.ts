@@ -45,7 +45,10 @@ async function decompressed(bytes: Uint8Array, compression: string, size: number
   if (compression === "" || bytes.length === 0) return bytes;
   if (compression === "lz4") return unlz4(bytes, size);
   if (compression !== "zstd")
-    throw unsupportedFile({ file, offset }, `a chunk is compressed by ${JSON.stringify(compression)}: lz4, zstd and none are read; "mcap compress" writes it again`);
+    throw unsupportedFile(
+      { file, offset },
+      `a chunk is compressed by ${JSON.stringify(compression)}: lz4, zstd and none are read; "mcap compress" writes it again`,
+    );
   const pieces: Uint8Array[] = [];
   let done = 0;
   for await (const piece of unzstdPieces(bytesFile("a chunk", bytes), signal)) {

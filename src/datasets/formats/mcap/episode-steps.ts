@@ -4,13 +4,13 @@ import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/column-data.ts";
 import { LazyColumn } from "../../model/lazy-column.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { type Place, corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { type EndedSteps, episodeSteps, type TransitionSpec } from "../columns/transitions.ts";
 import type { ImageDecoder } from "../images/images.ts";
 import { pixelsOf } from "./image.ts";
 import { bytesOf, isImage, type LeafValue } from "./leaf-values.ts";
 import type { Mapping } from "./options.ts";
-import { tickBefore, TickValues } from "./ticks.ts";
+import { TickValues, tickBefore } from "./ticks.ts";
 
 /** What all episodes have in common. */
 export interface StepForm {
@@ -61,7 +61,8 @@ export class EpisodeSteps {
     let from = Number.NEGATIVE_INFINITY;
     for (const [i, { begin }] of this.#values.entries()) {
       const { keys, topic } = mapping.leaves[i] as Mapping["leaves"][number];
-      if (begin === undefined) throw new RldsError("INVALID_DATA", `the episode has no message of ${topic}, of which ${keys.join("/")} is; salvage: true leaves it out`, this.place);
+      if (begin === undefined)
+        throw new RldsError("INVALID_DATA", `the episode has no message of ${topic}, of which ${keys.join("/")} is; salvage: true leaves it out`, this.place);
       from = Math.max(from, begin);
     }
     const length = this.#last + 1 - from;
@@ -73,11 +74,15 @@ export class EpisodeSteps {
     let isTerminal = false;
     for (const [i, { keys }] of mapping.leaves.entries()) {
       const values = (this.#values[i] as TickValues<LeafValue>).values(from, from + length);
-      if (TERMINALS.includes(keys[0] as string)) isTerminal ||= Number(((values.at(-1) as LeafValue & { data: ArrayLike<unknown> }).data)[0]) !== 0;
+      if (TERMINALS.includes(keys[0] as string)) isTerminal ||= Number((values.at(-1) as LeafValue & { data: ArrayLike<unknown> }).data[0]) !== 0;
       else columns.set(keys.join("/"), this.#column(values, keys.join("/")));
     }
     const { rate } = mapping;
-    if (!columns.has("timestamp")) columns.set("timestamp", Float64Array.from({ length }, (_, k) => k / rate));
+    if (!columns.has("timestamp"))
+      columns.set(
+        "timestamp",
+        Float64Array.from({ length }, (_, k) => k / rate),
+      );
     if (!mapping.leaves.some(({ keys }) => keys[0] === "reward")) columns.set("reward", new Float32Array(length));
     const data = leaves.map(({ path }) => columns.get(path) as ColumnData);
     const steps = episodeSteps(spec, { data, length, finalStep: false, ending: isTerminal ? "terminated" : "truncated" });
@@ -103,7 +108,8 @@ export class EpisodeSteps {
       size,
       check: () => {
         const bytes = images.length * size * DTYPES[dtype].bytes;
-        if (bytes > maxBytes) throw unsupportedFile(this.place, `${path} takes ${bytes} bytes in one piece, more than the ${maxBytes} that maxBytes allows: go through the steps`);
+        if (bytes > maxBytes)
+          throw unsupportedFile(this.place, `${path} takes ${bytes} bytes in one piece, more than the ${maxBytes} that maxBytes allows: go through the steps`);
       },
       read: (from, to) => {
         const all = zeros(dtype, (to - from) * size);
@@ -123,6 +129,9 @@ export class EpisodeSteps {
 
   #tooMuch(what: string): never {
     const { maxBytes } = this.#form;
-    throw corruptFile(this.place, `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if there are pauses, or a lower rate`);
+    throw corruptFile(
+      this.place,
+      `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if there are pauses, or a lower rate`,
+    );
   }
 }

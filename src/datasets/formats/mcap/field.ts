@@ -36,8 +36,13 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
   let done = 0;
   const put = (value: unknown): void => {
     if (typeof value === "object" && value !== null) {
-      if (isTime(value)) return put(timeOf(value));
-      if (ArrayBuffer.isView(value) && array !== undefined && value.constructor === array.constructor && done + (value as Uint8Array).length <= array.length) {
+      if (isTime(value)) put(timeOf(value));
+      else if (
+        ArrayBuffer.isView(value) &&
+        array !== undefined &&
+        value.constructor === array.constructor &&
+        done + (value as Uint8Array).length <= array.length
+      ) {
         (array as Uint8Array).set(value as Uint8Array, done);
         done += (value as Uint8Array).length;
       } else for (const part of ArrayBuffer.isView(value) ? (value as Uint8Array) : Object.values(value)) put(part);
@@ -46,7 +51,8 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
       elements.push(value);
     } else {
       if (typeof value === "string" || value === undefined) throw new Error(`${paths.join(", ")} has numbers and others`);
-      if (done < (array as Uint8Array).length) (array as { [i: number]: unknown })[done] = DTYPES[dtype as Dtype].big ? BigInt(value as bigint) : Number(value ?? Number.NaN);
+      if (done < (array as Uint8Array).length)
+        (array as { [i: number]: unknown })[done] = DTYPES[dtype as Dtype].big ? BigInt(value as bigint) : Number(value ?? Number.NaN);
       done++;
     }
   };

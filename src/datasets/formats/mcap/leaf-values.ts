@@ -12,7 +12,13 @@ import type { Mapping, TopicLeaf } from "./options.ts";
 export type LeafValue = FieldValue | Image;
 
 /** @throws RldsError SPEC_MISMATCH for a field that is not there, and for an image that is not read */
-export function leafValue(file: string, { keys, topic, fields, isWhole }: TopicLeaf, { schema, data, offset }: McapMessage, type: MessageType, value: unknown): LeafValue {
+export function leafValue(
+  file: string,
+  { keys, topic, fields, isWhole }: TopicLeaf,
+  { schema, data, offset }: McapMessage,
+  type: MessageType,
+  value: unknown,
+): LeafValue {
   try {
     return isWhole && isImageSchema(schema?.name) ? imageOf(value) : fieldValue(value, type, fields, data.length);
   } catch (cause) {

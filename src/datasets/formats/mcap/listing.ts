@@ -1,19 +1,8 @@
 /** The topics of an MCAP file: what they are, how many messages they have, and how often. */
 import { dataView } from "../../../base/bytes.ts";
-import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type Channel, MAGIC, type MessageOptions, messagesOf, RECORD_HEAD, Records, type Schema } from "./messages.ts";
-
-export interface McapTopicInfo {
-  readonly topic: string;
-  /** The name of its schema, such as `sensor_msgs/msg/JointState`; empty without one. */
-  readonly schema: string;
-  /** Of its messages: `cdr`, `json`. */
-  readonly encoding: string;
-  readonly messages: number;
-  /** Messages per second over the time of the file; 0 for a single one. */
-  readonly rate: number;
-}
+import type { McapTopicInfo } from "./topics-error.ts";
 
 /** Without the record's head: where the summary begins, its offsets, its checksum. */
 const FOOTER_BODY = 20;
@@ -60,20 +49,4 @@ function infoOf({ topic, messageEncoding }: Channel, schema: Schema | undefined,
 
 function sorted(topics: readonly McapTopicInfo[]): McapTopicInfo[] {
   return [...topics].sort((a, b) => (a.topic < b.topic ? -1 : 1));
-}
-
-const MAX_SHOWN = 100;
-
-/** The error for a file that is opened without a mapping: it lists the topics. */
-export function mappingError(file: string, topics: readonly McapTopicInfo[]): RldsError {
-  return new RldsError("UNSUPPORTED", `the topics of MCAP need leaves${mappingText(topics)}`, { file });
-}
-
-/** Topics, one a line, and how a mapping is written. */
-export function mappingText(topics: readonly McapTopicInfo[]): string {
-  const lines = topics.slice(0, MAX_SHOWN).map(({ topic, schema, encoding, messages, rate }) => `\n  ${topic}  ${schema || "no schema"}  ${encoding}  ${messages} messages, ${rate} Hz`);
-  const more = topics.length > MAX_SHOWN ? `\n  … and ${topics.length - MAX_SHOWN} more` : "";
-  const names = topics.map(({ topic }) => topic);
-  const example = { "observation/state": { topic: names[0] ?? "/joint_states", field: "position" }, action: { topic: names[1] ?? "/command", field: "data" } };
-  return `; its topics are:${lines.join("")}${more}\nWrite which topic each leaf is from, as JSON, such as ${JSON.stringify(example)}: in a file for --topics, or in the option topics`;
 }

@@ -22,7 +22,7 @@ export interface MessageType {
 }
 
 /** A schema of ROS has a few thousand bytes. */
-const MAX_SCHEMA_BYTES = 2 ** 20;
+const MAX_SCHEMA_BYTES = 2 ** 18;
 /** The first bytes of CDR: its byte order. The values after them are aligned from there on. */
 const CDR_HEAD = 4;
 const BYTES: { readonly [type: string]: number } = {
@@ -69,7 +69,8 @@ export class MessageTypes {
         `messages of ${topic} are ${messageEncoding} by a schema of ${schema?.encoding ?? "none"}: JSON, and CDR by ros2msg are read; ` +
           `record with ROS 2 Humble or newer, or convert the file with "ros2 bag convert" or "mcap convert"`,
       );
-    if (schema.data.length > MAX_SCHEMA_BYTES) throw corruptFile(place, `the schema ${schema.name} has ${schema.data.length} bytes, more than ${MAX_SCHEMA_BYTES}`);
+    if (schema.data.length > MAX_SCHEMA_BYTES)
+      throw corruptFile(place, `the schema ${schema.name} has ${schema.data.length} bytes, more than ${MAX_SCHEMA_BYTES}`);
     const { parse, MessageReader } = await import("./packages.ts");
     try {
       const definitions = parse(new TextDecoder().decode(schema.data), { ros2: true, skipTypeFixup: false });

@@ -77,8 +77,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
       }
       const body = await input.read(length);
       try {
-        const record =
-          opcode === CHUNK ? await plainChunk(body, { file: file.name, offset, maxBytes, ...(signal && { signal }) }) : joined(head, body);
+        const record = opcode === CHUNK ? await plainChunk(body, { file: file.name, offset, maxBytes, ...(signal && { signal }) }) : joined(head, body);
         yield* records.messages(record, offset);
       } catch (cause) {
         records.restart();
@@ -99,7 +98,8 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
 /** Where the records begin. @throws RldsError CORRUPT */
 async function skipMagic(input: ReadAhead): Promise<number> {
   const magic = input.remaining < MAGIC.length ? undefined : await input.read(MAGIC.length);
-  if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte)) throw corruptFile({ file: input.file.name, offset: 0 }, "the file does not begin as MCAP does");
+  if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte))
+    throw corruptFile({ file: input.file.name, offset: 0 }, "the file does not begin as MCAP does");
   return input.position;
 }
 

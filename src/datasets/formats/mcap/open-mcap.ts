@@ -18,10 +18,11 @@ import { type SourceFile, type SourceFolder, type SourceTarget, sortPaths } from
 import { EpisodeSteps, type StepForm, TERMINALS } from "./episode-steps.ts";
 import { valueAt } from "./field.ts";
 import { leafOf, leafValue, timeOfMessage } from "./leaf-values.ts";
-import { mappingError, mappingText, topicsOf } from "./listing.ts";
+import { topicsOf } from "./listing.ts";
 import { MessageTypes } from "./message-type.ts";
 import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts";
-import { MCAP_OPTIONS, type Mapping, type McapOptions, mappingOf } from "./options.ts";
+import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf } from "./options.ts";
+import { McapTopicsError, mappingText } from "./topics-error.ts";
 
 /** Files that were recorded one after the other, as one. */
 interface Recording {
@@ -33,7 +34,7 @@ interface Recording {
  * An MCAP file, or a folder of them, by Foxglove's libraries: JSON, and CDR of ROS 2 by ros2msg. `topics` says which topic each leaf is from; without it the error lists the topics. Each topic is resampled to `rate` steps per second, by default to the last message at or before the step.
  * The ticks begin at the first message of an episode; its steps begin at the first tick for which every leaf has a message, and end with the last message. `timestamp` has seconds from the first step, the metadata `start_time` its time in nanoseconds, and `file` the name of the file.
  * The last step of an episode is a transition; the episode is terminated if `terminated` or `done` is set there, else truncated. `sensor_msgs/CompressedImage` and `Image` are frames. Memory: a chunk, and the values of an episode at its ticks; frames stay as they are stored.
- * @throws RldsError UNSUPPORTED without topics, CORRUPT, SPEC_MISMATCH, NOT_FOUND, INVALID_DATA, EMPTY
+ * @throws McapTopicsError (UNSUPPORTED) without topics · RldsError CORRUPT, SPEC_MISMATCH, NOT_FOUND, INVALID_DATA, EMPTY
  */
 export async function openMcap<S = RldsStep>(from: Source, options: McapOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `${MCAP_OPTIONS}, ${READ_OPTIONS}`);
@@ -45,7 +46,8 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   try {
     const recordings = await recordingsOf(source);
     const own: MessageOptions = { maxBytes, losses, ...(signal && { signal }) };
-    if (mapping.leaves.length === 0) throw await withFile(recordings[0] as Recording, async (file) => mappingError(file.name, await topicsOf(file, own)));
+    if (mapping.leaves.length === 0)
+      throw await withFile(recordings[0] as Recording, async (file) => new McapTopicsError(file.name, await topicsOf(file, own)));
     const form = { spec: await specOf(recordings, mapping, own), mapping, maxBytes, decode: await imageDecoder() };
     const { rate, sample, time } = mapping;
     const { name } = source.file ?? source.folder;
@@ -68,7 +70,8 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
 
 /** @throws RldsError UNSUPPORTED for a folder without such files */
 async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]> {
-  if (file !== undefined) return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
+  if (file !== undefined)
+    return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
   const paths = (await folder.list()) ?? [];
   const names = sortPaths(paths.filter((path) => /\.mcap$/i.test(path)));
   if (names.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .mcap file: name the file");

@@ -102,7 +102,8 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   const entries = Object.entries(topics).map(([path, value]) => ({ keys: splitPath(path), path, value }));
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)
-    if (!STEP_PARTS.includes(field)) throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top);
+    if (!STEP_PARTS.includes(field))
+      throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top);
   const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
     const name = `topics[${JSON.stringify(path)}]`;
     if ([top, ...below].includes("")) throw mustBe(RangeError, "topics", "by paths such as observation/state", path);
@@ -114,7 +115,12 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   });
   for (const required of ["observation", "action"])
     if (!leaves.some(({ keys }) => keys[0] === required))
-      throw mustBe(RangeError, "topics", `such that there is an ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`, topics);
+      throw mustBe(
+        RangeError,
+        "topics",
+        `such that there is an ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
+        topics,
+      );
   const paths = leaves.map(({ keys }) => keys.join("/"));
   const double = paths.find((path, i) => paths.some((other, k) => k !== i && (other === path || other.startsWith(`${path}/`))));
   if (double !== undefined) throw mustBe(RangeError, "topics", "by paths of leaves, each once, and none within another", double);

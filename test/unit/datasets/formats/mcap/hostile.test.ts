@@ -16,7 +16,14 @@ import { dataFolder, fileBytes } from "../../rlds/data.ts";
 const bytes = (name: string) => fileBytes(dataFolder(`mcap/${name}.mcap`));
 const JOINTS = { topics: { observation: { topic: "/joint_states", field: "position" }, action: "/command" } };
 const ALL = {
-  topics: { "observation/joint": { topic: "/joint_states", field: "position" }, "observation/camera": "/camera", "observation/depth": "/depth", "observation/force": { topic: "/gripper", field: "force" }, action: "/command", task: "/task" },
+  topics: {
+    "observation/joint": { topic: "/joint_states", field: "position" },
+    "observation/camera": "/camera",
+    "observation/depth": "/depth",
+    "observation/force": { topic: "/gripper", field: "force" },
+    action: "/command",
+    task: "/task",
+  },
 };
 
 async function read(from: Uint8Array<ArrayBuffer>, options: McapOptions) {
@@ -57,14 +64,24 @@ it("a damaged chunk is lost alone", async () => {
   let at = 8;
   for (let chunks = 0; ; at += 9 + Number(new DataView(whole.buffer).getBigUint64(at + 1, true))) if (whole[at] === 6 && ++chunks === 3) break;
   damaged[at + 2000] = (damaged[at + 2000] as number) ^ 1;
-  await expect(read(damaged, JOINTS)).rejects.toMatchObject({ code: "CORRUPT", offset: at, message: expect.stringMatching(/a chunk is damaged: Incorrect chunk CRC/) });
+  await expect(read(damaged, JOINTS)).rejects.toMatchObject({
+    code: "CORRUPT",
+    offset: at,
+    message: expect.stringMatching(/a chunk is damaged: Incorrect chunk CRC/),
+  });
   const { reader, steps } = await read(damaged, { ...JOINTS, salvage: true });
   expect(reader.losses).toMatchObject([{ code: "CORRUPT", offset: at }]);
   expect(steps.length).toBe((await read(whole, JOINTS)).steps.length);
 });
 
 /** A file of one topic without chunks. */
-function file(options: { schema?: string; encoding?: string; messages: readonly Uint8Array[]; message?: string; times?: readonly bigint[] }): Uint8Array<ArrayBuffer> {
+function file(options: {
+  schema?: string;
+  encoding?: string;
+  messages: readonly Uint8Array[];
+  message?: string;
+  times?: readonly bigint[];
+}): Uint8Array<ArrayBuffer> {
   const { schema = "float64 data", encoding = "ros2msg", messages, message = "cdr", times } = options;
   const builder = new McapRecordBuilder();
   builder.writeMagic();
@@ -89,7 +106,12 @@ const u32 = (value: number) => [...new Uint8Array(Uint32Array.of(value).buffer)]
 describe("schemas and messages", () => {
   it.each<readonly [string, Parameters<typeof file>[0], string, RegExp]>([
     ["a type within itself", { schema: `test/A a${SEPARATOR}MSG: test/A\ntest/A a`, messages: [cdr(0)] }, "CORRUPT", /schema test\/Type of \/t cannot be read/],
-    ["types within each other", { schema: `test/A a${SEPARATOR}MSG: test/A\ntest/B[] b${SEPARATOR}MSG: test/B\ntest/A[] a`, messages: [cdr(0)] }, "CORRUPT", /within themselves/],
+    [
+      "types within each other",
+      { schema: `test/A a${SEPARATOR}MSG: test/A\ntest/B[] b${SEPARATOR}MSG: test/B\ntest/A[] a`, messages: [cdr(0)] },
+      "CORRUPT",
+      /within themselves/,
+    ],
     ["a type that is not there", { schema: "test/A a", messages: [cdr(0)] }, "CORRUPT", /schema test\/Type of \/t cannot be read/],
     ["no schema at all", { schema: "{]", messages: [cdr(0)] }, "CORRUPT", /cannot be read/],
     ["an array of 10^9 in the schema", { schema: "float64[1000000000] x", messages: [cdr(0)] }, "CORRUPT", /needs 8000000004 at least/],
@@ -99,14 +121,39 @@ describe("schemas and messages", () => {
       "CORRUPT",
       /needs 10000000004 at least/,
     ],
-    ["a sequence of 10^9 numbers", { schema: "float64[] x", messages: [cdr(...u32(1e9), 0, 0)] }, "CORRUPT", /a sequence of 1000000000 elements in the last 2 bytes/],
-    ["the same in the other byte order", { schema: "float64[] x", messages: [Uint8Array.of(0, 0, 0, 0, 59, 154, 202, 0, 1)] }, "CORRUPT", /a sequence of 1000000000/],
-    ["a sequence of 10^9 empty messages", { schema: `test/A[] a${SEPARATOR}MSG: test/A\n`, messages: [cdr(...u32(1e9))] }, "CORRUPT", /a sequence of 1000000000/],
+    [
+      "a sequence of 10^9 numbers",
+      { schema: "float64[] x", messages: [cdr(...u32(1e9), 0, 0)] },
+      "CORRUPT",
+      /a sequence of 1000000000 elements in the last 2 bytes/,
+    ],
+    [
+      "the same in the other byte order",
+      { schema: "float64[] x", messages: [Uint8Array.of(0, 0, 0, 0, 59, 154, 202, 0, 1)] },
+      "CORRUPT",
+      /a sequence of 1000000000/,
+    ],
+    [
+      "a sequence of 10^9 empty messages",
+      { schema: `test/A[] a${SEPARATOR}MSG: test/A\n`, messages: [cdr(...u32(1e9))] },
+      "CORRUPT",
+      /a sequence of 1000000000/,
+    ],
     ["a text of 10^9 bytes", { schema: "string x", messages: [cdr(...u32(1e9), 65)] }, "CORRUPT", /is not what test\/Type says/],
     ["a message that is cut", { messages: [cdr(0, 0)] }, "CORRUPT", /it has 6 bytes, and needs 12 at least/],
     ["JSON that is none", { message: "json", encoding: "jsonschema", messages: [Uint8Array.of(123)] }, "CORRUPT", /is not what test\/Type says/],
-    ["JSON in depth", { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[".repeat(50_000) + "]".repeat(50_000))] }, "SPEC_MISMATCH", /nested more than 64 deep/],
-    ["ragged lists", { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[[1,2],[3]]")] }, "SPEC_MISMATCH", /lists of several lengths/],
+    [
+      "JSON in depth",
+      { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[".repeat(50_000) + "]".repeat(50_000))] },
+      "SPEC_MISMATCH",
+      /nested more than 64 deep/,
+    ],
+    [
+      "ragged lists",
+      { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[[1,2],[3]]")] },
+      "SPEC_MISMATCH",
+      /lists of several lengths/,
+    ],
     ["protobuf", { message: "protobuf", encoding: "protobuf", messages: [cdr(0)] }, "UNSUPPORTED", /messages of \/t are protobuf by a schema of protobuf/],
     ["IDL", { encoding: "ros2idl", messages: [cdr(0)] }, "UNSUPPORTED", /cdr by a schema of ros2idl/],
   ])("%s", async (_, options, code, message) => {
@@ -118,7 +165,10 @@ describe("schemas and messages", () => {
   it("a length that changes is named", async () => {
     const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
     const from = file({ message: "json", encoding: "jsonschema", messages: [json({ x: [1, 2] }), json({ x: [1, 2, 3] })] });
-    await expect(read(from, T)).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/f64 of shape \[3\] in a message of \/t, and f64 of shape \[2\]/) });
+    await expect(read(from, T)).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/f64 of shape \[3\] in a message of \/t, and f64 of shape \[2\]/),
+    });
     expect((await read(from, { ...T, salvage: true })).reader.losses?.length).toBe(1);
   });
 
@@ -147,9 +197,19 @@ describe("sizes", () => {
 
   it.each([
     ["of a chunk before compression", "lz4", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true), /cannot hold 1000000000/],
-    ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true), /it has \d+ bytes, and says 1000000000/],
+    [
+      "of a chunk before compression",
+      "zstd",
+      (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true),
+      /it has \d+ bytes, and says 1000000000/,
+    ],
     ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the 100 bytes/],
-    ["of a chunk before compression", "lz4", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 2n ** 63n, true), /more than the 1073741824 that maxBytes allows/],
+    [
+      "of a chunk before compression",
+      "lz4",
+      (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 2n ** 63n, true),
+      /more than the 1073741824 that maxBytes allows/,
+    ],
     ["of a record", "none", (view: DataView, at: number) => view.setBigUint64(at + 1, 10n ** 9n, true), /a record has 1000000000 bytes, and \d+ follow/],
     ["of a record", "none", (view: DataView, at: number) => view.setBigUint64(at + 1, 2n ** 64n - 1n, true), /a record has \d+ bytes, and \d+ follow/],
     ["of a chunk's records", "none", (view: DataView, at: number) => view.setBigUint64(at + 9 + 32, 10n ** 9n, true), /its records have 1000000000 bytes/],

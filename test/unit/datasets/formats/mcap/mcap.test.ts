@@ -36,7 +36,10 @@ const VALUES: { readonly [path: string]: readonly [topic: string, value: (messag
   position: ["/joint_states", ({ position }) => position],
   joint: ["/joint_states", ({ position, velocity }) => [position[1], velocity[0]]],
   camera: ["/camera", ({ data }) => data],
-  depth: ["/depth", ({ data, is_bigendian }) => [0, 2, 4, 8, 10, 12].map((at) => (is_bigendian ? data[at] * 256 + data[at + 1] : data[at] + data[at + 1] * 256))],
+  depth: [
+    "/depth",
+    ({ data, is_bigendian }) => [0, 2, 4, 8, 10, 12].map((at) => (is_bigendian ? data[at] * 256 + data[at + 1] : data[at] + data[at + 1] * 256)),
+  ],
   bgr: ["/bgr", ({ data }) => [2, 1, 0, 5, 4, 3].map((at) => data[at])],
   gripper: ["/gripper", ({ force }) => force],
   isOpen: ["/gripper", ({ open }) => open],
@@ -133,19 +136,24 @@ describe.each(["little", "big"])("CDR, %s-endian", (name) => {
   const messages = (expected[name] as { readonly [topic: string]: readonly Message[] })["/everything"] as readonly Message[];
   const DTYPES: { readonly [field: string]: string } = { a_bool: "bool", a_byte: "u8", a_char: "u8", a_float32: "f32", a_float64: "f64", a_string: "string" };
   const dtypeOf = (field: string) => DTYPES[field] ?? field.replace(/^a_uint/, "u").replace(/^a_int/, "i");
-  const valueOf = (value: unknown): unknown => (typeof value === "string" && /^-?\d{9,}$/.test(value) ? BigInt(value) : value);
+  const valueIn = (value: unknown): unknown => (typeof value === "string" && /^-?\d{9,}$/.test(value) ? BigInt(value) : value);
   const read10 = async (field: string | string[]) => {
-    const { reader, episodes } = await read(path(name), { topics: { observation: { topic: "/everything", field }, action: { topic: "/everything", field: "a_int8" } } });
+    const { reader, episodes } = await read(path(name), {
+      topics: { observation: { topic: "/everything", field }, action: { topic: "/everything", field: "a_int8" } },
+    });
     expect(episodes.length).toBe(1);
     const leaf = reader.stepSpec as { readonly observation: { readonly dtype: string; readonly shape: readonly number[] } };
     return { leaf: leaf.observation, values: [...(episodes[0] as ReadEpisode).steps].map(({ observation }) => plain(observation)) };
   };
 
-  it.each(["a_bool", "a_byte", "a_char", "a_float32", "a_float64", "a_string", ...[8, 16, 32, 64].flatMap((bits) => [`a_int${bits}`, `a_uint${bits}`])])("%s", async (field) => {
-    const { leaf, values } = await read10(field);
-    expect(leaf).toEqual({ dtype: dtypeOf(field), shape: [] });
-    expect(values).toEqual(messages.map(({ value }) => (/64$/.test(field) && /int/.test(field) ? BigInt(value[field]) : value[field])));
-  });
+  it.each(["a_bool", "a_byte", "a_char", "a_float32", "a_float64", "a_string", ...[8, 16, 32, 64].flatMap((bits) => [`a_int${bits}`, `a_uint${bits}`])])(
+    "%s",
+    async (field) => {
+      const { leaf, values } = await read10(field);
+      expect(leaf).toEqual({ dtype: dtypeOf(field), shape: [] });
+      expect(values).toEqual(messages.map(({ value }) => (/64$/.test(field) && /int/.test(field) ? BigInt(value[field]) : value[field])));
+    },
+  );
 
   it.each([
     ["bools", "bool", [3], (value: Message["value"]) => value.bools.map(Number)],
@@ -157,13 +165,18 @@ describe.each(["little", "big"])("CDR, %s-endian", (name) => {
     ["strings", "string", [2], undefined],
     ["point.y", "f64", [], (value: Message["value"]) => value.point.y],
     ["point", "f64", [3], ({ point }: Message["value"]) => [point.x, point.flag, point.y]],
-    ["two_points", "f64", [2, 3], ({ two_points }: Message["value"]) => two_points.flatMap(({ x, flag, y }: { x: number; flag: number; y: number }) => [x, flag, y])],
+    [
+      "two_points",
+      "f64",
+      [2, 3],
+      ({ two_points }: Message["value"]) => two_points.flatMap(({ x, flag, y }: { x: number; flag: number; y: number }) => [x, flag, y]),
+    ],
     ["points.1.x", "f32", [], (value: Message["value"]) => value.points[1].x],
     ["stamp", "i64", [], ({ stamp }: Message["value"]) => BigInt(stamp.sec) * 1_000_000_000n + BigInt(stamp.nanosec)],
   ] as const)("%s", async (field, dtype, shape, value) => {
     const { leaf, values } = await read10(field);
     expect(leaf).toEqual({ dtype, shape });
-    expect(values).toEqual(messages.map((message) => (value ?? ((all) => all[field].map(valueOf)))(message.value)));
+    expect(values).toEqual(messages.map((message) => (value ?? ((all) => all[field].map(valueIn)))(message.value)));
   });
 
   it("several fields are a vector", async () => {
@@ -173,8 +186,14 @@ describe.each(["little", "big"])("CDR, %s-endian", (name) => {
   });
 
   it("texts and numbers are no leaf, nor is a field that is not there", async () => {
-    await expect(read10(["a_string", "a_int8"])).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/several kinds, string, i8: name the fields/) });
-    await expect(read10("points.1.z")).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/no field points\.1\.z; the fields are x, flag, y/) });
+    await expect(read10(["a_string", "a_int8"])).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/several kinds, string, i8: name the fields/),
+    });
+    await expect(read10("points.1.z")).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/no field points\.1\.z; the fields are x, flag, y/),
+    });
   });
 });
 
@@ -183,7 +202,11 @@ describe("times", () => {
     const { sec, nanosec, nsec } = value.header?.stamp ?? value.timestamp;
     return BigInt(sec) * 1_000_000_000n + BigInt(nanosec ?? nsec);
   };
-  const topics = { "observation/position": TOPICS["observation/position"], "observation/gripper": TOPICS["observation.gripper"], action: { topic: "/joint_states", field: "velocity" } };
+  const topics = {
+    "observation/position": TOPICS["observation/position"],
+    "observation/gripper": TOPICS["observation.gripper"],
+    action: { topic: "/joint_states", field: "velocity" },
+  };
 
   it("of headers and of publishers", async () => {
     const starts = async (time: "log" | "publish" | "header") => (await read(path("none"), { topics, time })).episodes[0]?.start_time;
@@ -194,7 +217,10 @@ describe("times", () => {
   });
 
   it("a topic without headers is refused by the option's name", async () => {
-    await expect(read(path("none"), { topics: TOPICS, time: "header" })).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringMatching(/time: "log" takes/) });
+    await expect(read(path("none"), { topics: TOPICS, time: "header" })).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/time: "log" takes/),
+    });
   });
 });
 
@@ -222,9 +248,18 @@ describe("episodes", () => {
   });
 
   it("begin where a topic says so", async () => {
-    const { episodes } = await read(path("unchunked"), { topics: { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] }, rate: 50, episodesBy: { topic: "/task" } });
+    const { episodes } = await read(path("unchunked"), {
+      topics: { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] },
+      rate: 50,
+      episodesBy: { topic: "/task" },
+    });
     // Two seconds of a text every 200 ms, from 40 ms on.
-    expect(episodes.map(({ steps }) => steps.length).slice(0, -1).every((length) => length >= 9 && length <= 11)).toBe(true);
+    expect(
+      episodes
+        .map(({ steps }) => steps.length)
+        .slice(0, -1)
+        .every((length) => length >= 9 && length <= 11),
+    ).toBe(true);
     expect(episodes.length).toBe(9);
     const open = await read(path("unchunked"), {
       topics: { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] },
@@ -242,14 +277,14 @@ describe("options", () => {
     for (const name of ["zstd", "unchunked"])
       await expect(openRlds(path(name))).rejects.toMatchObject({
         code: "UNSUPPORTED",
-        message: expect.stringMatching(/\/camera {2}sensor_msgs\/msg\/CompressedImage {2}cdr {2}29 messages, 14\.\d Hz\n[^]*--topics/),
+        message: expect.stringMatching(/\/camera \(sensor_msgs\/msg\/CompressedImage, cdr, 29 messages, 14\.\d Hz\).*--topics/),
       });
   });
 
   it("a topic that is not there lists those that are", async () => {
     await expect(openMcap(path("lz4"), { topics: { observation: "/nothing", action: "/command" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/no message of \/nothing[^]*\/joint_states/),
+      message: expect.stringMatching(/no message of \/nothing.*\/joint_states/),
     });
   });
 
@@ -268,7 +303,11 @@ describe("options", () => {
   });
 
   it("a selection names leaves", async () => {
-    const { reader, episodes } = await read(path("lz4"), { topics: TOPICS, without: ["observation/camera"], rename: { "observation/depth": "observation/far" } });
+    const { reader, episodes } = await read(path("lz4"), {
+      topics: TOPICS,
+      without: ["observation/camera"],
+      rename: { "observation/depth": "observation/far" },
+    });
     expect(Object.keys((reader.stepSpec as { observation: object }).observation)).not.toContain("camera");
     expect([...(episodes[0] as ReadEpisode).steps][0]?.observation.far.length).toBe(6);
   });
