@@ -6,7 +6,7 @@ import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
 import { flagsFile } from "../../../page/look/model/flags-file.ts";
 import { FILES } from "../../../src/cli/convert.ts";
 import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
-import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
+import { openRlds, type RldsDataset, type StepSpec, writeHdf5, writeJsonl, writeLeRobot, writeMinari, writeNpz, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
 import { scaled, some, whole } from "../../support/size.ts";
@@ -114,6 +114,28 @@ const WRITTEN: { readonly [format: string]: Written } = {
     },
     target() {
       const out = fresh(".jsonl");
+      return { out, path: out, flags: [] };
+    },
+  },
+  npz: {
+    async write(data) {
+      const file = fresh(".npz");
+      await writeNpz(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".npz");
+      return { out, path: out, flags: [] };
+    },
+  },
+  hdf5: {
+    async write(data) {
+      const file = fresh(".hdf5");
+      await writeHdf5(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".hdf5");
       return { out, path: out, flags: [] };
     },
   },
