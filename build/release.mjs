@@ -86,7 +86,11 @@ export function rangeOf(range) {
 }
 
 /** What the sources import by the names of packages: the build puts the others than peers into the bundles. */
-const PACKAGES = [...PEERS, "@bufbuild/protobuf", "fast-png", "fflate", "fzstd", "jpeg-js", "papaparse", "uplot"];
+const PACKAGES = [
+  ...PEERS,
+  ...["@bufbuild/protobuf", "@foxglove/cdr", "@foxglove/rosmsg", "@foxglove/rosmsg2-serialization", "@mcap/core"],
+  ...["fast-png", "fflate", "fzstd", "jpeg-js", "papaparse", "uplot"],
+];
 
 /** JSR takes no types that are declared for all. */
 function hostOfDeno(text) {

@@ -16,6 +16,7 @@ import {
   reportText,
   type SelectOptions,
   SOURCES,
+  type TopicOptions,
   withDataset,
 } from "./dataset.ts";
 import { Interrupted, UsageError } from "./exit.ts";
@@ -74,7 +75,7 @@ export function addFormatOptions(command: Command): Command {
 }
 
 /** How a dataset is read. */
-export interface SourceOptions extends ModeOption, SelectOptions {
+export interface SourceOptions extends ModeOption, SelectOptions, TopicOptions {
   readonly fromSplit?: string;
   readonly open?: readonly string[];
 }
@@ -163,11 +164,13 @@ export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
 }
 
 /** `--split` is that of the target. */
-export function openOptionsOf({ fromSplit, open, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
+export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,
     ...(fromSplit !== undefined && { split: fromSplit }),
     ...(open && { open }),
+    ...(topics !== undefined && { topics }),
+    ...(rate !== undefined && { rate }),
     ...(without && { without }),
     ...(only && { only }),
     ...(rename && { rename }),

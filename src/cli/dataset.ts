@@ -1,4 +1,5 @@
 /** How every command opens a dataset, and the options for that. */
+import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import {
@@ -13,7 +14,7 @@ import {
   type SelectionOptions,
   type SourceLoss,
 } from "../datasets/rlds/index.ts";
-import { repeatable } from "./arguments.ts";
+import { positive, repeatable } from "./arguments.ts";
 import { UsageError } from "./exit.ts";
 import type { Host } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
@@ -60,15 +61,30 @@ export interface SelectOptions {
   readonly null?: readonly string[];
 }
 
-export interface OpenOptions extends SelectOptions, Partial<ModeOption> {
+export interface OpenOptions extends SelectOptions, TopicOptions, Partial<ModeOption> {
   readonly split?: string;
   readonly open?: readonly string[];
 }
 
+/** How an MCAP file is read. */
+export interface TopicOptions {
+  readonly topics?: string;
+  readonly rate?: number;
+}
+
+const TOPICS = `MCAP: a file of JSON that says which topic each leaf is from, such as {"observation/state": {"topic": "/joint_states", "field": "position"}, "action": "/command"}; inspect lists the topics`;
+
 const OPEN = "an option for the function that opens the format, such as maxEpisodeSteps=1000 for D4RL; may be repeated";
 
 export function addOpen(command: Command): Command {
-  return addSelect(command).option("--open <option=value>", OPEN, repeatable);
+  return addSelect(command)
+    .option("--open <option=value>", OPEN, repeatable)
+    .option("--topics <file>", TOPICS)
+    .option(
+      "--rate <hz>",
+      "MCAP: steps per second; a step has the last message at or before it (--open sample=nearest: the nearest one) (default: 10)",
+      positive,
+    );
 }
 
 /** Columns by the names of the file or of a step, with dots or slashes. */
@@ -115,16 +131,19 @@ export function lossesText(losses: readonly SourceLoss[] | undefined): string {
 const MAX_SHOWN = 20;
 
 /** What the verbs read, for their help. */
-export const SOURCES = "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, a recording, a journal or a snapshot";
+export const SOURCES = "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, a recording, a journal or a snapshot";
 
 /** Opens the dataset, runs `use` and closes it again. */
 export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
-  const { split, open = [], mode } = options;
+  const { split, open = [], mode, topics, rate } = options;
   const pairs = open.map(optionOf);
   const names = pairs.map(([name]) => name);
   const duplicate = names.find((name, i) => names.indexOf(name) < i);
   if (duplicate !== undefined) throw new UsageError(`${duplicate} is set twice by --open. Pass it once`);
-  const selected = { ...Object.fromEntries(pairs), ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
+  const clash = Object.entries({ topics, rate }).find(([name, value]) => value !== undefined && names.includes(name))?.[0];
+  if (clash !== undefined) throw new UsageError(`${clash} is set twice, by --open and by --${clash}. Pass it once`);
+  const mcap = { ...(topics !== undefined && { topics: await topicsIn(topics) }), ...(rate !== undefined && { rate }) };
+  const selected = { ...Object.fromEntries(pairs), ...mcap, ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
   const reader = await openRlds(path, { ...selected, signal, ...(split !== undefined && { split }) }).catch((error) => {
     // The path is a string, so the argument of the wrong kind is an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
@@ -133,6 +152,17 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
     return await use(reader);
   } finally {
     await reader.close();
+  }
+}
+
+/** The file of a mapping. @throws UsageError for a file that is not there, or not of JSON */
+async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string }> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as { readonly [leaf: string]: string };
+  } catch (cause) {
+    throw new UsageError(`--topics takes a file of JSON, such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 

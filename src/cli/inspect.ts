@@ -1,12 +1,12 @@
 /** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
-import { inspectRlds, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
+import { inspectRlds, McapTopicsError, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
 import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, SOURCES, withDataset, withYields } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import type { Host, Result } from "./result.ts";
 import { remedyText } from "./targets.ts";
-import { countText, escapeText } from "./text.ts";
+import { countText, escapeText, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
 Examples:
@@ -14,6 +14,8 @@ Examples:
   $ npx reprise inspect https://example.org/data/half_cheetah/1.0.0/ --split "train[:10]" --stats
   $ npx reprise inspect episodes.parquet --json
   $ npx reprise inspect runs/a
+  $ npx reprise inspect robot.mcap
+  $ npx reprise inspect robot.mcap --topics topics.json --rate 20
 `;
 
 export function addInspect(command: Command): Command {
@@ -29,7 +31,23 @@ export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-export function inspect(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Result> {
+/** Without a mapping an MCAP file has no steps yet: its topics are shown. */
+export async function inspect(path: string, options: InspectOptions, host: Host): Promise<Result> {
+  try {
+    return await inspectSteps(path, options, host);
+  } catch (error) {
+    if (error instanceof McapTopicsError) return topicsResult(path, error);
+    throw error;
+  }
+}
+
+function topicsResult(path: string, { topics, remedy }: McapTopicsError): Result {
+  const rows = topics.map(({ topic, schema, encoding, messages, rate }) => [topic, schema, encoding, String(messages), `${rate} Hz`].map(escapeText));
+  const text = `${escapeText(path)} (mcap): ${countText(topics.length, "topic")}\n${tableText([["topic", "schema", "encoding", "messages", "rate"], ...rows])}\n${escapeText(remedy)}\n`;
+  return { value: { format: "mcap", topics, remedy }, text };
+}
+
+function inspectSteps(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Result> {
   return withDataset(path, options, host, async (reader) => {
     const progress = host.progress("reading");
     const collector = new EpisodeCollector();

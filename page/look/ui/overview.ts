@@ -24,6 +24,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   jsonl: "JSON lines",
   npz: "NPZ",
   zarr: "Zarr",
+  mcap: "MCAP",
   csv: "CSV",
   journal: "Journal of Reprise",
   snapshot: "Snapshot of Reprise",

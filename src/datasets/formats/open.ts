@@ -11,6 +11,7 @@ import { hasUserBlock } from "./hdf5/user-block.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import { findOwner, logOwner } from "./log-owner.ts";
+import type { McapOptions } from "./mcap/options.ts";
 import type { MinariOptions } from "./minari/open-minari.ts";
 import { checkArchive, checkDescription, checkParent } from "./neighbours.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
@@ -36,6 +37,7 @@ export type RldsOptions = TfdsOptions &
   CsvOptions &
   NpzOptions &
   ZarrOptions &
+  McapOptions &
   ReplayOpenOptions &
   RecordingOptions;
 
@@ -50,6 +52,7 @@ const OPENERS = {
   minari: async () => (await import("./minari/open-minari.ts")).openMinari,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   zarr: async () => (await import("./zarr/open-zarr.ts")).openZarr,
+  mcap: async () => (await import("./mcap/open-mcap.ts")).openMcap,
   csv: async () => (await import("./csv/open-csv.ts")).openCsv,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
   replay: async () => (await import("./replay/open-replay.ts")).openReplay,
@@ -60,12 +63,13 @@ type Format = keyof typeof OPENERS;
 
 /** What a single file may be, for a message. */
 const FILES =
-  "the beginnings of HDF5, Parquet, .npz, JSON lines, tables (.csv) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
 
 /** How files begin. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
   ["PAR1", "parquet"],
+  ["\x89MCAP0\r\n", "mcap"],
   ["REPRISE1", "replay"],
   ["PK\x03\x04", "npz"],
   ["PK\x05\x06", "npz"],
@@ -75,7 +79,7 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file or folder of MCAP, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {

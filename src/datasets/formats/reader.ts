@@ -19,6 +19,7 @@ export type Format =
   | "jsonl"
   | "npz"
   | "zarr"
+  | "mcap"
   | "csv"
   | "journal"
   | "snapshot"

@@ -6,7 +6,20 @@ import { EpisodeTable } from "../../../page/look/model/episode-table.ts";
 import { flagsFile } from "../../../page/look/model/flags-file.ts";
 import { FILES } from "../../../src/cli/convert.ts";
 import { decodeFrames, ffmpegEncoder, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
-import { openRlds, type RldsDataset, type StepSpec, writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
+import {
+  mapEpisodes,
+  openRlds,
+  type RldsDataset,
+  type StepSpec,
+  writeHdf5,
+  writeJsonl,
+  writeLeRobot,
+  writeMinari,
+  writeNpz,
+  writeParquet,
+  writeTfds,
+} from "../../../src/datasets/rlds/index.ts";
+import { TestRandom } from "../../support/random.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
 import { scaled, some, whole } from "../../support/size.ts";
@@ -52,6 +65,26 @@ function random(lengths: readonly number[], first = 0): RldsDataset<unknown> {
   const metadataSpec = { id: leaf("i64"), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
   const metadata = (k: number) => ({ id: BigInt(first + k), final_step: k % 2 === 0 ? "observation" : "transition" });
   return made(SPEC, lengths, { metadataSpec, metadata, terminal: (k) => k % 3 !== 0 }) as unknown as RldsDataset<unknown>;
+}
+
+/** The same with faults that `repair` mends: flags, and numbers that are not finite. */
+function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<unknown> {
+  const whole = random(lengths);
+  const faults: readonly (() => object)[] = [
+    () => ({ is_last: true }),
+    () => ({ is_first: true }),
+    () => ({ reward: Number.POSITIVE_INFINITY }),
+    () => ({ action: [Number.NaN, 1] }),
+  ];
+  const steps = async function* (all: AsyncIterable<object> | Iterable<object>) {
+    let i = 0;
+    // The second step of an episode has a fault for certain.
+    for await (const step of all) yield i++ === 1 || chance.below(4) === 0 ? { ...step, ...faults[chance.below(faults.length)]?.() } : step;
+  };
+  return mapEpisodes(
+    whole as RldsDataset,
+    ((episode: { readonly steps: Iterable<object> }) => ({ ...episode, steps: steps(episode.steps) })) as never,
+  ) as RldsDataset<unknown>;
 }
 
 interface Written {
@@ -117,8 +150,32 @@ const WRITTEN: { readonly [format: string]: Written } = {
       return { out, path: out, flags: [] };
     },
   },
+  npz: {
+    async write(data) {
+      const file = fresh(".npz");
+      await writeNpz(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".npz");
+      return { out, path: out, flags: [] };
+    },
+  },
+  hdf5: {
+    async write(data) {
+      const file = fresh(".hdf5");
+      await writeHdf5(data, file);
+      return file;
+    },
+    target() {
+      const out = fresh(".hdf5");
+      return { out, path: out, flags: [] };
+    },
+  },
 };
 const FORMATS = Object.keys(WRITTEN);
+/** What JSON lines do not state, and a format needs. */
+const STATED: { readonly [format: string]: readonly string[] } = { tfds: ["--name", "demo"], minari: ["--id", "demo-v0"], lerobot: ["--fps", "10", "--where", "length > 0"] };
 /** LeRobot counts the frames of all episodes. */
 const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) => steps.map((step) => ({ ...(step as object), index: undefined })));
 const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));
@@ -178,6 +235,15 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
     expect((await contentOf(there.path)).episodes).not.toEqual(before.episodes);
     await document("edit", there.path, back.out, "--swap-channels", "observation.image", ...back.flags);
     expect(await contentOf(back.path)).toEqual(before);
+  });
+
+  test("a check of what --mode repair wrote is clean", async () => {
+    const random = new TestRandom(format.length);
+    const path = await (WRITTEN.jsonl as Written).write(spoiled(LENGTHS, random));
+    expect(JSON.parse((await reprise("check", path, "--json")).stdout)).toMatchObject({ clean: false });
+    const { out, path: written, flags } = target();
+    await document("edit", path, out, ...flags, ...(STATED[format] ?? []), "--mode", "repair");
+    expect(await document("check", written)).toMatchObject({ clean: true, complete: true, faults: {} });
   });
 
   test("random edits are what the same functions make of the episodes", async () => {

@@ -1,0 +1,66 @@
+/** Chunks of MCAP, decompressed within bounds. */
+import { dataView } from "../../../base/bytes.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
+import { unzstdPieces } from "../compression/zstd.ts";
+import { bytesFile } from "../sources/bytes-source.ts";
+import { unlz4 } from "./lz4.ts";
+
+const CHUNK = 0x06;
+/** Start, end, size, checksum and the length of the compression's name. */
+const HEAD_BYTES = 32;
+const RECORD_HEAD = 9;
+
+export interface ChunkBounds {
+  readonly file: string;
+  readonly offset: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The record of the same chunk without compression. @param body of the record @throws Error for what is damaged · RldsError UNSUPPORTED */
+export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {
+  const view = dataView(body);
+  if (body.length < HEAD_BYTES) throw new Error("its head is cut");
+  const size = Number(view.getBigUint64(16, true));
+  const nameBytes = view.getUint32(28, true);
+  if (HEAD_BYTES + nameBytes + 8 > body.length) throw new Error("its head is cut");
+  const compression = new TextDecoder().decode(body.subarray(HEAD_BYTES, HEAD_BYTES + nameBytes));
+  const from = HEAD_BYTES + nameBytes + 8;
+  const length = Number(view.getBigUint64(from - 8, true));
+  if (from + length > body.length) throw new Error(`its records have ${length} bytes, and ${body.length - from} are there`);
+  if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows`);
+  const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
+  if (records.length !== size) throw new Error(`it has ${records.length} bytes, and says ${size}`);
+  const record = new Uint8Array(RECORD_HEAD + HEAD_BYTES + 8 + records.length);
+  const head = dataView(record);
+  record[0] = CHUNK;
+  head.setBigUint64(1, BigInt(record.length - RECORD_HEAD), true);
+  record.set(body.subarray(0, HEAD_BYTES - 4), RECORD_HEAD);
+  head.setBigUint64(RECORD_HEAD + HEAD_BYTES, BigInt(records.length), true);
+  record.set(records, RECORD_HEAD + HEAD_BYTES + 8);
+  return record;
+}
+
+async function decompressed(bytes: Uint8Array, compression: string, size: number, { file, offset, signal }: ChunkBounds): Promise<Uint8Array> {
+  if (compression === "" || bytes.length === 0) return bytes;
+  if (compression === "lz4") return unlz4(bytes, size);
+  if (compression !== "zstd")
+    throw unsupportedFile(
+      { file, offset },
+      `a chunk is compressed by ${JSON.stringify(compression)}: lz4, zstd and none are read; "mcap compress" writes it again`,
+    );
+  const pieces: Uint8Array[] = [];
+  let done = 0;
+  for await (const piece of unzstdPieces(bytesFile("a chunk", bytes), signal)) {
+    done += piece.length;
+    if (done > size) throw new Error(`more than the ${size} bytes that it should have come out of Zstandard`);
+    pieces.push(piece.slice());
+  }
+  const all = new Uint8Array(done);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

@@ -1,0 +1,161 @@
+/** Fields of messages as values of leaves: numbers in arrays of their type, texts in lists. */
+import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
+import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { ColumnData } from "../../model/column-data.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import type { MessageField, MessageType } from "./message-type.ts";
+
+/** One value of a leaf. */
+export interface FieldValue {
+  readonly dtype: Dtype | "string";
+  readonly shape: readonly number[];
+  readonly data: ColumnData;
+}
+
+type ValueDtype = Dtype | "string";
+
+const DTYPES_OF_ROS: { readonly [type: string]: ValueDtype } = {
+  ...{ bool: "bool", int8: "i8", uint8: "u8", int16: "i16", uint16: "u16", int32: "i32", uint32: "u32", int64: "i64", uint64: "u64" },
+  ...{ float32: "f32", float64: "f64", string: "string", wstring: "string", time: "i64", duration: "i64" },
+};
+const NANOSECONDS = 1_000_000_000n;
+
+/** The value of fields: one as it is, several as a vector. @param bytes of the message: each element takes one at least @throws Error for a field that is not there, or has no numbers */
+export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
+  const parts = paths.map((path) => {
+    const value = unwrapped(valueAt(message, path));
+    return { path, value, shape: shapeOf(value, 0) };
+  });
+  const dtype = dtypeOfAll(parts.map(({ path, value }) => (type.fields === undefined ? jsonDtype(value, path) : rosDtype(type, path))));
+  const [only] = parts;
+  const shape = parts.length === 1 && only !== undefined ? only.shape : [parts.reduce((sum, part) => sum + sizeOf(part.shape), 0)];
+  if (sizeOf(shape) > bytes * paths.length) throw new Error(`${paths.join(", ")} has lists of several lengths`);
+  const elements: unknown[] | undefined = dtype === "string" ? [] : undefined;
+  const array = dtype === "string" ? undefined : new DTYPES[dtype].array(sizeOf(shape));
+  let done = 0;
+  const put = (value: unknown): void => {
+    if (typeof value === "object" && value !== null) {
+      if (isTime(value)) put(timeOf(value));
+      else if (
+        ArrayBuffer.isView(value) &&
+        array !== undefined &&
+        value.constructor === array.constructor &&
+        done + (value as Uint8Array).length <= array.length
+      ) {
+        (array as Uint8Array).set(value as Uint8Array, done);
+        done += (value as Uint8Array).length;
+      } else for (const part of ArrayBuffer.isView(value) ? (value as Uint8Array) : Object.values(value)) put(part);
+    } else if (elements !== undefined) {
+      if (typeof value !== "string") throw new Error(`${paths.join(", ")} has texts and others`);
+      elements.push(value);
+    } else {
+      if (typeof value === "string" || value === undefined) throw new Error(`${paths.join(", ")} has numbers and others`);
+      if (done < (array as Uint8Array).length)
+        (array as { [i: number]: unknown })[done] = DTYPES[dtype as Dtype].big ? BigInt(value as bigint) : Number(value ?? Number.NaN);
+      done++;
+    }
+  };
+  for (const { value } of parts) put(value);
+  if ((elements?.length ?? done) !== sizeOf(shape)) throw new Error(`${paths.join(", ")} has lists of several lengths`);
+  return { dtype, shape, data: (elements ?? array) as ColumnData };
+}
+
+/** The leaf of such values. */
+export function leafOfValue({ dtype, shape }: FieldValue): StepLeaf {
+  return { dtype, shape } as StepLeaf;
+}
+
+/** What a path such as `pose.position.x` or `data.0` leads to; an empty one to all of it. @throws Error */
+export function valueAt(message: unknown, path: string): unknown {
+  let at = message;
+  const names = path === "" ? [] : path.split(".");
+  for (const [i, name] of names.entries()) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) {
+      const fields = typeof at === "object" && at !== null ? Object.keys(at).slice(0, 20) : [];
+      throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${fields.length === 0 ? "" : `; the fields are ${fields.join(", ")}`}`);
+    }
+    at = (at as { readonly [name: string]: unknown })[name];
+  }
+  return at;
+}
+
+/** A message of one field, such as those of std_msgs, is that field. */
+function unwrapped(value: unknown): unknown {
+  let at = value;
+  for (let depth = 0; depth < MAX_NEST_DEPTH && typeof at === "object" && at !== null && !Array.isArray(at) && !ArrayBuffer.isView(at); depth++) {
+    const parts = Object.values(at);
+    if (parts.length !== 1) break;
+    at = parts[0];
+  }
+  return at;
+}
+
+function shapeOf(value: unknown, depth: number): number[] {
+  if (depth > MAX_NEST_DEPTH) throw new Error(`it is nested more than ${MAX_NEST_DEPTH} deep`);
+  if (typeof value !== "object" || value === null || isTime(value)) return [];
+  if (ArrayBuffer.isView(value)) return [(value as Uint8Array).length];
+  if (Array.isArray(value)) return [value.length, ...(value.length === 0 ? [] : shapeOf(value[0], depth + 1))];
+  return [Object.values(value).reduce((sum: number, part) => sum + sizeOf(shapeOf(part, depth + 1)), 0)];
+}
+
+interface Time {
+  readonly sec: number;
+  readonly nanosec?: number;
+  readonly nsec?: number;
+}
+
+function isTime(value: object): value is Time {
+  const names = Object.keys(value);
+  return names.length === 2 && names[0] === "sec" && (names[1] === "nanosec" || names[1] === "nsec");
+}
+
+/** In nanoseconds. @throws Error for what is no time */
+export function timeOf(value: unknown): bigint {
+  if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("it has no time of sec and nanosec");
+  const { sec, nanosec, nsec } = value;
+  return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
+}
+
+/** JSON has numbers of one kind. */
+function jsonDtype(value: unknown, path: string): ValueDtype {
+  if (typeof value === "object" && value !== null) return isTime(value) ? "i64" : dtypeOfAll(Object.values(value).map((part) => jsonDtype(part, path)));
+  return typeof value === "string" ? "string" : typeof value === "boolean" ? "bool" : "f64";
+}
+
+/** What the schema says of a field. @throws Error */
+function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype {
+  let all = fields;
+  let type: string | undefined;
+  for (const name of path === "" ? [] : path.split(".")) {
+    // The number of an element.
+    if (/^\d+$/.test(name)) continue;
+    const field = all.find((field) => field.name === name && !field.isConstant) as MessageField;
+    type = field.isComplex ? undefined : field.type;
+    all = field.isComplex ? (types?.get(field.type) ?? []) : [];
+  }
+  const dtypes = new Set<ValueDtype>();
+  const seen = new Set<readonly MessageField[]>();
+  const visit = (fields: readonly MessageField[]) => {
+    if (seen.has(fields)) return;
+    seen.add(fields);
+    for (const field of fields) {
+      if (field.isConstant) continue;
+      if (field.isComplex) visit(types?.get(field.type) ?? []);
+      else dtypes.add(DTYPES_OF_ROS[field.type] as ValueDtype);
+    }
+  };
+  if (type !== undefined) dtypes.add(DTYPES_OF_ROS[type] as ValueDtype);
+  else visit(all);
+  return dtypeOfAll([...dtypes]);
+}
+
+/** One dtype for all: numbers of several kinds are f64. @throws Error */
+function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
+  const all = [...new Set(dtypes)];
+  const [only = "f64"] = all;
+  if (all.length < 2) return only;
+  if (all.some((dtype) => dtype === "string" || dtype === "i64" || dtype === "u64"))
+    throw new Error(`it has values of several kinds, ${all.join(", ")}: name the fields of one kind, as a list`);
+  return "f64";
+}

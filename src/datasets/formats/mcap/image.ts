@@ -1,0 +1,85 @@
+/** Messages with images: files of JPEG and PNG, and pixels in rows. */
+import { DTYPES } from "../../../schema/dtype.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import { imageHead } from "../images/image-head.ts";
+import type { ImageDecoder } from "../images/images.ts";
+
+type PixelDtype = "u8" | "u16" | "f32";
+
+/** An image as its message has it; pixels are made of it when they are asked for. */
+export interface Image {
+  readonly dtype: PixelDtype;
+  /** Height, width, channels. */
+  readonly shape: readonly [height: number, width: number, channels: number];
+  readonly bytes: Uint8Array;
+  /** Of pixels in rows; undefined for a file. */
+  readonly rows?: { readonly step: number; readonly isBigEndian: boolean; readonly isBgr: boolean };
+}
+
+const IMAGES = /^(sensor_msgs\/(msg\/)?(Compressed)?Image|foxglove[./](msg\/)?(CompressedImage|RawImage))$/;
+/** Encodings of ROS. */
+const ENCODINGS: { readonly [encoding: string]: readonly [dtype: PixelDtype, channels: number, isBgr?: boolean] } = {
+  ...{ rgb8: ["u8", 3], bgr8: ["u8", 3, true], rgba8: ["u8", 4], bgra8: ["u8", 4, true], "8UC3": ["u8", 3], "8UC4": ["u8", 4] },
+  ...{ mono8: ["u8", 1], "8UC1": ["u8", 1], mono16: ["u16", 1], "16UC1": ["u16", 1], "32FC1": ["f32", 1] },
+};
+/** What compressed_depth_image_transport writes before its PNG. */
+const DEPTH_HEAD = 12;
+
+/** Whether messages of a schema are images. */
+export function isImageSchema(name: string | undefined): boolean {
+  return name !== undefined && IMAGES.test(name);
+}
+
+interface ImageMessage {
+  readonly data?: unknown;
+  readonly format?: unknown;
+  readonly encoding?: unknown;
+  readonly height?: unknown;
+  readonly width?: unknown;
+  readonly step?: unknown;
+  readonly is_bigendian?: unknown;
+}
+
+/** @throws Error for what is no image, or one that is not read */
+export function imageOf(message: unknown): Image {
+  const { data, format, encoding, height, width, step, is_bigendian } = message as ImageMessage;
+  const bytes = typeof data === "string" ? ofBase64(data) : data instanceof Uint8Array ? data.slice() : undefined;
+  if (bytes === undefined) throw new Error("the image has no bytes in data");
+  if (typeof encoding !== "string") {
+    const file = typeof format === "string" && format.includes("compressedDepth") ? bytes.subarray(DEPTH_HEAD) : bytes;
+    const head = imageHead(file);
+    return { dtype: head.depth === 16 ? "u16" : "u8", shape: [head.height, head.width, head.channels === 1 ? 1 : 3], bytes: file };
+  }
+  const known = Object.hasOwn(ENCODINGS, encoding) ? ENCODINGS[encoding] : undefined;
+  if (known === undefined) throw new Error(`the image has the encoding ${JSON.stringify(encoding)}; read are ${Object.keys(ENCODINGS).join(", ")}`);
+  const [dtype, channels, isBgr = false] = known;
+  const shape = [Number(height), Number(width), channels] as const;
+  const rowBytes = shape[1] * channels * DTYPES[dtype].bytes;
+  if (!(shape[0] > 0 && shape[1] > 0 && Number(step) >= rowBytes && bytes.length >= (shape[0] - 1) * Number(step) + rowBytes))
+    throw new Error(`the image says ${shape[0]} rows of ${shape[1]} pixels, ${Number(step)} bytes each, and has ${bytes.length} bytes`);
+  return { dtype, shape, bytes, rows: { step: Number(step), isBigEndian: Boolean(is_bigendian), isBgr } };
+}
+
+function ofBase64(text: string): Uint8Array {
+  const binary = atob(text);
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+/** The pixels of an image, row by row. @throws Error for a damaged file */
+export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDecoder, maxBytes: number): Uint8Array | Uint16Array | Float32Array {
+  const [height, width, channels] = shape;
+  if (rows === undefined) return decode(bytes, { type: dtype as "u8" | "u16", channels }, maxBytes);
+  const element = DTYPES[dtype].bytes;
+  const rowBytes = width * channels * element;
+  const pixels = new Uint8Array(height * rowBytes);
+  for (let y = 0; y < height; y++) pixels.set(bytes.subarray(y * rows.step, y * rows.step + rowBytes), y * rowBytes);
+  if (rows.isBgr)
+    for (let at = 0; at < pixels.length; at += channels) {
+      const blue = pixels[at] as number;
+      pixels[at] = pixels[at + 2] as number;
+      pixels[at + 2] = blue;
+    }
+  // Typed arrays have the byte order of the machine, which is little-endian everywhere that WebAssembly is.
+  if (rows.isBigEndian && element > 1) for (let at = 0; at < pixels.length; at += element) pixels.subarray(at, at + element).reverse();
+  return new DTYPES[dtype].array(pixels.buffer, 0, sizeOf(shape)) as Uint8Array;
+}

@@ -1,0 +1,55 @@
+/** Values of leaves as messages have them. */
+import { DTYPES } from "../../../schema/dtype.ts";
+import { sizeOf } from "../../../schema/leaf.ts";
+import type { StepLeaf } from "../../model/dataset.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type FieldValue, fieldValue, timeOf, valueAt } from "./field.ts";
+import { type Image, imageOf, isImageSchema } from "./image.ts";
+import type { MessageType } from "./message-type.ts";
+import type { McapMessage } from "./messages.ts";
+import type { Mapping, TopicLeaf } from "./options.ts";
+
+export type LeafValue = FieldValue | Image;
+
+/** @throws RldsError SPEC_MISMATCH for a field that is not there, and for an image that is not read */
+export function leafValue(
+  file: string,
+  { keys, topic, fields, isWhole }: TopicLeaf,
+  { schema, data, offset }: McapMessage,
+  type: MessageType,
+  value: unknown,
+): LeafValue {
+  try {
+    return isWhole && isImageSchema(schema?.name) ? imageOf(value) : fieldValue(value, type, fields, data.length);
+  } catch (cause) {
+    throw new RldsError("SPEC_MISMATCH", `${keys.join("/")} cannot be read from ${topic}: ${(cause as Error).message}`, { file, offset }, { cause });
+  }
+}
+
+/** The leaf of a value. */
+export function leafOf({ dtype, shape }: LeafValue): StepLeaf {
+  return { dtype, shape: [...shape] } as StepLeaf;
+}
+
+export function isImage(value: LeafValue): value is Image {
+  return "bytes" in value;
+}
+
+/** Bytes in memory, about. */
+export function bytesOf(value: LeafValue): number {
+  if (isImage(value)) return value.bytes.length;
+  if (value.dtype !== "string") return sizeOf(value.shape) * DTYPES[value.dtype].bytes;
+  return (value.data as unknown as readonly string[]).reduce((sum, text) => sum + 2 * text.length, 0);
+}
+
+/** When a message was, in nanoseconds. @throws RldsError SPEC_MISMATCH for a message without a header */
+export function timeOfMessage(file: string, clock: Mapping["time"], { logTime, publishTime, channel, offset }: McapMessage, value: unknown): bigint {
+  if (clock !== "header") return clock === "log" ? logTime : publishTime;
+  try {
+    const isHeadless = typeof value === "object" && value !== null && !Object.hasOwn(value, "header") && Object.hasOwn(value, "timestamp");
+    return timeOf(valueAt(value, isHeadless ? "timestamp" : "header.stamp"));
+  } catch (cause) {
+    const what = `messages of ${channel.topic} have no time in a header: ${(cause as Error).message}; time: "log" takes the time at which they were logged`;
+    throw new RldsError("SPEC_MISMATCH", what, { file, offset }, { cause });
+  }
+}

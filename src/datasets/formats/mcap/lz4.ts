@@ -1,0 +1,92 @@
+/** Frames of LZ4, as chunks of MCAP have them: every size is checked before it is used. */
+import { dataView } from "../../../base/bytes.ts";
+
+const MAGIC = 0x184d2204;
+const VERSION = 0b01_000000;
+const HAS_BLOCK_CHECKSUM = 0b1_0000;
+const HAS_CONTENT_SIZE = 0b1000;
+const HAS_CONTENT_CHECKSUM = 0b100;
+const HAS_DICTIONARY = 0b1;
+/** The bit of a block's size that says its bytes are stored as they are. */
+const IS_STORED = 0x80000000;
+const MIN_MATCH = 4;
+/** A byte of a block stands for at most so many. */
+const MAX_RATIO = 255;
+
+/** @param size bytes that must come out @throws Error for what is no LZ4, or has another size */
+export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+  if (size > MAX_RATIO * bytes.length) throw new Error(`${bytes.length} bytes of LZ4 cannot hold ${size}`);
+  const output = new Uint8Array(size);
+  const view = dataView(bytes);
+  const need = (at: number, length: number) => {
+    if (at + length > bytes.length) throw new Error("the frame of LZ4 ends too early");
+  };
+  let done = 0;
+  for (let at = 0; at < bytes.length; ) {
+    need(at, 7);
+    if (view.getUint32(at, true) !== MAGIC) throw new Error("no frame of LZ4 begins here");
+    const flags = bytes[at + 4] as number;
+    if ((flags & 0b11_000000) !== VERSION || (flags & HAS_DICTIONARY) !== 0) throw new Error("the frame of LZ4 has another version, or needs a dictionary");
+    at += (flags & HAS_CONTENT_SIZE) !== 0 ? 15 : 7;
+    for (;;) {
+      need(at, 4);
+      const head = view.getUint32(at, true);
+      at += 4;
+      if (head === 0) break;
+      const length = head & ~IS_STORED;
+      need(at, length);
+      const block = bytes.subarray(at, at + length);
+      if (head >= IS_STORED) {
+        if (done + length > size) throw new Error(`more than the ${size} bytes that it should have come out of LZ4`);
+        output.set(block, done);
+        done += length;
+      } else done = unlz4Block(block, output, done);
+      at += length + ((flags & HAS_BLOCK_CHECKSUM) !== 0 ? 4 : 0);
+    }
+    at += (flags & HAS_CONTENT_CHECKSUM) !== 0 ? 4 : 0;
+  }
+  if (done !== size) throw new Error(`${done} of ${size} bytes came out of LZ4`);
+  return output;
+}
+
+/** Matches may reach into blocks before. @param from where the output goes on @returns where it ends */
+function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number {
+  let done = from;
+  let at = 0;
+  const next = (): number => {
+    if (at >= block.length) throw new Error("a block of LZ4 ends too early");
+    return block[at++] as number;
+  };
+  const lengthOf = (nibble: number): number => {
+    let length = nibble;
+    if (nibble === 15)
+      for (let more = 255; more === 255; ) {
+        more = next();
+        length += more;
+      }
+    return length;
+  };
+  const room = (length: number) => {
+    if (done + length > output.length) throw new Error(`more than the ${output.length} bytes that it should have come out of LZ4`);
+  };
+  while (at < block.length) {
+    const token = next();
+    const literals = lengthOf(token >> 4);
+    if (at + literals > block.length) throw new Error("a block of LZ4 ends too early");
+    room(literals);
+    output.set(block.subarray(at, at + literals), done);
+    at += literals;
+    done += literals;
+    // The last sequence has no match.
+    if (at === block.length) return done;
+    const distance = next() | (next() << 8);
+    const length = lengthOf(token & 15) + MIN_MATCH;
+    if (distance === 0 || distance > done) throw new Error("a match of LZ4 begins before the output");
+    room(length);
+    // A match may overlap what it writes.
+    if (distance >= length) output.copyWithin(done, done - distance, done - distance + length);
+    else for (let i = 0; i < length; i++) output[done + i] = output[done + i - distance] as number;
+    done += length;
+  }
+  return done;
+}

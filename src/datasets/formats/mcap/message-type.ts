@@ -1,0 +1,116 @@
+/** The types of messages, as schemas state them, and how messages are decoded. */
+import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { Channel, McapMessage, Schema } from "./messages.ts";
+
+/** A field, as the parser of schemas has it. */
+export interface MessageField {
+  readonly name: string;
+  readonly type: string;
+  readonly isComplex?: boolean;
+  readonly isConstant?: boolean;
+  readonly isArray?: boolean;
+  readonly arrayLength?: number;
+}
+
+export interface MessageType {
+  /** The fields of the message, and of the messages in it by name. Undefined for JSON, which has no types. */
+  readonly fields?: readonly MessageField[];
+  readonly types?: ReadonlyMap<string, readonly MessageField[]>;
+  /** @throws Error */
+  decode(data: Uint8Array): unknown;
+}
+
+/** A schema of ROS has a few thousand bytes. */
+const MAX_SCHEMA_BYTES = 2 ** 18;
+/** The first bytes of CDR: its byte order. The values after them are aligned from there on. */
+const CDR_HEAD = 4;
+const BYTES: { readonly [type: string]: number } = {
+  ...{ bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, int64: 8, uint64: 8 },
+  ...{ float32: 4, float64: 8, string: 4, wstring: 4, time: 8, duration: 8 },
+};
+
+/** Types of the channels of a file, each parsed once. */
+export class MessageTypes {
+  readonly #file: string;
+  readonly #types = new Map<Schema | string, MessageType>();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** @throws RldsError UNSUPPORTED for another encoding · CORRUPT for a schema that is damaged */
+  async typeOf(channel: Channel, schema: Schema | undefined): Promise<MessageType> {
+    const key = channel.messageEncoding === "json" ? "json" : (schema ?? channel.messageEncoding);
+    const known = this.#types.get(key);
+    if (known !== undefined) return known;
+    const type = await this.#parse(channel, schema);
+    this.#types.set(key, type);
+    return type;
+  }
+
+  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  async decode({ channel, schema, data, offset }: McapMessage): Promise<{ readonly type: MessageType; readonly value: unknown }> {
+    const type = await this.typeOf(channel, schema);
+    try {
+      return { type, value: type.decode(data) };
+    } catch (cause) {
+      const name = schema === undefined ? channel.messageEncoding : schema.name;
+      throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} is not what ${name} says: ${(cause as Error).message}`, cause);
+    }
+  }
+
+  async #parse({ topic, messageEncoding }: Channel, schema: Schema | undefined): Promise<MessageType> {
+    if (messageEncoding === "json") return { decode: (data) => JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data)) as unknown };
+    const place = { file: this.#file };
+    if (messageEncoding !== "cdr" || schema?.encoding !== "ros2msg")
+      throw unsupportedFile(
+        place,
+        `messages of ${topic} are ${messageEncoding} by a schema of ${schema?.encoding ?? "none"}: JSON, and CDR by ros2msg are read; ` +
+          `record with ROS 2 Humble or newer, or convert the file with "ros2 bag convert" or "mcap convert"`,
+      );
+    if (schema.data.length > MAX_SCHEMA_BYTES)
+      throw corruptFile(place, `the schema ${schema.name} has ${schema.data.length} bytes, more than ${MAX_SCHEMA_BYTES}`);
+    const { parse, MessageReader } = await import("./packages.ts");
+    try {
+      const definitions = parse(new TextDecoder().decode(schema.data), { ros2: true, skipTypeFixup: false });
+      const types = new Map(definitions.map(({ name, definitions: fields }) => [name ?? "", fields as readonly MessageField[]]));
+      const fields = (definitions[0]?.definitions ?? []) as readonly MessageField[];
+      const least = leastBytes(fields, types, new Map(), 0);
+      const reader = new MessageReader(definitions);
+      const decode = (data: Uint8Array) => {
+        if (data.length < CDR_HEAD + least) throw new RangeError(`it has ${data.length} bytes, and needs ${CDR_HEAD + least} at least`);
+        // After the head and 4 bytes more, arrays of 8-byte numbers are where typed arrays can view them.
+        const buffer = new Uint8Array(CDR_HEAD + data.length);
+        buffer.set(data, CDR_HEAD);
+        return reader.readMessage(buffer.subarray(CDR_HEAD));
+      };
+      return { fields, types, decode };
+    } catch (cause) {
+      if (cause instanceof RldsError) throw cause;
+      throw corruptFile(place, `the schema ${schema.name} of ${topic} cannot be read: ${(cause as Error).message}`, cause);
+    }
+  }
+}
+
+type Types = ReadonlyMap<string, readonly MessageField[]>;
+
+/** The fewest bytes of a message without padding. @throws Error for a type within itself, and for one that is not there */
+function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
+  if (depth > MAX_NEST_DEPTH) throw new Error(`its types are nested more than ${MAX_NEST_DEPTH} deep, or within themselves`);
+  let bytes = 0;
+  for (const { name, type, isComplex, isConstant, isArray, arrayLength } of fields) {
+    if (isConstant) continue;
+    let each = known.get(type) ?? BYTES[type];
+    if (isComplex && !known.has(type)) {
+      const nested = types.get(type);
+      if (nested === undefined) throw new Error(`it lacks the type ${type} of ${name}`);
+      each = leastBytes(nested, types, known, depth + 1);
+      known.set(type, each);
+    }
+    if (each === undefined) throw new Error(`${name} has the type ${type}, which there is not`);
+    bytes += !isArray ? each : arrayLength === undefined ? 4 : arrayLength * each;
+  }
+  // A message without fields takes a byte.
+  return Math.max(bytes, 1);
+}

@@ -1,0 +1,163 @@
+/** The messages of an MCAP file in the order that they are stored in, chunk by chunk. */
+import type { McapStreamReader } from "@mcap/core";
+import { dataView } from "../../../base/bytes.ts";
+import { corruptFile, RldsError } from "../../model/rlds-error.ts";
+import { yieldToEventLoop } from "../../model/traversal.ts";
+import { addLoss, type Losses } from "../losses.ts";
+import { ReadAhead } from "../sources/read-ahead.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { plainChunk } from "./chunk.ts";
+
+export const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
+export const RECORD_HEAD = 9;
+const FOOTER = 0x02;
+const SCHEMA = 0x03;
+const CHANNEL = 0x04;
+const MESSAGE = 0x05;
+const CHUNK = 0x06;
+const DATA_END = 0x0f;
+const BYTES_PER_PAUSE = 1 << 23;
+
+export interface Schema {
+  readonly id: number;
+  readonly name: string;
+  readonly encoding: string;
+  readonly data: Uint8Array;
+}
+
+export interface Channel {
+  readonly id: number;
+  readonly schemaId: number;
+  readonly topic: string;
+  readonly messageEncoding: string;
+  readonly metadata: Map<string, string>;
+}
+
+export interface McapMessage {
+  readonly channel: Channel;
+  /** Undefined for messages without one, such as JSON. */
+  readonly schema: Schema | undefined;
+  /** In nanoseconds. */
+  readonly logTime: bigint;
+  readonly publishTime: bigint;
+  readonly data: Uint8Array;
+  /** Of the record or chunk that has it. */
+  readonly offset: number;
+}
+
+export interface MessageOptions {
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  readonly losses: Losses | undefined;
+}
+
+/** The next messages of a file. An index is not needed. @throws RldsError CORRUPT */
+export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
+  const { maxBytes, signal, losses } = options;
+  const input = new ReadAhead(file, signal ? { signal } : {});
+  const records = await Records.create(file.name);
+  let sincePause = 0;
+  for (let offset = await skipMagic(input); ; offset = input.position) {
+    const fail = (what: string, cause?: unknown) => corruptFile({ file: file.name, offset }, what, cause);
+    if (input.remaining < RECORD_HEAD) return addLoss(losses, fail("the file ends before its last record: it was cut, or is still written"));
+    const head = dataView(await input.read(RECORD_HEAD));
+    const opcode = head.getUint8(0);
+    const length = Number(head.getBigUint64(1, true));
+    if (length > input.remaining) return addLoss(losses, fail(`a record has ${length} bytes, and ${input.remaining} follow: the file was cut, or is damaged`));
+    if (opcode === DATA_END || opcode === FOOTER) return;
+    if (opcode === 0) return addLoss(losses, fail("a record has the number 0, which there is not"));
+    if (![SCHEMA, CHANNEL, MESSAGE, CHUNK].includes(opcode)) {
+      input.position += length;
+      continue;
+    }
+    try {
+      if (length > maxBytes) {
+        input.position += length;
+        throw fail(`a record has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
+      }
+      const body = await input.read(length);
+      try {
+        const record = opcode === CHUNK ? await plainChunk(body, { file: file.name, offset, maxBytes, ...(signal && { signal }) }) : joined(head, body);
+        yield* records.messages(record, offset);
+      } catch (cause) {
+        records.restart();
+        if (cause instanceof RldsError && cause.code === "UNSUPPORTED") throw cause;
+        throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} is damaged: ${(cause as Error).message}`, cause);
+      }
+    } catch (error) {
+      addLoss(losses, error);
+    }
+    sincePause += length;
+    if (sincePause > BYTES_PER_PAUSE) {
+      sincePause = 0;
+      await yieldToEventLoop(signal);
+    }
+  }
+}
+
+/** Where the records begin. @throws RldsError CORRUPT */
+async function skipMagic(input: ReadAhead): Promise<number> {
+  const magic = input.remaining < MAGIC.length ? undefined : await input.read(MAGIC.length);
+  if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte))
+    throw corruptFile({ file: input.file.name, offset: 0 }, "the file does not begin as MCAP does");
+  return input.position;
+}
+
+function joined(head: DataView, body: Uint8Array): Uint8Array {
+  const record = new Uint8Array(RECORD_HEAD + body.length);
+  record.set(new Uint8Array(head.buffer, head.byteOffset, RECORD_HEAD));
+  record.set(body, RECORD_HEAD);
+  return record;
+}
+
+/** Records by Foxglove's library, and the schemas and channels that they name. */
+export class Records {
+  readonly channels = new Map<number, Channel>();
+  readonly schemas = new Map<number, Schema>();
+  readonly #packages: typeof import("./packages.ts");
+  readonly #file: string;
+  #reader: McapStreamReader;
+
+  static async create(file: string): Promise<Records> {
+    return new Records(file, await import("./packages.ts"));
+  }
+
+  private constructor(file: string, packages: typeof import("./packages.ts")) {
+    this.#file = file;
+    this.#packages = packages;
+    this.#reader = new packages.McapStreamReader({ noMagicPrefix: true });
+  }
+
+  /** What whole records say. @throws Error for damage; then `restart` is called */
+  *messages(record: Uint8Array, offset: number): Generator<McapMessage, void, undefined> {
+    for (const found of this.read(record)) {
+      if (found.type !== "Message") continue;
+      const { channelId, logTime, publishTime, data } = found;
+      const channel = this.channels.get(channelId) as Channel;
+      const schema = this.schemas.get(channel.schemaId);
+      if (schema === undefined && channel.schemaId !== 0)
+        throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} names schema ${channel.schemaId}, which does not come before it`);
+      yield { channel, schema, logTime, publishTime, data, offset };
+    }
+  }
+
+  *read(bytes: Uint8Array) {
+    this.#reader.append(bytes);
+    for (let found = this.#reader.nextRecord(); found !== undefined; found = this.#reader.nextRecord()) {
+      if (found.type === "Schema") this.schemas.set(found.id, found);
+      else if (found.type === "Channel") this.channels.set(found.id, found);
+      yield found;
+    }
+    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes are left`);
+  }
+
+  /** A reader that has failed is of no use; the next one knows the same channels. */
+  restart(): void {
+    const { McapRecordBuilder, McapStreamReader } = this.#packages;
+    this.#reader = new McapStreamReader({ noMagicPrefix: true });
+    const builder = new McapRecordBuilder();
+    for (const channel of this.channels.values()) builder.writeChannel(channel);
+    this.#reader.append(builder.buffer);
+    while (this.#reader.nextRecord() !== undefined);
+  }
+}

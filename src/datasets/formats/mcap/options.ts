@@ -1,0 +1,128 @@
+/** The options of MCAP: which topic each leaf is from, at which rate, and where episodes begin. */
+import { finite, mustBe, onlyKeys } from "../../../base/error.ts";
+import type { Fetch } from "../../../base/host.ts";
+import { type Field, fieldsOf } from "../columns/names.ts";
+import type { ReadOptions } from "../reader.ts";
+import { splitPath } from "../selection/selection.ts";
+import type { SampleRule } from "./ticks.ts";
+
+/** Where the values of a leaf are. */
+export interface McapTopic {
+  readonly topic: string;
+  /** A path in the message, such as `pose.position.x` or `data.0`, or several, whose numbers become one vector. Default: the whole message, in the order of its fields. */
+  readonly field?: string | readonly string[];
+}
+
+/** The topic whose messages begin episodes. */
+export interface McapMarker {
+  readonly topic: string;
+  /** A change of this field begins an episode; while it is false or an empty text there is none. Without it every message begins one. */
+  readonly field?: string;
+}
+
+/** A pause that ends an episode. */
+export interface McapGap {
+  /** In seconds without a message of the topics. */
+  readonly gap: number;
+}
+
+export interface McapOptions extends ReadOptions {
+  /** For each leaf its topic: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A text is a topic with the whole message. Required to read episodes. */
+  readonly topics?: { readonly [leaf: string]: string | McapTopic };
+  /** Steps per second. Default: 10 */
+  readonly rate?: number;
+  /** The value of a step: the last one at or before it (default), or the nearest one. */
+  readonly sample?: SampleRule;
+  /** The time of a message: when it was logged (default), published, or what its header states. */
+  readonly time?: "log" | "publish" | "header";
+  /** Where episodes begin. Default: an episode per file; the files of a ROS 2 bag (a folder with metadata.yaml) are one. */
+  readonly episodesBy?: "file" | McapGap | McapMarker;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+/** Fields of a step that topics may have: the first ones with values, the others end episodes. */
+const STEP_PARTS: readonly Field[] = ["observation", "action", "reward", "discount", "terminated", "done", "is_terminal"];
+
+/** The names of its own options. */
+export const MCAP_OPTIONS = "topics, rate, sample, time, episodesBy, fetch";
+
+export interface TopicLeaf {
+  /** Of the step, by RLDS's names. */
+  readonly keys: readonly string[];
+  readonly topic: string;
+  readonly fields: readonly string[];
+  /** Whether a field was named: an image is one if none was. */
+  readonly isWhole: boolean;
+}
+
+/** What the options say, checked. */
+export interface Mapping {
+  readonly leaves: readonly TopicLeaf[];
+  readonly rate: number;
+  readonly sample: SampleRule;
+  readonly time: "log" | "publish" | "header";
+  /** In nanoseconds. */
+  readonly gap: number | undefined;
+  readonly marker: McapMarker | undefined;
+}
+
+/** @throws TypeError and RangeError that name the option */
+export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
+  const words = (name: string, value: unknown, all: readonly string[]) => {
+    if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value);
+  };
+  words("sample", sample, ["last", "nearest"]);
+  words("time", time, ["log", "publish", "header"]);
+  finite("rate", rate, Number.MIN_VALUE, 1e6);
+  const { gap, marker } = ruleOf(episodesBy);
+  return { leaves: leavesOf(topics), rate, sample, time, gap, marker };
+}
+
+function ruleOf(rule: McapOptions["episodesBy"]): { readonly gap: number | undefined; readonly marker: McapMarker | undefined } {
+  if (rule === "file") return { gap: undefined, marker: undefined };
+  const { gap, topic, field } = (typeof rule === "object" && rule !== null ? rule : {}) as Partial<McapGap & McapMarker>;
+  if (typeof topic === "string" && gap === undefined) {
+    onlyKeys("episodesBy", rule, "topic, field");
+    return { gap: undefined, marker: { topic, ...(field !== undefined && { field: text("episodesBy.field", field) }) } };
+  }
+  if (gap === undefined) throw mustBe(TypeError, "episodesBy", '"file", { gap: seconds } or { topic, field }', rule);
+  onlyKeys("episodesBy", rule, "gap");
+  return { gap: finite("episodesBy.gap", gap, Number.MIN_VALUE) * 1e9, marker: undefined };
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== "string" || value === "") throw mustBe(TypeError, name, "a text that is not empty", value);
+  return value;
+}
+
+function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
+  if (topics === undefined) return [];
+  if (typeof topics !== "object" || topics === null || Array.isArray(topics)) throw mustBe(TypeError, "topics", "an object by the paths of leaves", topics);
+  const entries = Object.entries(topics).map(([path, value]) => ({ keys: splitPath(path), path, value }));
+  const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
+  for (const [top, field] of fields)
+    if (!STEP_PARTS.includes(field))
+      throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top);
+  const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
+    const name = `topics[${JSON.stringify(path)}]`;
+    if ([top, ...below].includes("")) throw mustBe(RangeError, "topics", "by paths such as observation/state", path);
+    const { topic, field } = typeof value === "string" ? { topic: value } : onlyKeys(name, value, "topic, field");
+    const paths = field === undefined ? [""] : typeof field === "string" ? [text(`${name}.field`, field)] : field;
+    if (!Array.isArray(paths) || paths.length === 0) throw mustBe(TypeError, `${name}.field`, "a path, or a list of paths", field);
+    for (const path of paths) if (path !== "" || field !== undefined) text(`${name}.field`, path);
+    return { keys: [fields.get(top) ?? top, ...below], topic: text(`${name}.topic`, topic), fields: paths, isWhole: field === undefined };
+  });
+  for (const required of ["observation", "action"])
+    if (!leaves.some(({ keys }) => keys[0] === required))
+      throw mustBe(
+        RangeError,
+        "topics",
+        `such that there is an ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
+        topics,
+      );
+  const paths = leaves.map(({ keys }) => keys.join("/"));
+  const double = paths.find((path, i) => paths.some((other, k) => k !== i && (other === path || other.startsWith(`${path}/`))));
+  if (double !== undefined) throw mustBe(RangeError, "topics", "by paths of leaves, each once, and none within another", double);
+  return leaves;
+}

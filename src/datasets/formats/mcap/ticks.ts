@@ -1,0 +1,88 @@
+/** Values of a leaf at the ticks of a clock of one rate: at most two for each tick, however many messages there are. */
+
+/** The rule by which a tick takes a value: the last one at or before it, or the nearest one. */
+export type SampleRule = "last" | "nearest";
+
+interface Sample<V> {
+  /** In nanoseconds after the origin of the ticks. */
+  readonly time: number;
+  readonly value: V;
+}
+
+export class TickValues<V> {
+  readonly #rule: SampleRule;
+  readonly #rate: number;
+  /** Of the messages after tick k - 1, up to tick k, the last one and the first one, by k. */
+  readonly #last = new Map<number, Sample<V>>();
+  readonly #first = new Map<number, Sample<V>>();
+
+  /** @param rate ticks per second */
+  constructor(rule: SampleRule, rate: number) {
+    this.#rule = rule;
+    this.#rate = rate;
+  }
+
+  /** Messages may come in any order. @returns what is not kept, the new value or an old one */
+  add(time: number, value: V): V | undefined {
+    const k = tickAfter(time, this.#rate);
+    const last = this.#last.get(k);
+    let dropped: V | undefined = value;
+    if (last === undefined || time >= last.time) {
+      this.#last.set(k, { time, value });
+      dropped = last?.value;
+    }
+    if (this.#rule === "last") return dropped;
+    const first = this.#first.get(k);
+    // Kept twice where there is one message alone.
+    if (first === undefined || time < first.time) {
+      this.#first.set(k, { time, value });
+      return undefined;
+    }
+    return dropped === first.value ? undefined : dropped;
+  }
+
+  /** The first tick that has a value; undefined without one. */
+  get begin(): number | undefined {
+    let begin: number | undefined;
+    for (const k of this.#last.keys()) if (begin === undefined || k < begin) begin = k;
+    return begin;
+  }
+
+  /** The values at ticks from … to - 1. @param from not before `begin` */
+  values(from: number, to: number): V[] {
+    let before: Sample<V> | undefined;
+    for (const [k, sample] of this.#last) if (k <= from && (before === undefined || sample.time > before.time)) before = sample;
+    const all: V[] = [];
+    const after = this.#rule === "nearest" ? this.#samplesAfter(from, to) : [];
+    for (let k = from; k < to; k++) {
+      before = this.#last.get(k) ?? before;
+      const next = after[k - from];
+      const tick = (k * 1e9) / this.#rate;
+      const isNext = next !== undefined && before !== undefined && next.time - tick < tick - before.time;
+      all.push(((isNext ? next : before) as Sample<V>).value);
+    }
+    return all;
+  }
+
+  /** Of each tick the first message after it. */
+  #samplesAfter(from: number, to: number): (Sample<V> | undefined)[] {
+    let next: Sample<V> | undefined;
+    for (const [k, sample] of this.#first) if (k > to && (next === undefined || sample.time < next.time)) next = sample;
+    const all = new Array<Sample<V> | undefined>(to - from);
+    for (let k = to - 1; k >= from; k--) {
+      next = this.#first.get(k + 1) ?? next;
+      all[k - from] = next;
+    }
+    return all;
+  }
+}
+
+/** The first tick at or after a time. */
+export function tickAfter(time: number, rate: number): number {
+  return Math.ceil((time * rate) / 1e9);
+}
+
+/** The last tick at or before a time. */
+export function tickBefore(time: number, rate: number): number {
+  return Math.floor((time * rate) / 1e9);
+}
