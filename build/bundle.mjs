@@ -72,8 +72,8 @@ export async function bundle() {
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
     // Companions are there to share a chunk, and for none of their effects.
     const options = { ...PACKAGED, ...split, entryPoints: { ...ENTRIES, ...INNER }, logOverride: { "ignored-bare-import": "silent" } };
-    const { metafile } = await build({ ...options, write: false, plugins: [bytes] });
-    const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes] });
+    const { metafile } = await build({ ...options, write: false, plugins: [bytes, unmapped] });
+    const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes, unmapped] });
     const ofNode = { platform: "node", target: "node20" };
     await build({ ...PACKAGED, ...ofNode, entryPoints: BUILTINS });
     writeFileSync("dist/require.cjs", REQUIRED);
@@ -147,6 +147,17 @@ const bytes = {
   },
 };
 
+/** A package that is a bundle itself has a map to sources that nobody here has. */
+const unmapped = {
+  name: "bundles without their maps",
+  setup(build) {
+    build.onLoad({ filter: /@foxglove[\\/]rosmsg[\\/]dist[\\/]index\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(/^\/\/# sourceMappingURL=.*$/gm, ""),
+      loader: "js",
+    }));
+  },
+};
+
 /** A program on top of the package takes these of its entries as they are, by such names. */
 const entriesBy = (taken, nameOf) => ({
   name: "entries from outside the program",
@@ -189,10 +200,15 @@ const recorded = gathered(
 
 const LINE = "-".repeat(80);
 
+/** Packages that are bundles of others. */
+const INNER_PACKAGES = [["@foxglove/rosmsg", ["@foxglove/message-definition", "md5-typescript", "moo", "nearley"]]];
+
 /** The names and licences of the packages that some sources are of: they go where their code goes. @param head a sentence above them */
 export function noticesOf(sources, head) {
   const folderOf = (file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
   const folders = new Set(sources.map(folderOf).filter((folder) => folder !== undefined));
+  for (const folder of [...folders])
+    for (const [name, inner] of INNER_PACKAGES) if (folder.endsWith(name)) for (const each of inner) folders.add(folder.replace(name, each));
   const notices = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const files = readdirSync(folder).filter((each) => /^(licen[cs]e|notice)/i.test(each));

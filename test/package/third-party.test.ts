@@ -14,6 +14,9 @@ test("each package has the text of its licence", () => {
 test.each([
   ["@bufbuild/protobuf", ["Copyright 2008 Google Inc.", "Neither the name of Google Inc.", "Buf Technologies", "www.apache.org/licenses/LICENSE-2.0"]],
   ["jpeg-js", ["Copyright (c) 2014, Eugene Ware", "Copyright 2011 notmasteryet", "www.apache.org/licenses/LICENSE-2.0"]],
+  ["moo", ["Tim Radvan", "Redistribution and use in source and binary forms"]],
+  ["nearley", ["Kartik Chandra"]],
+  ["@foxglove/rosmsg", ["Foxglove Technologies"]],
 ])("%s has those of its files that are of others", (name, words) => {
   const notice = notices.find((each) => each.includes(`\n${name} `) || each.trimStart().startsWith(`${name} `)) ?? "";
   for (const word of words) expect(notice).toContain(word);

@@ -175,7 +175,11 @@ const WRITTEN: { readonly [format: string]: Written } = {
 };
 const FORMATS = Object.keys(WRITTEN);
 /** What JSON lines do not state, and a format needs. */
-const STATED: { readonly [format: string]: readonly string[] } = { tfds: ["--name", "demo"], minari: ["--id", "demo-v0"], lerobot: ["--fps", "10", "--where", "length > 0"] };
+const STATED: { readonly [format: string]: readonly string[] } = {
+  tfds: ["--name", "demo"],
+  minari: ["--id", "demo-v0"],
+  lerobot: ["--fps", "10", "--where", "length > 1"],
+};
 /** LeRobot counts the frames of all episodes. */
 const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) => steps.map((step) => ({ ...(step as object), index: undefined })));
 const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));

@@ -135,10 +135,10 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
     all = field.isComplex ? (types?.get(field.type) ?? []) : [];
   }
   const dtypes = new Set<ValueDtype>();
-  const seen = new Set<readonly MessageField[]>();
+  const visits = new Set<readonly MessageField[]>();
   const visit = (fields: readonly MessageField[]) => {
-    if (seen.has(fields)) return;
-    seen.add(fields);
+    if (visits.has(fields)) return;
+    visits.add(fields);
     for (const field of fields) {
       if (field.isConstant) continue;
       if (field.isComplex) visit(types?.get(field.type) ?? []);
