@@ -10,7 +10,7 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
-import { EpisodeBoundaries, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
+import { EpisodeBoundaries, endsWithData, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import { finalRowOf } from "./final-row.ts";
 import type { GenericSchema } from "./generic-schema.ts";
@@ -74,7 +74,7 @@ export async function* readGenericEpisodes<S>(
     if (boundaries.endsWithFile()) yield finishEpisode(true);
   }
   // Flags that never came: the data just stops.
-  if (buffer.length > 0) yield finishEpisode(mapping.episode !== undefined);
+  if (buffer.length > 0) yield finishEpisode(endsWithData(mapping));
 }
 
 interface GroupOptions {
