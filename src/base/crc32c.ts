@@ -19,9 +19,9 @@ function tables(): Uint32Array {
   return made;
 }
 
-/** The checksum of bytes `from` … `to`. */
-export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
-  let sum = -1;
+/** The checksum of bytes `from` … `to`. @param before the checksum of the bytes that they follow */
+export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, before = 0): number {
+  let sum = ~before;
   let at = from;
   // Words begin where the memory has one; what is before and behind goes byte by byte.
   for (const aligned = Math.min(to, from + (-(bytes.byteOffset + from) & 3)); at < aligned; at++) sum = turned(sum, bytes[at] as number);

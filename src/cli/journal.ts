@@ -1,7 +1,7 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Losses } from "../datasets/formats/losses.ts";
+import type { Damage } from "../datasets/formats/damage.ts";
 import { openJournal } from "../datasets/formats/replay/open-journal.ts";
 import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
 import { segmentOf } from "../storage/log/segment-head.ts";
@@ -27,7 +27,7 @@ function filesIn(path: string): string[] {
 }
 
 /** The Replay as it is on disk, with what is damaged in `losses` if that is no error. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
-export async function openReadOnly(path: string, signal: AbortSignal, losses?: Losses): Promise<OpenReplay> {
+export async function openReadOnly(path: string, signal: AbortSignal, losses?: Damage): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   return (await openJournal(path, { signal, losses })).replay;
 }

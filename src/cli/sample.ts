@@ -1,6 +1,6 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
-import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { damageOf } from "../datasets/formats/replay/open-journal.ts";
 import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
 import { Selection } from "../datasets/formats/selection/selection.ts";
 import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
@@ -51,7 +51,7 @@ interface Item {
 }
 
 export async function sample(dir: string, { table: name, number: n, mode, ...select }: SampleVerbOptions, { signal, width }: Host): Promise<Result> {
-  const losses = lossesOf(mode === "salvage");
+  const losses = damageOf(mode === "salvage");
   const replay = await openReadOnly(dir, signal, losses);
   const selection = new Selection(selectionOf(select));
   try {

@@ -1,7 +1,7 @@
 /** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
-import { lossesOf } from "../datasets/formats/replay/open-journal.ts";
+import { damageOf } from "../datasets/formats/replay/open-journal.ts";
 import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
 import { Selection } from "../datasets/formats/selection/selection.ts";
 import { statistics } from "../datasets/rlds/index.ts";
@@ -53,7 +53,7 @@ function datasetStats(path: string, options: OpenOptions, host: Host): Promise<R
 }
 
 async function journalStats(dir: string, options: OpenOptions, { signal }: Host): Promise<Result> {
-  const losses = lossesOf(options.mode === "salvage");
+  const losses = damageOf(options.mode === "salvage");
   const replay = await openReadOnly(dir, signal, losses);
   try {
     const { bytes: size, liveBytes, segments } = replay.journal.stats;

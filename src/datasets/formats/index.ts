@@ -4,6 +4,7 @@ export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";
 export { type CsvOptions, openCsv } from "./csv/open-csv.ts";
 export { writeCsv } from "./csv/write-csv.ts";
+export type { SourceLoss } from "./damage.ts";
 export type { Camera, CameraStatistics, Films } from "./film-references.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
 export { openRobots, type RobotOptions } from "./hdf5/open-robots.ts";
@@ -15,7 +16,6 @@ export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } fro
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
-export type { SourceLoss } from "./losses.ts";
 export { openMcap } from "./mcap/open-mcap.ts";
 export type { McapGap, McapMarker, McapOptions, McapTopic } from "./mcap/options.ts";
 export type { SampleRule } from "./mcap/ticks.ts";

@@ -2,7 +2,7 @@
 import type { StepSpec } from "../model/dataset.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import { stepsWithAbsentFields, withAbsentFields } from "./columns/absent-fields.ts";
-import { withSalvageRemedy } from "./losses.ts";
+import { withSalvageRemedy } from "./damage.ts";
 import type { ReadEpisode, RldsReader } from "./reader.ts";
 
 /** The reader with other steps; all else stays. @param change makes them, of the same number */

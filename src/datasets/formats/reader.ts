@@ -2,8 +2,8 @@
 import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
 import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
+import type { SourceLoss } from "./damage.ts";
 import type { Films } from "./film-references.ts";
-import type { SourceLoss } from "./losses.ts";
 import { SELECTION_OPTIONS, type SelectionOptions } from "./selection/selection.ts";
 
 export type Format =

@@ -12,6 +12,8 @@ export interface FlatTable {
   readonly transition: { readonly observation: ColumnTree; readonly action: ColumnTree; readonly reward: ColumnTree; readonly [metadata: string]: ColumnTree };
   readonly terminals: Column;
   readonly timeouts?: Column;
+  /** Whether `terminals` mark every end of an episode, as `done` does: after the last one an episode is open. */
+  readonly areEnds?: boolean;
   readonly nextObservation?: ColumnTree;
 }
 
@@ -62,7 +64,7 @@ export function squeezeColumn(column: Column): Column {
 
 /** Goes through a table slice by slice, and keeps no more than one episode and one slice. @param row with which an episode begins @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* flatEpisodes(
-  { file, transition: tree, terminals, timeouts, nextObservation }: FlatTable,
+  { file, transition: tree, terminals, timeouts, areEnds, nextObservation }: FlatTable,
   options: FlatOptions,
   row = 0,
 ): AsyncGenerator<EndedSteps, void, undefined> {
@@ -112,12 +114,12 @@ export async function* flatEpisodes(
     if (next.length > 0) lastNext = sliceColumns(next, nextData, to - from - 1, to - from);
     if (length * rowBytes > maxBytes) throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`);
   }
-  const ending = tailEnding(timeouts, options);
+  const ending = tailEnding(timeouts !== undefined || areEnds === true, options);
   if (length > 0) yield finishEpisode(ending, ending === "open" ? undefined : lastNext);
 }
 
 /** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
-export async function flatIndex({ file, terminals, timeouts, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
+export async function flatIndex({ file, terminals, timeouts, areEnds, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
   const flags = [terminals, timeouts].filter((column) => column !== undefined);
   const count = rowsOf(flags, file);
   const hasNext = nextColumns(nextObservation, options).length > 0;
@@ -135,7 +137,7 @@ export async function flatIndex({ file, terminals, timeouts, nextObservation }: 
     const [terminal, timeout] = await mapSequentially(flags, (column) => column.read(from, Math.min(count, from + height)));
     for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) finishEpisode(from + end, ending);
   }
-  if (begin < count) finishEpisode(count, tailEnding(timeouts, options));
+  if (begin < count) finishEpisode(count, tailEnding(timeouts !== undefined || areEnds === true, options));
   return { rows, lengths };
 }
 
@@ -156,8 +158,8 @@ function* findEpisodeEnds(
 }
 
 /** How the episode ends with which the data ends: it is open, unless nothing could have said that an episode was cut. */
-function tailEnding(timeouts: Column | undefined, { maxEpisodeSteps }: FlatOptions): Ending {
-  return timeouts === undefined && maxEpisodeSteps === undefined ? "truncated" : "open";
+function tailEnding(marksCuts: boolean, { maxEpisodeSteps }: FlatOptions): Ending {
+  return !marksCuts && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
 
 function nextColumns(next: ColumnTree | undefined, { finalObservation }: FlatOptions): Column[] {

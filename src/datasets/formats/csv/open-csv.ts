@@ -9,9 +9,9 @@ import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.
 import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { damageOf, withDamage } from "../damage.ts";
 import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
 import { inLine, type Line } from "../jsonl/lines.ts";
-import { lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -40,7 +40,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = known;
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   checkFinalObservation(finalObservation);
   const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
@@ -71,7 +71,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
       stepSpec: rows.stepSpec,
       metadataSpec: finalStepSpec(rows.metadataSpec),
       close: () => file.close(),
-      ...withLosses(losses),
+      ...withDamage(losses),
       [Symbol.asyncIterator]: () => rows.episodes(),
     } as RldsReader<unknown> as RldsReader<S>;
   } catch (error) {

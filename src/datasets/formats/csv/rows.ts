@@ -1,7 +1,7 @@
 /** Rows of a table of text, one at a time, by papaparse. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
+import type { Damage } from "../damage.ts";
 import { inLine } from "../jsonl/lines.ts";
-import type { Losses } from "../losses.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface TableRow {
@@ -23,7 +23,7 @@ export interface TableForm {
 export interface RowOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 const CHUNK_BYTES = 2 ** 18;

@@ -21,8 +21,8 @@ import {
 import { type Field, fieldsOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type Damage, damageOf, type SourceLoss, withDamage } from "../damage.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -71,7 +71,7 @@ export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promis
   try {
     const finalObservation = parseOptions(options);
     const selection = new Selection(options);
-    const losses = lossesOf(options.salvage);
+    const losses = damageOf(options.salvage);
     const table = await tableOf(await selectHdf5(hdf5, selection), options);
     selection.check();
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
@@ -109,7 +109,7 @@ class D4rlReader implements RldsReader {
     values: unknown,
     about: { readonly [key: string]: unknown },
     unread: readonly Unread[],
-    options: FlatOptions & { readonly losses: Losses | undefined },
+    options: FlatOptions & { readonly losses: Damage | undefined },
   ) {
     this.#hdf5 = hdf5;
     this.#table = table;
@@ -121,7 +121,7 @@ class D4rlReader implements RldsReader {
     this.metadataSpec = { ...(valueSpec(metadata) as { readonly [name: string]: StepSpec }), [FINAL_STEP]: FINAL_STEP_LEAF };
     this.about = about;
     this.unread = unread;
-    Object.assign(this, withLosses(options.losses));
+    Object.assign(this, withDamage(options.losses));
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {

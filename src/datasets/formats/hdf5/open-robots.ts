@@ -11,8 +11,8 @@ import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
 
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { addDamage, type Damage, damageOf, type SourceLoss, withDamage } from "../damage.ts";
 import { parseJson } from "../json.ts";
-import { addLoss, type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
@@ -86,7 +86,7 @@ export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options
   try {
     parseOptions(options);
     const selection = new Selection(options);
-    const reader = await RobotReader.of(files, format, { ...options, selection, losses: lossesOf(options.salvage) });
+    const reader = await RobotReader.of(files, format, { ...options, selection, losses: damageOf(options.salvage) });
     return nameSalvage(await selectReader(reader, selection));
   } catch (error) {
     await files.close();
@@ -96,7 +96,7 @@ export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options
 
 interface RobotReadOptions extends RobotOptions {
   readonly selection: Selection;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 class RobotReader implements RldsReader {
@@ -136,7 +136,7 @@ class RobotReader implements RldsReader {
           if (HAS_ATTRIBUTES[format]) attributes.add(await leafAttributes(first, group));
           places.push({ file, group });
         } catch (error) {
-          addLoss(losses, error);
+          addDamage(losses, error);
         }
       }
     }
@@ -180,7 +180,7 @@ class RobotReader implements RldsReader {
       this.episodes = places.length;
       this.startingAt = (episode) => this.#from(integer("episode", episode, 0));
       this.lengths = () => this.#lengths();
-    } else Object.assign(this, withLosses(options.losses));
+    } else Object.assign(this, withDamage(options.losses));
     this.about = about;
     if (splits.length > 0) this.splits = splits;
     if (options.split !== undefined) this.split = options.split;
@@ -241,7 +241,7 @@ class RobotReader implements RldsReader {
 }
 
 /** Of d3rlpy's episodes the file says how many there are. @throws RldsError CORRUPT */
-async function checkCount(hdf5: Hdf5File, found: number, losses: Losses | undefined): Promise<void> {
+async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
   const error = corruptFile({ file: hdf5.name }, `the file says that it has ${count} episodes, and has ${found}`);
@@ -252,7 +252,7 @@ async function checkCount(hdf5: Hdf5File, found: number, losses: Losses | undefi
 /** What stands beside the file. One that cannot be read does not take the trajectories with it. */
 async function besidesOf(
   files: EpisodeFiles,
-  losses: Losses | undefined,
+  losses: Damage | undefined,
 ): Promise<{ readonly episodes?: ManiskillEpisodes; readonly unread: readonly string[] }> {
   const file = await files.beside?.();
   if (file === undefined) return { unread: [] };
@@ -269,13 +269,13 @@ async function besidesOf(
 }
 
 /** The first file that can be opened, if something may be lost. */
-async function firstFile(files: EpisodeFiles, losses: Losses | undefined): Promise<Hdf5File> {
+async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promise<Hdf5File> {
   for (let i = 0; ; i++) {
     try {
       return await files.open(i);
     } catch (error) {
       if (i >= files.count - 1) throw error;
-      addLoss(losses, error);
+      addDamage(losses, error);
     }
   }
 }
@@ -297,7 +297,7 @@ async function firstEpisode(
   files: EpisodeFiles,
   format: RobotFormat,
   places: readonly EpisodePlace[],
-  { selection, losses, name }: { readonly selection: Selection; readonly losses: Losses | undefined; readonly name: string },
+  { selection, losses, name }: { readonly selection: Selection; readonly losses: Damage | undefined; readonly name: string },
 ) {
   for (const [i, { file, group }] of places.entries()) {
     try {
@@ -306,7 +306,7 @@ async function firstEpisode(
     } catch (error) {
       if (i === 0 && !(await someObservations(files, format, places))) throw withoutObservations(format, name);
       if (i === places.length - 1) throw error;
-      addLoss(losses, error);
+      addDamage(losses, error);
     }
   }
   throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });

@@ -1,7 +1,7 @@
 /** Values of JSON in a file that are not a line each: the elements of one array, or objects over several lines. */
 import { corruptFile } from "../../model/rlds-error.ts";
+import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
-import type { Losses } from "../losses.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { inLine, type Line, type LinesOptions } from "./lines.ts";
 
@@ -33,7 +33,7 @@ class Scanner {
   readonly #file: string;
   readonly #inArray: boolean;
   readonly #maxBytes: number;
-  readonly #losses: Losses | undefined;
+  readonly #losses: Damage | undefined;
   #isAfterLoss = false;
   #isBegun: boolean;
   #expected: Expected = "value";
@@ -45,7 +45,7 @@ class Scanner {
   #begin = 0;
   #number = 1;
 
-  constructor(file: string, { inArray, maxBytes, losses }: { readonly inArray: boolean; readonly maxBytes: number; readonly losses: Losses | undefined }) {
+  constructor(file: string, { inArray, maxBytes, losses }: { readonly inArray: boolean; readonly maxBytes: number; readonly losses: Damage | undefined }) {
     this.#file = file;
     this.#inArray = inArray;
     this.#isBegun = !inArray;

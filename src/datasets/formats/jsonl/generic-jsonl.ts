@@ -94,7 +94,9 @@ export class GenericJsonl {
     const { maxBytes, selection, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
-    const byNumber = this.#schema.has.includes("episode");
+    // Also where flags say when an environment ended, but none says that an episode was cut: then the end of the data cut it.
+    const { has } = this.#schema;
+    const endsWithData = has.includes("episode") || (has.includes("terminated") && !has.includes("done"));
     let episode = 0;
     let bytes = 0;
     let place: Place = { file: this.#file.name };
@@ -143,7 +145,7 @@ export class GenericJsonl {
       }
     }
     const isCut = losses?.all.some(({ offset = -1 }) => offset > (place.offset ?? 0));
-    if (rows.length > 0) yield await finishEpisode(byNumber && !isCut);
+    if (rows.length > 0) yield await finishEpisode(endsWithData && !isCut);
   }
 
   #metadata(metadata: object, place: Place): object {

@@ -1,7 +1,7 @@
 /** Lines of a file of JSON, one at a time. */
 import { corruptFile, type Fault } from "../../model/rlds-error.ts";
+import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
-import type { Losses } from "../losses.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface Line {
@@ -21,7 +21,7 @@ export interface LinesOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   /** Of lines that are no JSON, if those are no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 const CHUNK_BYTES = 2 ** 18;

@@ -7,7 +7,7 @@ import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
-import { lossesOf, withLosses } from "../losses.ts";
+import { damageOf, withDamage } from "../damage.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
 import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
@@ -44,7 +44,7 @@ const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = onlyKeys("options", options, OPTIONS);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   checkFinalObservation(finalObservation);
   const source = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
@@ -54,7 +54,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
     const lines = () => (form === "lines" ? linesOf(file, { maxBytes, signal, losses }) : elementsOf(file, form === "array", { maxBytes, signal, losses }));
     const first = await firstOf(lines(), file.name);
     const name = file.name.replace(/\.(jsonl|ndjson|json)$/, "");
-    const base = { format: "jsonl", name, about: {}, close: () => file.close(), ...withLosses(losses) } as const;
+    const base = { format: "jsonl", name, about: {}, close: () => file.close(), ...withDamage(losses) } as const;
     if (isReprise(first.value)) {
       const schema = readRepriseSchema(first, file.name);
       const selected = selectSpec(schema.stepSpec, selection);

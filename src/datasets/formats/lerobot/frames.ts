@@ -3,9 +3,9 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { columnRemedy, corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { Damage } from "../damage.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
-import type { Losses } from "../losses.ts";
 import type { EpisodeEntry } from "./episode-list.ts";
 import type { ImageLeaf } from "./frame-schema.ts";
 
@@ -24,7 +24,7 @@ export interface FramesOptions {
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;
   /** Of tasks that are missing, if those are no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 /** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */

@@ -6,10 +6,10 @@ import type { RldsStep } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
+import { addDamage, type Damage, damageOf, withDamage, withSalvageRemedy } from "../damage.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
-import { addLoss, type Losses, lossesOf, withLosses, withSalvageRemedy } from "../losses.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
 import { type GenericSchema, readGenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
@@ -58,7 +58,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     throw unsupportedFile({ file: file.name }, `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`);
   }
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   const { info, hasTask } = nameFeatures(leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes))), selection);
   selection.check();
   const videos = new Map([...info.features].flatMap(([name, { dtype, keys }]) => (dtype === "video" ? [[name, keys] as const] : [])));
@@ -89,7 +89,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     async close() {},
   };
   if (losses !== undefined)
-    return { ...base, ...withLosses(losses), [Symbol.asyncIterator]: () => salvaged<S>(folder, lists, schema, { maxBytes, signal, losses }, frames) };
+    return { ...base, ...withDamage(losses), [Symbol.asyncIterator]: () => salvaged<S>(folder, lists, schema, { maxBytes, signal, losses }, frames) };
   const startingAt = (episode: number) => {
     const { path } = entries[episode] ?? {};
     const first = path === undefined ? paths.length : paths.indexOf(path);
@@ -199,7 +199,7 @@ async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],
   maxBytes: number,
-  losses: Losses | undefined,
+  losses: Damage | undefined,
   use: (file: ParquetFile) => Promise<T>,
 ): Promise<T> {
   let damage: unknown = new RldsError("EMPTY", "the dataset has no frames", { file: folder.name });
@@ -213,7 +213,7 @@ async function withFirstTable<T>(
       }
     } catch (error) {
       if (paths.length === 1) throw error;
-      addLoss(losses, error);
+      addDamage(losses, error);
       damage = error;
     }
   }

@@ -1,7 +1,7 @@
 /** What is whole of a LeRobot dataset whose files do not agree, as a crash leaves it: the frames decide, not what is said of them. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
-import type { Losses } from "../losses.ts";
+import type { Damage } from "../damage.ts";
 import { readGenericEpisodes } from "../parquet/generic-episodes.ts";
 import type { GenericSchema } from "../parquet/generic-schema.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
@@ -21,7 +21,7 @@ export async function salvageLists(
   info: LeRobotInfo,
   videos: readonly string[],
   maxBytes: number,
-  losses: Losses,
+  losses: Damage,
 ): Promise<SalvagedList> {
   const attempt = async <T>(read: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
@@ -47,7 +47,7 @@ export async function salvageLists(
 export interface SalvageOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  readonly losses: Losses;
+  readonly losses: Damage;
 }
 
 /** Episodes of which every frame is there, with what is known of them. */
@@ -97,7 +97,7 @@ export async function openTable(
   folder: SourceFolder,
   path: string,
   maxBytes: number,
-  losses: Losses,
+  losses: Damage,
 ): Promise<{ readonly table: ParquetFile; close(): Promise<void> } | undefined> {
   try {
     const file = await folder.open(path);

@@ -3,7 +3,7 @@ import type { McapStreamReader } from "@mcap/core";
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
-import { addLoss, type Losses } from "../losses.ts";
+import { addDamage, type Damage } from "../damage.ts";
 import { ReadAhead } from "../sources/read-ahead.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { plainChunk } from "./chunk.ts";
@@ -48,7 +48,7 @@ export interface McapMessage {
 export interface MessageOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 /** The next messages of a file. An index is not needed. @throws RldsError CORRUPT */
@@ -59,13 +59,14 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
   let sincePause = 0;
   for (let offset = await skipMagic(input); ; offset = input.position) {
     const fail = (what: string, cause?: unknown) => corruptFile({ file: file.name, offset }, what, cause);
-    if (input.remaining < RECORD_HEAD) return addLoss(losses, fail("the file ends before its last record: it was cut, or is still written"));
+    if (input.remaining < RECORD_HEAD) return addDamage(losses, fail("the file ends before its last record: it was cut, or is still written"));
     const head = dataView(await input.read(RECORD_HEAD));
     const opcode = head.getUint8(0);
     const length = Number(head.getBigUint64(1, true));
-    if (length > input.remaining) return addLoss(losses, fail(`a record has ${length} bytes, and ${input.remaining} follow: the file was cut, or is damaged`));
+    if (length > input.remaining)
+      return addDamage(losses, fail(`a record has ${length} bytes, and ${input.remaining} follow: the file was cut, or is damaged`));
     if (opcode === DATA_END || opcode === FOOTER) return;
-    if (opcode === 0) return addLoss(losses, fail("a record has the number 0, which there is not"));
+    if (opcode === 0) return addDamage(losses, fail("a record has the number 0, which there is not"));
     if (![SCHEMA, CHANNEL, MESSAGE, CHUNK].includes(opcode)) {
       input.position += length;
       continue;
@@ -85,7 +86,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
         throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} is damaged: ${(cause as Error).message}`, cause);
       }
     } catch (error) {
-      addLoss(losses, error);
+      addDamage(losses, error);
     }
     sincePause += length;
     if (sincePause > BYTES_PER_PAUSE) {

@@ -8,8 +8,8 @@ import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { ABSENT } from "../columns/absent-fields.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { addDamage, damageOf, withDamage } from "../damage.ts";
 import { imageDecoder } from "../images/images.ts";
-import { addLoss, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
@@ -40,7 +40,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `${MCAP_OPTIONS}, ${READ_OPTIONS}`);
   const selection = new Selection(options);
   const mapping = mappingOf(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   const source = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
   try {
@@ -58,7 +58,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
       stepSpec: stepSpecOf(form.spec),
       metadataSpec: finalStepSpec({ file: { dtype: "string", shape: [] }, start_time: { dtype: "i64", shape: [] } }),
       close: async () => source.file?.close(),
-      ...withLosses(losses),
+      ...withDamage(losses),
       [Symbol.asyncIterator]: () => episodesOf(recordings, form, own),
     } as RldsReader<unknown> as RldsReader<S>;
     return await selectReader(reader, selection);
@@ -109,7 +109,7 @@ async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, op
       const types = new MessageTypes(file.name);
       for await (const message of messagesOf(file, options)) if (topics.has(message.channel.topic)) yield { file: file.name, message, types };
     } catch (error) {
-      addLoss(options.losses, error);
+      addDamage(options.losses, error);
     } finally {
       await file?.close();
     }
@@ -207,7 +207,7 @@ async function* cutsOf(recording: Recording, form: StepForm, options: MessageOpt
       episode ??= new EpisodeSteps(form, time, { file, episode: number() });
       for (const { i, value: found } of values) episode.add(i, time, found);
     } catch (error) {
-      addLoss(options.losses, error);
+      addDamage(options.losses, error);
     }
   }
   if (episode !== undefined) yield episode;

@@ -11,8 +11,8 @@ import { absentReward } from "../columns/absent-fields.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { type EndedSteps, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { addDamage, type Damage, damageOf, type SourceLoss, withDamage } from "../damage.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "../hdf5/open-file.ts";
-import { addLoss, type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
@@ -35,7 +35,7 @@ export interface MinariOptions extends Hdf5Options {
 interface EpisodeReadOptions extends MinariOptions {
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
   readonly selection: Selection;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 /** One episode before it is read. */
@@ -82,7 +82,7 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
   const episodeCount = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
   const selection = new Selection(options);
   const store = await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: episodeCount, selection });
-  return readerOf(store, about, { ...options, spaces, selection, losses: lossesOf(options.salvage) });
+  return readerOf(store, about, { ...options, spaces, selection, losses: damageOf(options.salvage) });
 }
 
 /** Where in a folder the metadata are. */
@@ -121,7 +121,7 @@ export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: Mina
     const { data_format: dataFormat = "hdf5" } = about;
     if (dataFormat !== "hdf5") throw dataFormatError(dataFormat, file);
     const selection = new Selection(options);
-    return await readerOf(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name), selection, losses: lossesOf(options.salvage) });
+    return await readerOf(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name), selection, losses: damageOf(options.salvage) });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -168,7 +168,7 @@ class MinariReader implements RldsReader {
     this.#attributes = attributes;
     const metadataSpec = nestAttributes(attributes.leaves, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
     this.metadataSpec = { ...metadataSpec, [FINAL_STEP]: FINAL_STEP_LEAF };
-    Object.assign(this, withLosses(options.losses));
+    Object.assign(this, withDamage(options.losses));
     if (options.losses === undefined) this.episodes = groups.length;
     if (options.losses === undefined && typeof about.total_steps === "number" && about.total_episodes === groups.length)
       this.steps = about.total_steps + groups.length;
@@ -190,7 +190,7 @@ class MinariReader implements RldsReader {
         break;
       } catch (error) {
         if (episode === groups.length - 1) throw error;
-        addLoss(losses, error);
+        addDamage(losses, error);
       }
     }
     if (first === undefined) throw new RldsError("EMPTY", `the dataset has no episodes, only ${group}`, { file: store.name });

@@ -1,8 +1,8 @@
 /** A folder of NumPy's archives: their episodes, one file after the other. */
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { specDifference } from "../columns/spec-difference.ts";
-import type { SourceLoss } from "../losses.ts";
-import { Losses } from "../losses.ts";
+import type { SourceLoss } from "../damage.ts";
+import { Damage } from "../damage.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source.ts";
 
@@ -69,7 +69,7 @@ async function checkForms(folder: SourceFolder, paths: readonly string[], open: 
 
 /** What was lost of the folder, and of its files. */
 class FolderLosses {
-  readonly errors = new Losses();
+  readonly errors = new Damage();
   readonly #ofFiles = new Map<string, SourceLoss>();
 
   note(reader: RldsReader): void {

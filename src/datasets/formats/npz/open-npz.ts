@@ -11,9 +11,9 @@ import { Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { addDamage, type Damage, damageOf, withDamage } from "../damage.ts";
 import { lazy } from "../lazy.ts";
 import { checkLeafCount } from "../leaf-count.ts";
-import { addLoss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { Selection } from "../selection/selection.ts";
@@ -53,7 +53,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     fetch,
   } = onlyKeys("options", options, `finalObservation, fetch, ${READ_OPTIONS}`);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   checkFinalObservation(finalObservation);
   const { file, folder } = await decompressedSource(from, { signal, maxBytes, fetch, salvage });
@@ -99,7 +99,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
         episodes,
         steps,
         about: { ...(own?.about ?? about), ...(unread.length > 0 && { unread }) },
-        ...withLosses(losses),
+        ...withDamage(losses),
       },
       [Symbol.asyncIterator]: () => from(0),
       startingAt: (episode) => from(integer("episode", episode, 0)),
@@ -119,7 +119,7 @@ const MAX_LOADED_BYTES = 2 ** 24;
 interface ArrayOptions {
   readonly maxBytes: number;
   readonly selection: Selection;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -168,7 +168,7 @@ async function arraysOf(
       }
       // Without metadata of steps there are steps all the same.
       if (fieldOf(entry.names[0] as string) !== undefined) throw named;
-      addLoss(losses, named);
+      addDamage(losses, named);
     }
   }
   return { columns, areNamed, areDreamer, unread };

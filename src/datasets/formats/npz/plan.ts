@@ -70,7 +70,7 @@ export async function planOf(
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
     const terminals = memory(await flags(terminations), terminations.path);
     const timeouts = truncated && memory(await flags(truncated), truncated.path);
-    const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
+    const table = { file, transition, terminals, timeouts, areEnds: single("done") !== undefined, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
     if (terminals.rows !== rows) throw corruptFile({ file }, `${terminals.path} does not have one flag per row`);
     const index = lazy(() => flatIndex(table, options));

@@ -72,6 +72,11 @@ export class EpisodeBoundaries {
   }
 }
 
+/** Whether the last episode ends with the data, though no row says so. Where flags say when an environment ended and none says that an episode was cut, the end of the data cut it. */
+export function endsWithData({ episode, last, terminal, truncated, done }: Mapping): boolean {
+  return episode !== undefined || (terminal !== undefined && [last, truncated, done].every((column) => column === undefined));
+}
+
 /** The columns that have a role. */
 export function roleColumns(mapping: Mapping): FileColumn[] {
   return ROLES.flatMap((role) => mapping[role] ?? []);

@@ -9,7 +9,8 @@ export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
   readonly #leaves: readonly LeafEntry[];
   readonly #maxBytes: number;
-  #chunks: (readonly ColumnData[])[] = [];
+  /** Per leaf its rows, in pieces. */
+  readonly #chunks: ColumnData[][];
   #bytes = 0;
   length = 0;
 
@@ -17,12 +18,13 @@ export class EpisodeBuffer<S> {
     this.#spec = spec;
     this.#leaves = leavesOf(spec);
     this.#maxBytes = maxBytes;
+    this.#chunks = this.#leaves.map(() => []);
   }
 
   /** Rows from … to - 1 of columns in the order of the spec's leaves. @throws RldsError CORRUPT where an episode has no end */
   push(data: readonly ColumnData[], from: number, to: number, file: string): void {
     const chunk = data.map((column, k) => slice(column, (this.#leaves[k] as LeafEntry).size, from, to));
-    this.#chunks.push(chunk);
+    chunk.forEach((column, k) => void this.#chunks[k]?.push(column));
     this.length += to - from;
     this.#bytes += bytesOf(chunk);
     if (this.#bytes > this.#maxBytes) throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`);
@@ -30,11 +32,9 @@ export class EpisodeBuffer<S> {
 
   /** The steps; it begins anew. */
   take(): StepColumns<S> {
-    const chunks = this.#chunks;
-    const parts = this.#leaves.map((_, k) => chunks.map((chunk) => chunk[k] as ColumnData));
-    const data = this.#leaves.map(({ leaf }, k) => joined(leaf, parts[k] as ColumnData[]));
+    // The pieces of a leaf go before the next one is joined: an episode is not in memory twice.
+    const data = this.#leaves.map(({ leaf }, k) => joined(leaf, (this.#chunks[k] as ColumnData[]).splice(0)));
     const steps = new StepColumns<S>(this.#spec, data, this.length);
-    this.#chunks = [];
     this.#bytes = 0;
     this.length = 0;
     return steps;

@@ -7,10 +7,10 @@ import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
-import type { Losses } from "../losses.ts";
+import type { Damage } from "../damage.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
-import { EpisodeBoundaries, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
+import { EpisodeBoundaries, endsWithData, isSet, type Roles, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import { finalRowOf } from "./final-row.ts";
 import type { GenericSchema } from "./generic-schema.ts";
@@ -23,7 +23,7 @@ export interface GenericReadOptions {
   /** The row of the first file with which an episode begins, where it is not the first one of all. */
   readonly row?: number;
   /** What could not be read, if that is no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
@@ -74,14 +74,14 @@ export async function* readGenericEpisodes<S>(
     if (boundaries.endsWithFile()) yield finishEpisode(true);
   }
   // Flags that never came: the data just stops.
-  if (buffer.length > 0) yield finishEpisode(mapping.episode !== undefined);
+  if (buffer.length > 0) yield finishEpisode(endsWithData(mapping));
 }
 
 interface GroupOptions {
   readonly maxBytes: number;
   /** Those of the leaves, then those that have a role. */
   readonly columns: readonly FileColumn[];
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 /** A row group: its leaves, then whether a row is the first, last, terminal. Undefined if it is a loss. @throws RldsError */

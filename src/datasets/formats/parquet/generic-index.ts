@@ -1,5 +1,5 @@
 /** Where the episodes of generic files begin, by the columns that tell it alone. */
-import { EpisodeBoundaries, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
+import { EpisodeBoundaries, endsWithData, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
@@ -67,6 +67,6 @@ export async function readGenericIndex(
     }
     if (boundaries.endsWithFile()) finishEpisode({ file: file + 1, row: 0 }, true);
   }
-  if (length > 0) finishEpisode({ file: file + 1, row: 0 }, mapping.episode !== undefined);
+  if (length > 0) finishEpisode({ file: file + 1, row: 0 }, endsWithData(mapping));
   return { ...index, isInterleaved };
 }

@@ -7,8 +7,8 @@ import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { addDamage, type Damage, damageOf, withDamage } from "../damage.ts";
 import { emptyIterable, lazy, lazyIterable } from "../lazy.ts";
-import { addLoss, type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectSpec } from "../selection/selected-spec.ts";
@@ -48,7 +48,7 @@ const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
   const { columns = {}, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
@@ -63,7 +63,7 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
 interface OpenOptions {
   readonly columns: ColumnNames;
   readonly selection: Selection;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
   readonly signal?: AbortSignal;
   readonly maxBytes: number;
 }
@@ -109,7 +109,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
           about: { ...nestedAbout(repriseSchema.about), ...about },
           close,
         },
-        ...withLosses(losses),
+        ...withDamage(losses),
         [Symbol.asyncIterator]: () =>
           losses === undefined ? readRepriseEpisodes<S>(files(), repriseSchema, read) : salvageRepriseEpisodes<S>(files(), repriseSchema, read, losses),
         ...(losses === undefined && { startingAt, lengths: lazy(() => readRepriseLengths(files(), repriseSchema, { signal })) }),
@@ -141,7 +141,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       [Symbol.asyncIterator]: () => startingAt(0)[Symbol.asyncIterator](),
       ...(losses === undefined
         ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
-        : withLosses(losses)),
+        : withDamage(losses)),
     };
     return hasParts ? nameSalvage(reader) : reader;
   } finally {
@@ -191,7 +191,7 @@ async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: 
 }
 
 /** The first file that has rows, or is of ours; without any the first one. */
-async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Losses | undefined): ReturnType<typeof openFile> {
+async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Damage | undefined): ReturnType<typeof openFile> {
   let damage: unknown;
   for (const [i, path] of paths.entries()) {
     try {
@@ -200,14 +200,14 @@ async function firstFile(source: SourceTarget, paths: readonly string[], maxByte
       await opened.close();
     } catch (error) {
       if (paths.length === 1) throw error;
-      addLoss(losses, error);
+      addDamage(losses, error);
       damage = error;
     }
   }
   throw damage;
 }
 
-async function* filesOf(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Losses | undefined): AsyncGenerator<ParquetFile, void> {
+async function* filesOf(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Damage | undefined): AsyncGenerator<ParquetFile, void> {
   for (const path of paths) {
     const opened = await openFile(source, path, maxBytes).catch((error) => {
       if (losses === undefined) throw error;

@@ -7,8 +7,8 @@ import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import type { Damage } from "../damage.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
-import type { Losses } from "../losses.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { SelectedSpec } from "../selection/selected-spec.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
@@ -117,7 +117,7 @@ export async function* salvageRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
   options: RepriseReadOptions,
-  losses: Losses,
+  losses: Damage,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   let next = 0;
   let isLast = false;

@@ -11,7 +11,7 @@ import { FINAL_STEP, type FinalStep } from "../../model/final-step.ts";
 import { ENDED, SUCCESS, TERMINATED } from "../../model/recording/contents.ts";
 import type { FrameLeaf, RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
-import type { Losses } from "../losses.ts";
+import type { Damage } from "../damage.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
 import { LazyFrames, type ReadNow } from "./lazy-frames.ts";
@@ -28,7 +28,7 @@ export interface EpisodesOptions {
   readonly layout: RowLayout;
   readonly selected: StepSelection;
   /** What is damaged, if that is no error. */
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
   readonly frames: PendingFrames;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;

@@ -8,7 +8,7 @@ import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { parseAbout, type RecordingAbout } from "../../model/recording/about.ts";
 import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
-import type { Losses } from "../losses.ts";
+import type { Damage } from "../damage.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An episode as it was recorded. */
@@ -37,7 +37,7 @@ const HEAD_PIECE = 1 << 16;
 export interface ListingOptions {
   readonly signal?: AbortSignal | undefined;
   /** Of what stands behind damage, if that is no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 /** @throws ReplayError CORRUPT, UNSUPPORTED, SPEC_MISMATCH where there is no recording · RldsError EMPTY */

@@ -8,8 +8,8 @@ import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF } from "../../model/final-step.ts";
 import { RowLayout } from "../../model/recording/row-layout.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { type Damage, damageOf, withDamage, withSalvageRemedy } from "../damage.ts";
 import { imageDecoder } from "../images/images.ts";
-import { type Losses, lossesOf, withLosses, withSalvageRemedy } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { Selection } from "../selection/selection.ts";
@@ -58,7 +58,7 @@ const METADATA: { readonly [name: string]: StepSpec } = {
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, salvage, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   await ready;
   const read = async () => {
@@ -72,13 +72,13 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   const recording = await rlds("the recording", () => readConsistently("the recording", read, signal)).catch((error) => {
     throw losses === undefined ? withSalvageRemedy(error) : error;
   });
-  return nameSalvage(addAbsentFields({ ...recording, ...withLosses(losses) })) as Recording<S>;
+  return nameSalvage(addAbsentFields({ ...recording, ...withDamage(losses) })) as Recording<S>;
 }
 
 interface ReadingOptions {
   readonly maxBytes: number;
   readonly signal: AbortSignal | undefined;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
   readonly selection: Selection;
 }
 

@@ -3,16 +3,16 @@ import { type OpenReplay, Replay } from "../../../replay/replay.ts";
 import { type Directory, ready } from "../../../storage/index.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
-import type { Losses } from "../losses.ts";
+import type { Damage } from "../damage.ts";
 
 // One class for the command line as well: it takes what this module has.
-export { lossesOf } from "../losses.ts";
+export { damageOf } from "../damage.ts";
 
 export interface JournalReading {
   readonly signal?: AbortSignal | undefined;
   readonly module?: WebAssembly.Module | undefined;
   /** Of what stands behind damage, if that is no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 export interface OpenedJournal {

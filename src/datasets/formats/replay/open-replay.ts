@@ -2,7 +2,7 @@
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { RldsStep } from "../../model/dataset.ts";
-import { lossesOf, withLosses } from "../losses.ts";
+import { damageOf, withDamage } from "../damage.ts";
 import { READ_OPTIONS, type RldsReader } from "../reader.ts";
 import { addAbsentFields } from "../reader-steps.ts";
 import { Selection } from "../selection/selection.ts";
@@ -27,10 +27,10 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
 export async function openReplay<S = RldsStep>(from: Source, options: ReplayOpenOptions = {}): Promise<RldsReader<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, ...rest } = onlyKeys("options", options, `transition, module, fetch, ${READ_OPTIONS}`);
   const selection = new Selection(options);
-  const losses = lossesOf(options.salvage);
+  const losses = damageOf(options.salvage);
   integer("maxBytes", maxBytes, 1);
   // It brings WebAssembly, which no other format needs.
   const { replayReader } = await import("./replay-reader.ts");
   const reader = await replayReader<S>(from, selection, { ...rest, maxBytes, losses });
-  return addAbsentFields({ ...reader, ...withLosses(losses) });
+  return addAbsentFields({ ...reader, ...withDamage(losses) });
 }

@@ -8,7 +8,7 @@ import { readConsistently, readSizes } from "../../../storage/log/file-sizes.ts"
 import { segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
-import { type Losses, withSalvageRemedy } from "../losses.ts";
+import { type Damage, withSalvageRemedy } from "../damage.ts";
 import type { ReadOptions } from "../reader.ts";
 import { isDirectory } from "../sources/directory-source.ts";
 import { pathOf, type Source } from "../sources/open-source.ts";
@@ -37,7 +37,7 @@ export interface StoredReplay {
 export interface StoredOptions extends ReplayOpenOptions {
   readonly maxBytes: number;
   /** Of what stands behind damage in a journal, if that is no error. */
-  readonly losses?: Losses | undefined;
+  readonly losses?: Damage | undefined;
 }
 
 const BLOCK = 1 << 20;

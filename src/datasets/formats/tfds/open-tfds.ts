@@ -5,8 +5,8 @@ import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { type Damage, damageOf, withDamage } from "../damage.ts";
 import { imageDecoder } from "../images/images.ts";
-import { type Losses, lossesOf, withLosses } from "../losses.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { addAbsentFields, nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
@@ -41,7 +41,7 @@ const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
   const { split, text = "string", images = "decode", salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   mustBeOneOf("text", text, ["string", "bytes"]);
   mustBeOneOf("images", images, ["decode", "bytes"]);
   integer("maxBytes", maxBytes, 1);
@@ -79,7 +79,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     metadataSpec: finalStepSpec(metadataSpec),
     // How many there are of what is damaged shows when it is read.
     episodes: losses === undefined ? parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0) : undefined,
-    ...withLosses(losses),
+    ...withDamage(losses),
     splits: info.splits.map(({ name }) => name),
     split: split ?? parts[0]?.split.name,
     about: { ...metadata, ...info.about },
@@ -138,7 +138,7 @@ interface SourceRecord {
 async function* recordsOf(
   folder: SourceFolder,
   parts: readonly SplitPart[],
-  options: { signal?: AbortSignal; maxBytes: number; losses: Losses | undefined },
+  options: { signal?: AbortSignal; maxBytes: number; losses: Damage | undefined },
 ): AsyncGenerator<SourceRecord, void, undefined> {
   for (const { split, from, to } of parts) {
     let first = 0;
@@ -168,7 +168,7 @@ interface ShardOptions {
   readonly end: number;
   readonly signal?: AbortSignal;
   readonly maxBytes: number;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 async function* shardOf(

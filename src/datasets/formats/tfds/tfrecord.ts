@@ -85,20 +85,23 @@ function u32(bytes: Uint8Array, at: number): number {
 
 /** A checksum as a TFRecord has it: rotated and moved, so that the sum of bytes that contain sums differs from theirs. */
 function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
-  const sum = crc32c(bytes, from, to);
+  return masked(crc32c(bytes, from, to));
+}
+
+function masked(sum: number): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
 /** Bytes of a record beside its data. */
-export const OVERHEAD = 16;
+export const OVERHEAD = HEAD + FOOT;
 
-/** A whole record in an array of its own. */
-export function recordOf(data: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(data.length + OVERHEAD);
-  const view = new DataView(bytes.buffer);
-  view.setBigUint64(0, BigInt(data.length), true);
-  view.setUint32(8, maskedCrc32c(bytes, 0, 8), true);
-  bytes.set(data, 12);
-  view.setUint32(12 + data.length, maskedCrc32c(data), true);
-  return bytes;
+/** A record around data that are in parts, which are not copied. */
+export function recordOf(data: readonly Uint8Array[]): readonly Uint8Array[] {
+  const [head, foot] = [new Uint8Array(HEAD), new Uint8Array(FOOT)];
+  const length = data.reduce((sum, part) => sum + part.length, 0);
+  dataView(head).setBigUint64(0, BigInt(length), true);
+  dataView(head).setUint32(8, maskedCrc32c(head, 0, 8), true);
+  const sum = data.reduce((before, part) => crc32c(part, 0, part.length, before), 0);
+  dataView(foot).setUint32(0, masked(sum), true);
+  return [head, ...data, foot];
 }

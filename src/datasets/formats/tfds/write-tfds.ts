@@ -1,4 +1,5 @@
 /** An RLDS dataset as a folder that tensorflow_datasets opens. */
+import { totalLength } from "../../../base/bytes.ts";
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { columnsOf } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -45,7 +46,7 @@ const MAX_SHARDS = 99999;
 /**
  * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
  * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. An episode that ends with a transition gets its last observation once more as the final one, as RLDS has it; the report counts them. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
- * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode, and its record.
+ * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode; of its record only what the episode does not hold in this form, such as integers and images.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes ·
  * UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
  */
@@ -115,7 +116,8 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
           .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as OutputLeaf, data: column, length: 1 })),
       ];
       const record = recordOf(exampleOf(columns, encodePng));
-      const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
+      const size = totalLength(record);
+      const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, size);
       if (shard !== last) {
         // A system has only so many open files.
         await shards.at(-1)?.file.close();
@@ -123,11 +125,11 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       }
       last = shard;
       const open = shards.at(-1) as { readonly file: StagedFile; episodes: number };
-      await open.file.write(record);
+      for (const part of record) await open.file.write(part);
       open.episodes++;
       count++;
       steps += length;
-      bytes += record.length;
+      bytes += size;
       onProgress?.({ episodes: count, steps, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");

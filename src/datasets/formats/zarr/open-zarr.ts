@@ -10,8 +10,8 @@ import { type EpisodeRange, rangeSteps, type TransitionTree, transitionSpecOf } 
 import { rowsOf } from "../columns/flat.ts";
 import { stepSpecOf } from "../columns/transitions.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
+import { type Damage, damageOf, type SourceLoss, withDamage } from "../damage.ts";
 import { checkLeafCount } from "../leaf-count.ts";
-import { type Losses, lossesOf, type SourceLoss, withLosses } from "../losses.ts";
 import { MemoryBudget } from "../memory-budget.ts";
 import { type EpisodeMetadata, episodeMetadata } from "../npz/metadata.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
@@ -44,7 +44,7 @@ const META = "meta/";
 export async function openZarr<S = RldsStep>(from: Source, options: ZarrOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
   const selection = new Selection(options);
-  const losses = lossesOf(salvage);
+  const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
   const { file, folder } = await decompressedSource(from, { signal, fetch, maxBytes });
   try {
@@ -61,7 +61,7 @@ export async function openZarr<S = RldsStep>(from: Source, options: ZarrOptions 
 interface PartOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  readonly losses: Losses | undefined;
+  readonly losses: Damage | undefined;
 }
 
 interface Parts {
@@ -169,7 +169,7 @@ class ZarrReader implements RldsReader {
     this.close = close;
     this.#parts = parts;
     this.#options = options;
-    if (options.losses !== undefined) Object.assign(this, withLosses(options.losses));
+    if (options.losses !== undefined) Object.assign(this, withDamage(options.losses));
     else {
       this.episodes = ends.length;
       this.steps = ends.at(-1) as number;

@@ -1,4 +1,4 @@
-/** What a reader that salvages could not read. */
+/** Damage of the files that are read: what a reader that salvages could not read. What a target cannot hold is a loss (sinks/losses.ts). */
 import { flag } from "../../base/error.ts";
 import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 
@@ -9,13 +9,13 @@ export interface SourceLoss extends Place {
   readonly reason: string;
 }
 
-/** Losses that are kept; a file of garbage has one a line. */
-const MAX_LOSSES = 1000;
+/** The most parts that are listed; a file of garbage has one a line. */
+const MAX_PARTS = 1000;
 /** What says that data are damaged or missing. Everything else, such as a full disk or a wrong option, stays an error. */
 const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
-/** Losses of one reader. A place that was read twice counts once. */
-export class Losses {
+/** The damage that one reader met. A place that was read twice counts once. */
+export class Damage {
   /** Grows while the files are read. */
   readonly all: readonly SourceLoss[];
   readonly #losses: SourceLoss[] = [];
@@ -39,7 +39,7 @@ export class Losses {
   }
 
   #note(loss: SourceLoss): void {
-    if (this.#messages.has(loss.reason) || this.#losses.length === MAX_LOSSES) return;
+    if (this.#messages.has(loss.reason) || this.#losses.length === MAX_PARTS) return;
     this.#messages.add(loss.reason);
     this.#losses.push(loss);
   }
@@ -54,17 +54,17 @@ export function withSalvageRemedy(error: unknown): unknown {
 }
 
 /** Notes damage of a part, if it may be lost. @throws the error, which names the option `salvage` otherwise */
-export function addLoss(losses: Losses | undefined, error: unknown): void {
+export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);
 }
 
 /** What a reader with the option `salvage` has; undefined without it. @throws TypeError */
-export function lossesOf(salvage: boolean | undefined): Losses | undefined {
-  return salvage !== undefined && flag("salvage", salvage) === 1 ? new Losses() : undefined;
+export function damageOf(salvage: boolean | undefined): Damage | undefined {
+  return salvage !== undefined && flag("salvage", salvage) === 1 ? new Damage() : undefined;
 }
 
 /** The part of a reader that tells them. */
-export function withLosses(losses: Losses | undefined): { readonly losses?: readonly SourceLoss[] } {
+export function withDamage(losses: Damage | undefined): { readonly losses?: readonly SourceLoss[] } {
   return losses === undefined ? {} : { losses: losses.all };
 }
