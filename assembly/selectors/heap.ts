@@ -14,8 +14,14 @@ import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
 
 /** Children of a node, as a power of two, and their bytes. */
-const BITS: u32 = 2;
+const BITS: u32 = 3;
+const WIDTH: u32 = 1 << BITS;
 const FAMILY: u32 = 8 << BITS;
+
+@inline
+function lesser(a: u64, b: u64): u64 {
+  return select(a, b, a < b);
+}
 
 @unmanaged
 export class Heap {
@@ -139,24 +145,28 @@ export class Heap {
       if (first >= count) break;
       let best: u32;
       let least: u64;
-      if (first + 4 <= count) {
-        // The lines below come while this family is compared: what is read there decides nothing.
+      if (first + WIDTH <= count) {
+        // The first lines below come while this family is compared: what is read there decides nothing.
         const below = (first << BITS) + 1;
-        if (below < count) near ^= this.slot(below) ^ this.slot(min(below + 8, count - 1));
+        if (below < count) near ^= this.slot(below) ^ this.slot(min(below + 2 * WIDTH, count - 1)) ^ this.slot(min(below + 4 * WIDTH, count - 1)) ^ this.slot(min(below + 6 * WIDTH, count - 1));
         const at = this.entry(first);
         const e0 = load<u64>(at);
         const e1 = load<u64>(at, 8);
         const e2 = load<u64>(at, 16);
         const e3 = load<u64>(at, 24);
-        const left = select(e1, e0, e1 < e0);
-        const right = select(e3, e2, e3 < e2);
-        least = select(right, left, right < left);
-        // Without a branch, as which child is least is a coin for the branch predictor.
-        best = first + select(2 + u32(e3 < e2), u32(e1 < e0), right < left);
+        const e4 = load<u64>(at, 32);
+        const e5 = load<u64>(at, 40);
+        const e6 = load<u64>(at, 48);
+        const e7 = load<u64>(at, 56);
+        // Without a branch: which child is least is a coin for the branch predictor.
+        least = lesser(lesser(lesser(e0, e1), lesser(e2, e3)), lesser(lesser(e4, e5), lesser(e6, e7)));
+        best = first + u32(e1 == least) + 2 * u32(e2 == least) + 3 * u32(e3 == least) + 4 * u32(e4 == least) + 5 * u32(e5 == least) + 6 * u32(e6 == least) + 7 * u32(e7 == least);
         const key = least >> 32;
         // Equal keys are seldom: then the items decide.
-        if (u32(e0 >> 32 == key) + u32(e1 >> 32 == key) + u32(e2 >> 32 == key) + u32(e3 >> 32 == key) != 1) {
-          best = this.bestOf(first, first + 4);
+        const low = u32(e0 >> 32 == key) + u32(e1 >> 32 == key) + u32(e2 >> 32 == key) + u32(e3 >> 32 == key);
+        const high = u32(e4 >> 32 == key) + u32(e5 >> 32 == key) + u32(e6 >> 32 == key) + u32(e7 >> 32 == key);
+        if (low + high != 1) {
+          best = this.bestOf(first, first + WIDTH);
           least = this.at(best);
         }
       } else {

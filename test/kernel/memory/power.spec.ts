@@ -93,7 +93,8 @@ describe("power", () => {
         powerMany(at, 3, y);
         for (let i = 0; i < 3; i++) {
           const from = i == 0 ? x : i == 1 ? end : 1 / x;
-          if (reinterpret<u64>(numbers[i]) != reinterpret<u64>(power(from, y))) throw new Error(`power(${from}, ${y}) is ${power(from, y)}, and ${numbers[i]} side by side`);
+          if (reinterpret<u64>(numbers[i]) != reinterpret<u64>(power(from, y)))
+            throw new Error(`power(${from}, ${y}) is ${power(from, y)}, and ${numbers[i]} side by side`);
         }
       }
     }
