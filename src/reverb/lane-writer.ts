@@ -52,8 +52,8 @@ export class LaneWriter<S extends Spec = Spec> {
   createItem(table: string, { length, priority, lane = 0, columns }: ItemOptions): void {
     if (columns !== undefined) throw unsupported("columns of createItem", "the items of a server's table have all leaves, each step of them");
     if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, since no item begins with a final step", length);
-    // A promise of room: what an actor has on its way is bounded, and its blocks are confirmed with their items.
-    (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority })?.catch(() => {});
+    // The promise of room is left alone: what an actor has on its way is bounded, and its blocks are confirmed with their items.
+    (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority });
   }
 
   /** As of a Replay's writer: what terminated, and nothing is known of it, ends with a step of zeros. */
@@ -88,7 +88,7 @@ export class LaneWriter<S extends Spec = Spec> {
     const steps = this.#lanes[lane] as StreamSteps<S>;
     if (this.#ends[lane] !== OPEN) steps.endEpisode();
     this.#ends[lane] = OPEN;
-    steps.appendValues(values, isFinal, priorities)?.catch(() => {});
+    steps.appendValues(values, isFinal, priorities);
   }
 
   get #zeros(): Values {

@@ -1,9 +1,11 @@
 /** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
+
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import { isList } from "../schema/copy-numbers.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
+import { ItemPromise } from "../tables/item-promise.ts";
 import type { FlushOptions, ItemColumn, ItemPattern, StepSink } from "../tables/step-sink.ts";
 import type { ColumnShape } from "../tf-agents/signature.ts";
 import { alreadySet, type Values } from "../tf-agents/writers/fields.ts";
@@ -32,6 +34,15 @@ export interface ServerSinkOptions extends ChunkOptions {
 /** A step of an item, with the steps of the leaf: all that the server needs to know of a column. */
 type SinkColumn = Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">;
 
+/** Why items were refused after the call, and the promise of theirs. */
+interface Refusal {
+  readonly reason: unknown;
+  readonly answer: ItemPromise | undefined;
+}
+
+/** More refusals at a time are not kept: `flush` throws one of them. */
+const MAX_REFUSALS = 16;
+
 export class ServerSink implements StepSink {
   readonly leaves: readonly PlacedLeaf[];
   readonly isExclusiveAtEnd = false;
@@ -51,8 +62,8 @@ export class ServerSink implements StepSink {
   /** Items that wait until their steps fill a chunk, and the steps of that chunk so far. */
   #unsent: (() => Promise<void> | undefined)[] = [];
   #chunkSteps = 0;
-  /** What refused one of those that waited, until `flush` has thrown it. */
-  #refused: { readonly reason: unknown } | undefined;
+  /** What refused those that waited, until `flush` has thrown it, or whoever reads their promises has it. */
+  #refusals: Refusal[] = [];
   #closed = false;
   /** Ends what waits for room. */
   readonly #closing = new AbortController();
@@ -151,14 +162,13 @@ export class ServerSink implements StepSink {
     const requested = known ?? this.#tables.get(table);
     const before = this.#line;
     const sent = Promise.all([requested, before]).then(async ([found]) => await send(found));
-    const confirmation = sent.catch((reason) => {
-      this.#refused ??= { reason };
-    });
+    const answer = ItemPromise.of([sent]);
+    const confirmation = sent.catch((reason) => this.#refuse({ reason, answer }));
     const line = Promise.all([confirmation, before]).then(() => {
       if (this.#line === line) this.#line = undefined;
     });
     this.#line = line;
-    return sent;
+    return answer;
   }
 
   createLast(table: string, length: number, priority: number, leaves: readonly PlacedLeaf[]): Promise<void> | undefined {
@@ -256,7 +266,7 @@ export class ServerSink implements StepSink {
       try {
         room = insert() ?? room;
       } catch (reason) {
-        this.#refused ??= { reason };
+        this.#refuse({ reason, answer: undefined });
       }
     }
     return room;
@@ -274,10 +284,16 @@ export class ServerSink implements StepSink {
     if (this.#line !== undefined) await abortable(this.#line, "asking the server for its tables", wait);
   }
 
+  #refuse(refusal: Refusal): void {
+    this.#refusals = this.#refusals.filter(isUntold);
+    if (this.#refusals.length < MAX_REFUSALS) this.#refusals.push(refusal);
+  }
+
+  /** @throws the first refusal of which nobody knows; all others are forgotten */
   #throwRefused(): void {
-    const refused = this.#refused;
-    this.#refused = undefined;
-    if (refused !== undefined) throw refused.reason;
+    const refusal = this.#refusals.find(isUntold);
+    this.#refusals = [];
+    if (refusal !== undefined) throw refusal.reason;
   }
 
   /** Compares a pattern with its table once that is known. */
@@ -298,6 +314,10 @@ export class ServerSink implements StepSink {
     const { validates = true } = this.#options;
     return orderColumns(table, validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
   }
+}
+
+function isUntold({ answer }: Refusal): boolean {
+  return answer?.isRead !== true;
 }
 
 /** A step of a column. */

@@ -92,6 +92,11 @@ export function isColumn(value: unknown): value is ColumnLike {
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
+/** A list of a caller: of a column its flat array, as `info.ids` of Reverb's samples have the keys; anything else as it is. */
+export function dataOf<T>(values: T | ColumnLike): T {
+  return !ArrayBuffer.isView(values) && !Array.isArray(values) && isColumn(values) ? (values.data as T) : (values as T);
+}
+
 /** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
 export function copyColumns<T>(value: T): T {
   if (isColumn(value)) return new Column(value.data.slice() as Column["data"], [...value.shape]) as T;

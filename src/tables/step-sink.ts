@@ -1,9 +1,11 @@
 /** Where the steps of a writer go: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb know no more of it. */
+
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import type { ColumnOf } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Spec, StepOf } from "../schema/spec.ts";
+import { ItemPromise } from "./item-promise.ts";
 import type { ItemOptions } from "./rules.ts";
 
 /** Where a sink is: in this process, or on a server, which answers by promises. */
@@ -104,7 +106,5 @@ export interface StepSink {
 /** One promise for the room of several items, which the caller need not await. */
 export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
   if (rooms.length < 2) return rooms[0];
-  const all = Promise.all(rooms).then(() => {});
-  all.catch(() => {});
-  return all;
+  return ItemPromise.of(rooms);
 }

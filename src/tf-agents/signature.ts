@@ -60,7 +60,12 @@ export function mustFit(table: string, signature: Signature | undefined, columns
   if (signature === undefined) return;
   const expectedLeaves = leavesOf(signature);
   if (columns.length !== expectedLeaves.length)
-    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `an object with ${expectedLeaves.length} columns, like the table's signature`, columns);
+    throw mustBe(
+      "SPEC_MISMATCH",
+      `an item of table ${table}`,
+      `of the ${expectedLeaves.length} columns of its signature: ${columnNames(expectedLeaves)}`,
+      columnsText(columns),
+    );
   for (let i = 0; i < expectedLeaves.length; i++) {
     const { keys, leaf } = expectedLeaves[i] as (typeof expectedLeaves)[number];
     const column = columns[i] as ColumnShape;
@@ -70,6 +75,15 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     const rule = `as ${name} of its signature, ${signatureText(leaf)}`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
+}
+
+/** The names of a signature's columns, with what each is. */
+function columnNames(signatureLeaves: ReturnType<typeof leavesOf>): string {
+  return signatureLeaves.map(({ keys, leaf }) => [keys.join("."), signatureText(leaf)].filter((part) => part !== "").join(" ")).join(", ");
+}
+
+function columnsText(columns: readonly ColumnShape[]): string {
+  return `${columns.length}: ${columns.map(({ dtype, shape }) => leafText(dtype, shape)).join(", ")}`;
 }
 
 /** The error for a column whose data type only other clients can write. */

@@ -33,6 +33,21 @@ const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
   ...("Float16Array" in globalThis ? [(globalThis as unknown as { Float16Array: new (list: number[]) => ArrayLike<number> }).Float16Array] : []),
 ];
 
+test("columns of keys and priorities are taken, of any shape, by every call that takes keys", () => {
+  const { table, keys } = filled();
+  const column = { data: Float64Array.from(keys), shape: [3, 2] };
+  expect(table.updatePriorities(column, { data: new Float32Array(6).fill(2), shape: [6] })).toBe(6);
+  expect(table.explain(keys[5] as number).priority).toBe(2);
+  expect(() => table.updatePriorities(column, [1])).toThrow(/^priorities must be an array of 6 numbers/);
+  expect(() => table.updatePriorities({ data: new Float32Array(2), shape: [2] } as never, [1, 1])).toThrow(/Float32Array loses bits of large keys/);
+  expect(table.delete({ data: Float64Array.from(keys.slice(0, 2)), shape: [2, 1] })).toBe(2);
+  expect(table.size).toBe(4);
+  const buffer = new PrioritizedReplayBuffer(4, { seed: 1 });
+  for (let k = 0; k < 4; k++) buffer.append({ state: [k], action: k, reward: 0, nextState: [k + 1] });
+  const batch = buffer.sample(2);
+  expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2] }, { data: Float64Array.from(batch.keys), shape: [2] })).toBe(2);
+});
+
 /** No key of any item: with how many they are in [key, ...these]. */
 const NO_KEYS: readonly [number[], string][] = [
   [[1.5, Number.NaN, -1], "3 are not, the first is keys[1], got 1.5"],

@@ -1,4 +1,5 @@
 /** What both prioritized buffers have: priorities by errors, and importance weights. */
+import { type ColumnLike, dataOf } from "../../schema/column.ts";
 import type { Content } from "../files/loader.ts";
 import type { Priorities } from "../store/priorities.ts";
 import type { Stored } from "../store/stored.ts";
@@ -40,10 +41,10 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
    * @returns how many were there
    * @throws TypeError, RangeError (a priority must be finite and above 0) · ReplayError OUT_OF_TURN; and then nothing changed
    */
-  updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
+  updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();
     this.#stored.onPriorityUpdate();
-    return this.#priorities.update(this.#stored.contents?.items, errors, keys);
+    return this.#priorities.update(this.#stored.contents?.items, dataOf(errors), dataOf(keys));
   }
 
   /** The priorities that errors would become. */

@@ -7,7 +7,7 @@ import { abortable, type WaitOptions } from "../../base/wait.ts";
 import type { Batch, StepsOf } from "../../batch/batch.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../batch/iterate.ts";
 import type { Replay } from "../../replay/replay.ts";
-import { Column } from "../../schema/column.ts";
+import { Column, type ColumnLike } from "../../schema/column.ts";
 import { pack } from "../../schema/nest.ts";
 import { SELECTOR_KINDS } from "../../schema/selector.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -134,11 +134,14 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   /**
    * Sets priorities by key; of a key that comes twice the last one counts. Keys whose items are gone are skipped.
-   * @param keys as `ids` have them
+   * @param keys as `ids` have them, a column or its array
    * @returns how many items were there, which a server does not tell: then undefined
    * @throws RangeError for a priority that is none, or fewer of them than keys; then nothing has changed · of a server ReplayError NOT_FOUND, IO
    */
-  updatePriorities(keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey>, priorities: ArrayLike<number>): Reported<C, CountOf<KeyDtype<C>>> {
+  updatePriorities(
+    keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey> | ColumnLike<KeyDtype<C>>,
+    priorities: ArrayLike<number> | ColumnLike,
+  ): Reported<C, CountOf<KeyDtype<C>>> {
     return this.#table.updatePriorities(keys, priorities) as Reported<C, CountOf<KeyDtype<C>>>;
   }
 

@@ -5,7 +5,8 @@ import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
 import { type Draws, unusedPrefetch } from "../../batch/waiting.ts";
-import { type Column, isColumn } from "../../schema/column.ts";
+import { type Column, type ColumnLike, dataOf, isColumn } from "../../schema/column.ts";
+import { checkedNumbers, type Numbers } from "../../schema/copy-numbers.ts";
 import { arrayDtype, dtypeOf } from "../../schema/dtype.ts";
 import { type BoundedText, leafText } from "../../schema/leaf.ts";
 import { waitsForDraws } from "../../schema/rate-limiter.ts";
@@ -67,7 +68,7 @@ export interface BufferTable {
   info(signal?: AbortSignal): Awaitable<TableInfo>;
   size(): Awaitable<number>;
   clear(): Awaitable<void>;
-  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<number | undefined>;
+  updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): Awaitable<number | undefined>;
   draws(options: DrawsOptions): ItemDraws;
 }
 
@@ -114,7 +115,7 @@ class LocalTable implements BufferTable {
     this.#table.clear();
   }
 
-  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): number {
+  updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): number {
     return this.#table.updatePriorities(keys as ArrayLike<number>, priorities);
   }
 
@@ -214,12 +215,12 @@ class CalledTable implements BufferTable {
   }
 
   /** How many are there is not told. */
-  updatePriorities(keys: ArrayLike<ItemKey>, priorities: ArrayLike<number>): Awaitable<undefined> {
+  updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): Awaitable<undefined> {
     const itemKeys = keyList("keys", keys);
-    if (itemKeys.length !== priorities.length) throw mustBe(RangeError, "priorities", `as many as keys (${itemKeys.length})`, priorities.length);
+    const values = checkedNumbers("priorities", dataOf<Numbers>(priorities), itemKeys.length);
     // A window has the key of its item once a step.
     const updates = new Map<ItemKey, number>();
-    for (const [i, key] of itemKeys.entries()) updates.set(key, finite(`priorities[${i}]`, priorities[i], 0));
+    for (const [i, key] of itemKeys.entries()) updates.set(key, finite(`priorities[${i}]`, values[i], 0));
     const done = this.#client.mutatePriorities(this.#name, { updates });
     return isPromise(done) ? done.then(() => undefined) : undefined;
   }

@@ -1,5 +1,6 @@
 /** Changes by key, as lists whose values are all checked before anything changes. */
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
+import { type ColumnLike, dataOf } from "../../schema/column.ts";
 import { checkKeyArray, elementsIn, isKey, isList, keyError } from "../../schema/copy-numbers.ts";
 import type { ItemKey } from "../sampling/sample.ts";
 import type { PriorityChanges } from "./client.ts";
@@ -27,7 +28,8 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
 }
 
 /** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
-export function keyList(subject: string, values: Iterable<ItemKey> | ArrayLike<ItemKey>): readonly ItemKey[] {
+export function keyList(subject: string, given: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
+  const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(given);
   checkKeyArray(subject, values, "BigUint64Array");
   return mustBeKeys(subject, isList(values) ? elementsIn(values as ArrayLike<ItemKey>) : listOf(subject, values as Iterable<ItemKey>));
 }

@@ -57,13 +57,33 @@ it("options of the other writers", () => {
   without.close();
 });
 
-it("an error of a server that is not there comes with the item's promise, and once more with flush, for who did not wait", async () => {
-  const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+it("an error of a server that is not there comes once: with the item's promise, or with flush for who did not read it", async () => {
   const gone = { code: "IO", message: expect.stringContaining("127.0.0.1:1") };
-  await expect(writer.append({ a: 1, b: [1, 2] })).rejects.toMatchObject(gone);
-  await expect(writer.flush()).rejects.toMatchObject(gone);
-  await writer.flush();
-  writer.close();
+  const pattern = patternFromTransform({ a: i32(), b: f32(2) }, (step) => ({ x: step.a.at(-1) }));
+  const step = { a: 1, b: [1, 2] as const };
+  // One item a step, and two of them, whose promises are one.
+  for (const tables of [["t"], ["t", "u"]]) {
+    for (const make of [
+      () => client.writer({ keep: 1, items: tables.map((table) => ({ table, length: 1 })) }),
+      () => client.structuredWriter(tables.map((table) => createConfig(pattern, table))),
+    ]) {
+      const writer = make();
+      await expect(writer.append(step)).rejects.toMatchObject(gone);
+      await writer.flush();
+      void writer.append(step);
+      await expect(writer.flush()).rejects.toMatchObject(gone);
+      await writer.flush();
+      const read = writer.append(step) as Promise<void>;
+      void writer.append(step);
+      await expect(Promise.all([read])).rejects.toMatchObject(gone);
+      await expect(writer.flush()).rejects.toMatchObject(gone);
+      writer.close();
+    }
+  }
+  using trajectories = client.trajectoryWriter({ numKeepAliveRefs: 1 });
+  trajectories.append(step);
+  await expect(trajectories.createItem("t", 1, { a: trajectories.history.a.slice(-1) })).rejects.toMatchObject(gone);
+  await trajectories.flush();
 });
 
 it("promises of several items that nobody awaits are no unhandled rejections; flush tells of them", async () => {

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import { type Column, f32, i64, Replay } from "../../../src/index.ts";
+import { type Column, type ColumnLike, f32, i64, Replay } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
 import {
   type ApartElement,
@@ -49,7 +49,7 @@ test("what a server answers is a promise, and its ids are bigints; of this proce
   const far = new ReverbReplayBuffer(spec, { client, tableName: "t" });
   type Told = [ReturnType<typeof far.numFrames>, typeof far.capacity, ReturnType<typeof far.getTableInfo>, ReturnType<typeof far.clear>];
   expectTypeOf<Told>().toEqualTypeOf<[Promise<number>, Promise<number>, Promise<TableInfo>, Promise<void>]>();
-  expectTypeOf(far.updatePriorities).parameter(0).toEqualTypeOf<ArrayLike<bigint>>();
+  expectTypeOf(far.updatePriorities).parameter(0).toEqualTypeOf<ArrayLike<bigint> | ColumnLike<"u64">>();
   expectTypeOf(far.updatePriorities).returns.toEqualTypeOf<Promise<undefined>>();
   type IdsOf<B extends { asDataset(): AsyncIterable<readonly [unknown, { ids: unknown }]> }> =
     ReturnType<B["asDataset"]> extends AsyncIterable<infer E extends readonly [unknown, { ids: unknown }]> ? E[1]["ids"] : never;

@@ -496,3 +496,12 @@ describe("a stateful buffer", () => {
     );
   });
 });
+
+test("after clear, the deterministic pass has the episodes that came since, and no others", () => {
+  const { buffer } = numbers();
+  buffer.addSequence([10], -1);
+  const episode = buffer.extract([0]);
+  buffer.clear();
+  buffer.extendEpisodes([-1], [0], episode);
+  expect([...buffer.asDataset({ singleDeterministicPass: true })].map(([items]) => plain(items))).toEqual([[10]]);
+});

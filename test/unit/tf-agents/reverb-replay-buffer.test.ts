@@ -140,6 +140,9 @@ describe("random draws", () => {
     const [, { ids }] = buffer.asDataset({ sampleBatchSize: 2 })[Symbol.iterator]().next().value as [unknown, { ids: { data: Float64Array } }];
     expect(buffer.updatePriorities(ids.data, new Array(4).fill(5))).toBe(4);
     expect(replay.table("t").explain(ids.data[0] as number).priority).toBe(5);
+    expect(buffer.updatePriorities(ids as never, new Array(4).fill(6))).toBe(4);
+    expect(replay.table("t").explain(ids.data[0] as number).priority).toBe(6);
+    expect(() => buffer.updatePriorities(ids as never, [1])).toThrow(/^priorities must be an array of 4 numbers/);
   });
 
   test("wait for the table in async iterations, and end when nothing came in time", async () => {
@@ -469,6 +472,11 @@ describe("over a client whose answers are promises", () => {
       ids.map((id) => (id === first ? 0 : 2)),
     );
     expect(await drawn()).not.toContain(first);
+    await expect(async () => buffer.updatePriorities({ data: Float64Array.from(ids), shape: [8, 3] }, [1])).rejects.toThrow(
+      /^priorities must be an array of 24 numbers/,
+    );
+    await buffer.updatePriorities({ data: Float64Array.from(ids), shape: [8, 3] }, { data: new Float32Array(24).fill(3), shape: [8, 3] });
+    expect(await drawn()).toContain(first);
     expect(buffer.updatePriorities([], [])).toBeInstanceOf(Promise);
     await buffer.clear();
     expect(await buffer.numFrames()).toBe(0);
