@@ -1,7 +1,7 @@
 /** Episodes out of trajectories that follow each other. */
 import type { AnyArray } from "../../../schema/dtype.ts";
-import { FINAL_STEP } from "../../model/final-step.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";

@@ -1,11 +1,16 @@
 /** Files of records, each with its spec. */
-import type { Spec } from "../../../schema/spec.ts";
+
+import type { Leaf } from "../../../schema/leaf.ts";
 import { isSameNest } from "../../../schema/nest.ts";
+import type { Spec } from "../../../schema/spec.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { readSpecFile, SPEC_ENDING } from "./spec-file.ts";
-import type { Leaf } from "../../../schema/leaf.ts";
+import { readSpecFile } from "./spec-file.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
+
+/** A folder of files. */
+export type FileSource = Source;
 
 /** Opens files by their paths: in a folder, or in the system and by URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;

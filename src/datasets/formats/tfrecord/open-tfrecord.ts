@@ -17,7 +17,8 @@ import { TfRecords } from "../tfds/tfrecord.ts";
 import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
 import { featureLeaves, isTrajectorySpec } from "./features.ts";
 import { specOfFiles } from "./files.ts";
-import { readSpecFile, SPEC_ENDING } from "./spec-file.ts";
+import { readSpecFile } from "./spec-file.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
 import { StepDecoder } from "./step-decoder.ts";
 
 export interface TfrecordOptions extends ReadOptions {
@@ -30,7 +31,7 @@ export interface TfrecordOptions extends ReadOptions {
 }
 
 /** Opens a file of records again for each iteration. */
-interface RecordFile {
+interface OpenableFile {
   readonly name: string;
   open(): Promise<SourceFile>;
 }
@@ -50,10 +51,14 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
   const { name, files, spec, close } = await filesOf(from, statedSpec, { signal, fetch, maxBytes });
   try {
     if (!isTrajectorySpec(spec))
-      throw unsupportedFile({ file: name }, "the records are no trajectories, so that they have no episodes: read them with loadTfrecordDataset of reprise/agents");
+      throw unsupportedFile(
+        { file: name },
+        "the records are no trajectories, so that they have no episodes: read them with loadTfrecordDataset of reprise/agents",
+      );
     const leaves = featureLeaves(spec);
     for (const field of ["stepType", "nextStepType"])
-      if (leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1) throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);
+      if (leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1)
+        throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);
     const stepSpec = stepSpecOf(spec as { readonly [name: string]: StepSpec });
     const decoder = await StepDecoder.create(leaves, compressImage, maxBytes);
     let closed = false;
@@ -111,7 +116,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
 
 interface Files {
   readonly name: string;
-  readonly files: readonly RecordFile[];
+  readonly files: readonly OpenableFile[];
   readonly spec: Spec;
   close(): Promise<void>;
 }
@@ -146,7 +151,12 @@ async function filesOf(
 async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
   const sibling = siblingOf(from, /$/, SPEC_ENDING);
   const missing = (cause?: unknown) =>
-    new RldsError("NOT_FOUND", `the records need their spec: put ${file.name}${SPEC_ENDING} next to the file, open the folder, or pass the option spec`, { file: file.name }, { cause });
+    new RldsError(
+      "NOT_FOUND",
+      `the records need their spec: put ${file.name}${SPEC_ENDING} next to the file, open the folder, or pass the option spec`,
+      { file: file.name },
+      { cause },
+    );
   if (sibling === undefined) throw missing();
   const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {
     throw cause instanceof RldsError && cause.code === "NOT_FOUND" ? missing(cause) : cause;

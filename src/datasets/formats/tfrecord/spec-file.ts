@@ -1,71 +1,16 @@
 /** The spec beside a TFRecord file: TensorFlow's StructuredValue, in one record. */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../../base/limits.ts";
-import { isLeaf, type Leaf, shapeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { MessageParts } from "../tfds/message-parts.ts";
-import { recordOf, TfRecords } from "../tfds/tfrecord.ts";
-import { DATA_TYPES, featureLeaves, isTrajectorySpec, TRAJECTORY_FIELDS } from "./features.ts";
+import { TfRecords } from "../tfds/tfrecord.ts";
+import { DATA_TYPES, featureLeaves, TRAJECTORY_FIELDS } from "./features.ts";
+import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TRAJECTORY, TUPLE } from "./structured-value.ts";
 
-/** What a spec's file is called: the name of the records' file with this at its end. */
-export const SPEC_ENDING = ".spec";
-
-/** Fields of StructuredValue. */
-const NONE = 1;
-const TENSOR_SPEC = 33;
-const BOUNDED_TENSOR_SPEC = 35;
-const LIST = 51;
-const TUPLE = 52;
-const DICT = 53;
-const NAMED_TUPLE = 54;
-
-const TRAJECTORY = "Trajectory";
 const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number, dtype]));
 const JS_NAMES = new Map([...TRAJECTORY_FIELDS].map(([name, field]) => [field, name]));
-const encoder = new TextEncoder();
-
-/** The bytes of the file: lists are tuples, objects are dicts, and a trajectory is TF-Agents' named tuple. */
-export function specRecord(spec: Spec): readonly Uint8Array[] {
-  return recordOf(structureOf(spec, true).parts);
-}
-
-function structureOf(spec: Spec, isTop = false): MessageParts {
-  const value = new MessageParts();
-  if (isLeaf(spec)) value.message(TENSOR_SPEC, tensorSpecOf(spec as Leaf));
-  else if (Array.isArray(spec)) {
-    const tuple = new MessageParts();
-    for (const part of spec) tuple.message(1, structureOf(part));
-    value.message(TUPLE, tuple);
-  } else {
-    const parts = spec as { readonly [name: string]: Spec };
-    const isTrajectory = isTop && isTrajectorySpec(spec);
-    const node = new MessageParts();
-    if (isTrajectory) node.field(1, encoder.encode(TRAJECTORY));
-    for (const name of isTrajectory ? TRAJECTORY_FIELDS.keys() : Object.keys(parts).sort()) {
-      const pair = new MessageParts();
-      pair.field(1, encoder.encode(isTrajectory ? TRAJECTORY_FIELDS.get(name) : name));
-      pair.message(2, structureOf(parts[name] as Spec));
-      node.message(isTrajectory ? 2 : 1, pair);
-    }
-    value.message(isTrajectory ? NAMED_TUPLE : DICT, node);
-  }
-  return value;
-}
-
-function tensorSpecOf(leaf: Leaf): MessageParts {
-  const [spec, shape] = [new MessageParts(), new MessageParts()];
-  for (const n of shapeOf(leaf)) {
-    const dim = new MessageParts();
-    dim.varints([8, n]);
-    shape.message(2, dim);
-  }
-  spec.message(2, shape);
-  spec.varints([3 * 8, DATA_TYPES.get(leaf.dtype) as number]);
-  return spec;
-}
 
 /** The spec in a file, which is closed afterwards. Named tuples are objects; a trajectory has the names of `trajectorySpec`. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
