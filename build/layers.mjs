@@ -33,8 +33,10 @@ export const LAYERS = {
     // Writers across a port: both of its ends.
     ["remote/"],
     ["replay/"],
-    // TF-Agents' and Reverb's classes, PFRL's, the element that looks at a Replay, readers and writers of files.
-    ["tf-agents/", "pfrl/", "inspector/", "datasets/formats/"],
+    // PFRL's classes, the element that looks at a Replay, readers and writers of files.
+    ["pfrl/", "inspector/", "datasets/formats/"],
+    // TF-Agents' and Reverb's classes, of which some write files.
+    ["tf-agents/"],
     // Episodes into trajectories; tables on a real server of Reverb's; the recorder; the main entry: exports only.
     ["datasets/rlds/", "reverb/", "recorder/", "./"],
     ["cli/"],
@@ -54,6 +56,7 @@ export const ANYWHERE = [
   "src/datasets/formats/recording/",
   "src/datasets/formats/selection/",
   "src/datasets/formats/sinks/writer.ts",
+  "src/datasets/formats/tfrecord/",
   "src/files/",
 ];
 

@@ -1,6 +1,9 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
 import "../base/host.ts";
 
+export type { EncodeJpeg } from "../datasets/formats/tfrecord/example-writer.ts";
+export type { FileSource } from "../datasets/formats/tfrecord/files.ts";
+export type { FileSink } from "../datasets/formats/tfrecord/record-file.ts";
 export type { StepWriter } from "../tables/step-sink.ts";
 export type { EpisodeFn } from "./buffers/episode-flags.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
@@ -73,6 +76,8 @@ export type { Sampler, SamplerOptions } from "./sampling/sampler-options.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
 export type { RateLimiterInfo, TableInfo, TableSelector } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";
+export { loadTfrecordDataset, type TfrecordDataset, type TfrecordDatasetOptions } from "./tfrecord/tfrecord-dataset.ts";
+export { TFRecordObserver, type TFRecordObserverOptions } from "./tfrecord/tfrecord-observer.ts";
 export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,

@@ -40,4 +40,5 @@ export { type Source, type SourceOptions, sourceOf } from "./sources/open-source
 export type { SourceFile, SourceFolder, SourceTarget as FoundSource } from "./sources/source.ts";
 export { openTfds, type TfdsOptions } from "./tfds/open-tfds.ts";
 export { type TfdsWriteOptions, writeTfds } from "./tfds/write-tfds.ts";
+export { openTfrecord, type TfrecordOptions } from "./tfrecord/open-tfrecord.ts";
 export { openZarr, type ZarrOptions } from "./zarr/open-zarr.ts";

@@ -23,6 +23,8 @@ import { ENDINGS, isNamed, NAMES } from "./signs.ts";
 import type { Source } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
+import type { TfrecordOptions } from "./tfrecord/open-tfrecord.ts";
+import { isRecords } from "./tfrecord/record-sign.ts";
 import type { ZarrOptions } from "./zarr/open-zarr.ts";
 import { hasZarr } from "./zarr/signs.ts";
 
@@ -38,6 +40,7 @@ export type RldsOptions = TfdsOptions &
   NpzOptions &
   ZarrOptions &
   McapOptions &
+  TfrecordOptions &
   ReplayOpenOptions &
   RecordingOptions;
 
@@ -54,6 +57,7 @@ const OPENERS = {
   zarr: async () => (await import("./zarr/open-zarr.ts")).openZarr,
   mcap: async () => (await import("./mcap/open-mcap.ts")).openMcap,
   csv: async () => (await import("./csv/open-csv.ts")).openCsv,
+  tfrecord: async () => (await import("./tfrecord/open-tfrecord.ts")).openTfrecord,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
   replay: async () => (await import("./replay/open-replay.ts")).openReplay,
   recording: async () => (await import("./recording/open-recording.ts")).openRecording,
@@ -63,7 +67,7 @@ type Format = keyof typeof OPENERS;
 
 /** What a single file may be, for a message. */
 const FILES =
-  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
 
 /** How files begin. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
@@ -79,7 +83,7 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file or folder of MCAP, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file or folder of MCAP, a file of records of TF-Agents with its spec, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
@@ -158,6 +162,7 @@ async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
   const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
   const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
+  if (format === undefined && isRecords(head)) return "tfrecord";
   if (format === undefined && (await isTable(file))) return "csv";
   if (format === undefined && (await hasUserBlock(file))) return "hdf5";
   if (format === undefined) await checkArchive(file, text);

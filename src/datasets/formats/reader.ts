@@ -21,6 +21,7 @@ export type Format =
   | "zarr"
   | "mcap"
   | "csv"
+  | "tfrecord"
   | "journal"
   | "snapshot"
   | "recording";

@@ -1,7 +1,7 @@
 /** The files of a folder that show which format it has. */
 
 /** A format whose files show it. Of a log only its first bytes say whether a Replay or a recorder wrote it. */
-export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "log";
+export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
 /** Names in a folder, by what they say; the first that is there says it. */
 export const NAMES: readonly (readonly [name: string, format: FormatSign])[] = [
@@ -26,6 +26,8 @@ export const ENDINGS: readonly (readonly [ending: string, format: FormatSign])[]
   [".mcap", "mcap"],
   [".csv", "csv"],
   [".tsv", "csv"],
+  [".tfrecord.spec", "tfrecord"],
+  [".tfrecords.spec", "tfrecord"],
 ];
 
 /** Whether a path is a file of that name, at any depth. */

@@ -66,8 +66,7 @@ export class TfRecords {
     if (this.#reader.remaining < HEAD)
       throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left: it was cut off`);
     const head = await this.#reader.read(HEAD);
-    if (maskedCrc32c(head, 0, 8) !== u32(head, 8))
-      throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
+    if (!hasValidHead(head)) throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
     const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
     const remaining = this.#reader.remaining - FOOT;
     if (length > remaining) throw this.#corrupt(`a record is said to have ${length} bytes, and the file has ${Math.max(remaining, 0)} left: it was cut off`);
@@ -77,6 +76,11 @@ export class TfRecords {
   #corrupt(message: string): RldsError {
     return corruptFile({ file: this.#reader.file.name, offset: this.offset }, message);
   }
+}
+
+/** Whether the checksum of a record's length fits. @param head at least HEAD bytes */
+export function hasValidHead(head: Uint8Array): boolean {
+  return maskedCrc32c(head, 0, 8) === u32(head, 8);
 }
 
 function u32(bytes: Uint8Array, at: number): number {

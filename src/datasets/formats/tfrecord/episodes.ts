@@ -1,0 +1,100 @@
+/** Episodes out of trajectories that follow each other. */
+import type { AnyArray } from "../../../schema/dtype.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { FINAL_STEP } from "../../model/final-step.ts";
+import { leavesOf } from "../../model/leaves.ts";
+import { corruptFile } from "../../model/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { joined } from "../columns/column.ts";
+import type { ReadEpisode } from "../reader.ts";
+import type { FeatureLeaf } from "./features.ts";
+
+const FIRST = 0;
+const LAST = 2;
+const FLAG = { dtype: "bool", shape: [] } as const;
+const FLAGS = ["is_first", "is_last", "is_terminal"];
+
+/** What a step is of a spec of trajectories: its fields but for the step types, and flags in the place of these. */
+export function stepSpecOf(spec: { readonly [name: string]: StepSpec }): StepSpec {
+  const { stepType: _, nextStepType: __, policyInfo, ...fields } = spec;
+  const hasInfo = leavesOf(policyInfo as StepSpec).length > 0;
+  return { ...fields, ...(hasInfo && { policyInfo: policyInfo as StepSpec }), ...Object.fromEntries(FLAGS.map((flag) => [flag, FLAG])) };
+}
+
+/** Gathers trajectories until their episode ends. */
+export class EpisodeCollector {
+  readonly #stepSpec: StepSpec;
+  readonly #file: string;
+  readonly #maxBytes: number;
+  readonly #stepType: number;
+  readonly #nextStepType: number;
+  readonly #discount: number;
+  /** Of each leaf of the step which one of the trajectory it is; -1 for a flag. */
+  readonly #places: readonly number[];
+  #rows: (readonly AnyArray[])[] = [];
+  #bytes = 0;
+
+  constructor(leaves: readonly FeatureLeaf[], stepSpec: StepSpec, file: string, maxBytes: number) {
+    const place = (keys: readonly string[]) => leaves.findIndex((leaf) => leaf.keys.join("\0") === keys.join("\0"));
+    this.#stepSpec = stepSpec;
+    this.#file = file;
+    this.#maxBytes = maxBytes;
+    this.#stepType = place(["stepType"]);
+    this.#nextStepType = place(["nextStepType"]);
+    this.#discount = place(["discount"]);
+    this.#places = leavesOf(stepSpec).map(({ keys }) => place(keys));
+  }
+
+  /** @returns the episodes that end before this trajectory, or with it @throws RldsError CORRUPT for one that is larger than maxBytes */
+  add(row: readonly AnyArray[]): readonly ReadEpisode<RldsStep>[] {
+    const type = this.#typeOf(row, this.#stepType);
+    const previous = this.#rows.at(-1);
+    // Without a boundary between them the last one of an episode leads to its end.
+    const isNext = previous !== undefined && type !== LAST && (type === FIRST || this.#typeOf(previous, this.#nextStepType) === LAST);
+    const ended = isNext ? this.end() : [];
+    this.#rows.push(row);
+    for (const { byteLength } of row) this.#bytes += byteLength;
+    if (this.#bytes > this.#maxBytes)
+      throw corruptFile({ file: this.#file }, `an episode goes on for more than the ${this.#maxBytes} bytes that maxBytes allows`);
+    return type === LAST ? [...ended, ...this.end()] : ended;
+  }
+
+  /** The episode so far, if there is one. It begins anew. */
+  end(): readonly ReadEpisode<RldsStep>[] {
+    const rows = this.#rows;
+    const last = rows.at(-1);
+    if (last === undefined) return [];
+    this.#rows = [];
+    this.#bytes = 0;
+    const n = rows.length;
+    const isObservation = this.#typeOf(last, this.#stepType) === LAST;
+    const isLast = isObservation || this.#typeOf(last, this.#nextStepType) === LAST;
+    const lastAction = rows[isObservation ? n - 2 : n - 1];
+    const isTerminal = isLast && lastAction !== undefined && this.#discountOf(lastAction) === 0;
+    const flags: { readonly [name: string]: (i: number) => boolean } = {
+      is_first: (i) => this.#typeOf(rows[i] as readonly AnyArray[], this.#stepType) === FIRST,
+      is_last: (i) => isLast && i === n - 1,
+      is_terminal: (i) => isTerminal && i === n - 1,
+    };
+    const data = leavesOf(this.#stepSpec).map(({ leaf, path }, k): ColumnData => {
+      const place = this.#places[k] as number;
+      const flag = flags[path];
+      if (place === -1 && flag !== undefined) return Uint8Array.from({ length: n }, (_, i) => Number(flag(i)));
+      return joined(
+        leaf,
+        rows.map((row) => row[place] as ColumnData),
+        n,
+      );
+    });
+    return [{ steps: new StepColumns<RldsStep>(this.#stepSpec, data, n), [FINAL_STEP]: isObservation ? "observation" : "transition" }];
+  }
+
+  #typeOf(row: readonly AnyArray[], place: number): number {
+    return Number((row[place] as ArrayLike<number | bigint>)[0]);
+  }
+
+  #discountOf(row: readonly AnyArray[]): number {
+    const discount = row[this.#discount];
+    return discount?.length === 1 ? Number(discount[0]) : 1;
+  }
+}

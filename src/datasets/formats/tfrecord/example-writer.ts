@@ -1,0 +1,62 @@
+/** One step as a tf.train.Example, as TF-Agents encodes it: f32 and i64 as lists, all else as little-endian bytes. */
+import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
+import { isHalf, narrowHalves } from "../../../schema/half.ts";
+import { MessageParts } from "../tfds/message-parts.ts";
+import type { FeatureLeaf } from "./features.ts";
+
+/** Makes a JPEG of pixels, row by row. */
+export type EncodeJpeg = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
+
+const BYTES_LIST = 1;
+const FLOAT_LIST = 2;
+const INT64_LIST = 3;
+const VALUE = 1;
+
+const encoder = new TextEncoder();
+
+/** Whether TF-Agents takes a leaf for an image. */
+export function isImage({ dtype, shape }: Pick<FeatureLeaf, "dtype" | "shape">): boolean {
+  return dtype === "u8" && shape.length === 3;
+}
+
+/** The array that holds the elements of one leaf of one step. */
+export function elementsOf({ dtype, size }: FeatureLeaf): NumberArray {
+  return zeros(dtype, size) as unknown as NumberArray;
+}
+
+/** The parts of an Example. Features are in the order of their names, so that the same step has the same bytes. @param data an array per leaf, which must not change afterwards */
+export function exampleOf(leaves: readonly FeatureLeaf[], data: readonly NumberArray[], encodeJpeg?: EncodeJpeg): readonly Uint8Array[] {
+  const entries = leaves.map((leaf, i) => ({ leaf, values: data[i] as NumberArray })).sort((a, b) => (a.leaf.name < b.leaf.name ? -1 : 1));
+  const features = new MessageParts();
+  for (const { leaf, values } of entries) {
+    const entry = new MessageParts();
+    entry.field(1, encoder.encode(leaf.name));
+    entry.message(2, featureOf(leaf, values, encodeJpeg));
+    features.message(1, entry);
+  }
+  const example = new MessageParts();
+  example.message(1, features);
+  return example.parts;
+}
+
+function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpeg | undefined): MessageParts {
+  const { dtype, shape } = leaf;
+  const [feature, list] = [new MessageParts(), new MessageParts()];
+  if (dtype === "i64") {
+    const packed = new MessageParts();
+    packed.varints(values as unknown as BigInt64Array);
+    list.message(VALUE, packed);
+    feature.message(INT64_LIST, list);
+  } else {
+    const bytes = bytesOf(dtype, values);
+    const isCompressed = encodeJpeg !== undefined && isImage(leaf);
+    list.field(VALUE, isCompressed ? encodeJpeg(bytes, shape[1] as number, shape[0] as number, shape[2] as number) : bytes);
+    feature.message(dtype === "f32" ? FLOAT_LIST : BYTES_LIST, list);
+  }
+  return feature;
+}
+
+function bytesOf(dtype: Dtype, values: NumberArray): Uint8Array {
+  const stored = isHalf(dtype) ? narrowHalves(dtype, values as unknown as Float32Array) : (values as unknown as Float32Array);
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+}

@@ -1,0 +1,71 @@
+/** The features of TF-Agents' records: each leaf of a spec under its path. */
+import { mustBe } from "../../../base/error.ts";
+import type { Dtype } from "../../../schema/dtype.ts";
+import { isLeaf, type Leaf, sizeOf } from "../../../schema/leaf.ts";
+import { leaves } from "../../../schema/nest.ts";
+import type { Spec } from "../../../schema/spec.ts";
+
+/** Fields of a trajectory in TF-Agents' order, by their names here, and as its named tuple calls them. */
+export const TRAJECTORY_FIELDS: ReadonlyMap<string, string> = new Map([
+  ["stepType", "step_type"],
+  ["observation", "observation"],
+  ["action", "action"],
+  ["policyInfo", "policy_info"],
+  ["nextStepType", "next_step_type"],
+  ["reward", "reward"],
+  ["discount", "discount"],
+]);
+
+/** TensorFlow's numbers of the data types that TF-Agents can write. */
+export const DATA_TYPES: ReadonlyMap<Dtype, number> = new Map<Dtype, number>([
+  ["f32", 1],
+  ["f64", 2],
+  ["i32", 3],
+  ["u8", 4],
+  ["i16", 5],
+  ["i8", 6],
+  ["i64", 9],
+  ["u16", 17],
+  ["f16", 19],
+]);
+
+const NAMES = [...DATA_TYPES.keys()].join(", ");
+/** A leaf that no file holds. */
+const MAX_ELEMENTS = 2 ** 40;
+
+export interface FeatureLeaf {
+  readonly keys: readonly string[];
+  /** The key of its feature, such as `observation/lidar`. */
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  /** Elements. */
+  readonly size: number;
+}
+
+/** Whether a spec is of trajectories, which are a named tuple in the file. */
+export function isTrajectorySpec(spec: Spec): boolean {
+  if (isLeaf(spec) || Array.isArray(spec)) return false;
+  const names = Object.keys(spec);
+  return names.length === TRAJECTORY_FIELDS.size && names.every((name) => TRAJECTORY_FIELDS.has(name));
+}
+
+/** @throws TypeError · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, and for two leaves of one name */
+export function featureLeaves(spec: Spec): readonly FeatureLeaf[] {
+  const isTrajectory = isTrajectorySpec(spec);
+  const found = leaves<Leaf>(spec as Leaf).map(({ keys, leaf }): FeatureLeaf => {
+    const { dtype, shape, stack } = leaf;
+    const subject = `the spec of ${keys.join(".") || "the step"}`;
+    if (!DATA_TYPES.has(dtype)) throw mustBe("SPEC_MISMATCH", subject, `of a dtype that TF-Agents can write, one of ${NAMES}`, dtype);
+    const whole = stack === undefined ? shape : [stack, ...shape];
+    if (!Array.isArray(whole) || !whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
+      throw mustBe("SPEC_MISMATCH", subject, "of a shape of positive integers", whole);
+    const [top = "", ...rest] = keys;
+    const names = isTrajectory ? [TRAJECTORY_FIELDS.get(top) as string, ...rest] : keys;
+    return { keys, name: names.join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
+  });
+  const names = found.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", "tensorDataSpec", "a spec whose leaves have paths that differ", twice);
+  return found;
+}

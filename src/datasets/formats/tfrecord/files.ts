@@ -1,0 +1,55 @@
+/** Files of records, each with its spec. */
+
+import type { Leaf } from "../../../schema/leaf.ts";
+import { isSameNest } from "../../../schema/nest.ts";
+import type { Spec } from "../../../schema/spec.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { readSpecFile } from "./spec-file.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
+
+/** A folder of files. */
+export type FileSource = Source;
+
+/** Opens files by their paths: in a folder, or in the system and by URL. */
+export type OpenFile = (path: string) => Promise<SourceFile>;
+
+/** @param from the folder; undefined: each path is a source of its own @throws RldsError UNSUPPORTED for a file in the place of a folder */
+export async function fileOpener(from: Source | undefined, options: SourceOptions & { readonly maxBytes: number }): Promise<OpenFile> {
+  if (from === undefined)
+    return async (path) => {
+      const { file } = await sourceOf(path, options);
+      if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder: name the file of records in it", { file: path });
+      return file;
+    };
+  const { folder, file } = await sourceOf(from, options);
+  if (folder !== undefined) return (path) => folder.open(path);
+  await file.close();
+  throw new RldsError("UNSUPPORTED", "from must be a folder, in which the files are", { file: file.name });
+}
+
+/** The spec that all files have. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH where they differ */
+export async function specOfFiles(paths: readonly string[], open: OpenFile, maxBytes: number): Promise<Spec> {
+  let spec: Spec | undefined;
+  for (const path of paths) {
+    const next = await readSpecFile(await openSpec(path, open), maxBytes);
+    spec ??= next;
+    if (!isSameSpec(spec, next)) throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}: read them one by one`, { file: path });
+  }
+  return spec as Spec;
+}
+
+async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
+  const specPath = `${path}${SPEC_ENDING}`;
+  try {
+    return await open(specPath);
+  } catch (cause) {
+    if (!(cause instanceof RldsError) || cause.code !== "NOT_FOUND") throw cause;
+    throw new RldsError("NOT_FOUND", "there is no spec file next to the records: put it there, or pass the option spec", { file: specPath }, { cause });
+  }
+}
+
+function isSameSpec(a: Spec, b: Spec): boolean {
+  return isSameNest<Leaf>(a as Leaf, b as Leaf, (one, other) => one.dtype === other.dtype && one.shape.join() === other.shape.join());
+}

@@ -1,0 +1,166 @@
+/** Files of TF-Agents' TFRecordObserver as datasets: a trajectory per record, and the spec beside it. */
+import { flag, integer, onlyKeys } from "../../../base/error.ts";
+import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import type { Fetch } from "../../../base/host.ts";
+import type { Spec } from "../../../schema/spec.ts";
+import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { finalStepSpec } from "../../model/final-step.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { damageOf, withDamage } from "../damage.ts";
+import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
+import { nameSalvage } from "../reader-steps.ts";
+import { selectReader } from "../selection/select-reader.ts";
+import { Selection } from "../selection/selection.ts";
+import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
+import { type SourceFile, sortPaths } from "../sources/source.ts";
+import { TfRecords } from "../tfds/tfrecord.ts";
+import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
+import { featureLeaves, isTrajectorySpec } from "./features.ts";
+import { specOfFiles } from "./files.ts";
+import { readSpecFile } from "./spec-file.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
+import { StepDecoder } from "./step-decoder.ts";
+
+export interface TfrecordOptions extends ReadOptions {
+  /** What a record is, a spec of trajectories. Default: the spec file next to the records. */
+  readonly spec?: Spec;
+  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false. */
+  readonly compressImage?: boolean;
+  /** Replaces the runtime's `fetch`, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+/** Opens a file of records again for each iteration. */
+interface OpenableFile {
+  readonly name: string;
+  open(): Promise<SourceFile>;
+}
+
+/**
+ * Opens a file of TF-Agents' TFRecordObserver, or a folder in which every file with a `.spec` file next to it is one. A boundary trajectory becomes the final step of its episode. Only the spec is
+ * read; reading holds one episode and two blocks of a file. Every record's checksum is checked.
+ * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED for records that are no trajectories · SPEC_MISMATCH for files whose specs differ · IO
+ */
+export async function openTfrecord<S = RldsStep>(from: Source, options: TfrecordOptions = {}): Promise<RldsReader<S>> {
+  const known = onlyKeys("options", options, `spec, compressImage, fetch, ${READ_OPTIONS}`);
+  const { spec: statedSpec, compressImage = false, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = known;
+  const selection = new Selection(options);
+  const losses = damageOf(salvage);
+  flag("compressImage", compressImage);
+  integer("maxBytes", maxBytes, 1);
+  const { name, files, spec, close } = await filesOf(from, statedSpec, { signal, fetch, maxBytes });
+  try {
+    if (!isTrajectorySpec(spec))
+      throw unsupportedFile(
+        { file: name },
+        "the records are no trajectories, so that they have no episodes: read them with loadTfrecordDataset of reprise/agents",
+      );
+    const leaves = featureLeaves(spec);
+    for (const field of ["stepType", "nextStepType"])
+      if (leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1)
+        throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);
+    const stepSpec = stepSpecOf(spec as { readonly [name: string]: StepSpec });
+    const decoder = await StepDecoder.create(leaves, compressImage, maxBytes);
+    let closed = false;
+    const reader: RldsReader<S> = {
+      format: "tfrecord",
+      name: name.replace(/\.tfrecords?$/i, ""),
+      stepSpec,
+      metadataSpec: finalStepSpec(),
+      about: {},
+      ...withDamage(losses),
+      async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+        let episode = 0;
+        for (const file of files) {
+          const source = await file.open();
+          const records = new TfRecords(source, { maxBytes, ...(signal && { signal }) });
+          const collector = new EpisodeCollector(leaves, stepSpec, source.name, maxBytes);
+          let ended: readonly ReadEpisode<RldsStep>[] = [];
+          try {
+            while (!records.atEnd) {
+              signal?.throwIfAborted();
+              if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
+              try {
+                const bytes = await records.next();
+                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }));
+              } catch (error) {
+                if (losses === undefined) throw error;
+                losses.add(error);
+                // Steps are missing here: what follows is another piece.
+                ended = collector.end();
+                if (!records.isPast) break;
+              }
+              episode += ended.length;
+              yield* ended as unknown as ReadEpisode<S>[];
+              ended = [];
+            }
+            ended = [...ended, ...collector.end()];
+            episode += ended.length;
+            yield* ended as unknown as ReadEpisode<S>[];
+          } finally {
+            await records.close();
+          }
+        }
+      },
+      async close() {
+        closed = true;
+        await close();
+      },
+    };
+    return nameSalvage(await selectReader(reader, selection));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Files {
+  readonly name: string;
+  readonly files: readonly OpenableFile[];
+  readonly spec: Spec;
+  close(): Promise<void>;
+}
+
+async function filesOf(
+  from: Source,
+  statedSpec: Spec | undefined,
+  options: { readonly signal?: AbortSignal | undefined; readonly fetch?: Fetch | undefined; readonly maxBytes: number },
+): Promise<Files> {
+  const { maxBytes } = options;
+  const { file, folder } = await sourceOf(from, options as never);
+  if (folder !== undefined) {
+    const paths = (await folder.list()) ?? [];
+    const found = sortPaths(paths.filter((path) => paths.includes(`${path}${SPEC_ENDING}`)));
+    if (found.length === 0)
+      throw new RldsError("NOT_FOUND", "there is no file with its spec next to it, such as steps.tfrecord and steps.tfrecord.spec: name the file", {
+        file: folder.name,
+      });
+    const spec = statedSpec ?? (await specOfFiles(found, (path) => folder.open(path), maxBytes));
+    return { name: folder.name, files: found.map((path) => ({ name: path, open: () => folder.open(path) })), spec, close: async () => {} };
+  }
+  try {
+    const spec = statedSpec ?? (await specBeside(from, file, options));
+    const lent: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
+    return { name: file.name, files: [{ name: file.name, open: async () => lent }], spec, close: () => file.close() };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
+  const sibling = siblingOf(from, /$/, SPEC_ENDING);
+  const missing = (cause?: unknown) =>
+    new RldsError(
+      "NOT_FOUND",
+      `the records need their spec: put ${file.name}${SPEC_ENDING} next to the file, open the folder, or pass the option spec`,
+      { file: file.name },
+      { cause },
+    );
+  if (sibling === undefined) throw missing();
+  const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {
+    throw cause instanceof RldsError && cause.code === "NOT_FOUND" ? missing(cause) : cause;
+  });
+  if (specFile === undefined) throw missing();
+  return readSpecFile(specFile, options.maxBytes);
+}

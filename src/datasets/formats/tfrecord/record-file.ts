@@ -1,0 +1,122 @@
+/** A file of records that grows, with its spec next to it. */
+import type { Spec } from "../../../schema/spec.ts";
+import { RldsError } from "../../model/rlds-error.ts";
+import { locksOf } from "../sinks/locks.ts";
+import { type Sink, type SinkFile, type SinkFolder, sinkOf } from "../sinks/sink.ts";
+import { attempt } from "../sinks/staging.ts";
+import { checkInside } from "../sources/source.ts";
+import { recordOf } from "../tfds/tfrecord.ts";
+import { specRecord } from "./spec-writer.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
+
+/** Where files are written: a folder. */
+export type FileSink = Exclude<Sink, string>;
+
+/** So many bytes are gathered before they are written. */
+const BUFFER_BYTES = 1 << 18;
+
+/**
+ * Writes in the order of its calls. Files that are there are replaced, as TensorFlow does it, and no other writer has them until this one is closed.
+ * After a failure every call throws it again.
+ */
+export class RecordFile {
+  readonly #path: string;
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  #work: Promise<void>;
+  #failure: { readonly error: unknown } | undefined;
+  #file: SinkFile | undefined;
+  #release: (() => Promise<void>) | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @param to the folder in which the path is; undefined for the files of the system */
+  constructor(path: string, to: FileSink | undefined, spec: Spec) {
+    this.#path = path;
+    this.#work = this.#open(to, spec);
+    this.#watch();
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Adds a record. @param parts must not change afterwards @returns a promise once much is gathered: when it is fulfilled, that is written @throws RldsError IO */
+  add(parts: readonly Uint8Array[]): Promise<void> | undefined {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    for (const part of recordOf(parts)) {
+      this.#pending.push(part);
+      this.#pendingBytes += part.length;
+    }
+    return this.#pendingBytes < BUFFER_BYTES ? undefined : this.flush();
+  }
+
+  /** Writes what is gathered. @throws RldsError IO */
+  flush(): Promise<void> {
+    const parts = this.#pending;
+    this.#pending = [];
+    const bytes = new Uint8Array(this.#pendingBytes);
+    this.#pendingBytes = 0;
+    let at = 0;
+    for (const part of parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    this.#work = this.#work.then(() => (bytes.length === 0 ? undefined : attempt(this.#path, () => (this.#file as SinkFile).write(bytes))));
+    this.#watch();
+    return this.#work;
+  }
+
+  /** Writes the rest, and closes the file. @throws RldsError IO */
+  close(): Promise<void> {
+    this.#closing ??= this.flush().finally(async () => {
+      const file = this.#file;
+      this.#file = undefined;
+      try {
+        if (file !== undefined) await attempt(this.#path, () => file.close());
+      } finally {
+        await this.#release?.();
+      }
+    });
+    this.#closing.catch(() => {});
+    return this.#closing;
+  }
+
+  async #open(to: FileSink | undefined, spec: Spec): Promise<void> {
+    const { folder, file } = await sinkOf(to ?? this.#path, [""]);
+    const path = to === undefined ? (file as string) : checkInside(this.#path, folder.name);
+    const [, below = "", name] = /^(.*\/)?([^/]*)$/.exec(path) as RegExpExecArray;
+    const lock = `${below}.incomplete-${name}-lock`;
+    this.#release = await attempt(lock, () => (folder.lock ?? locksOf(folder, folder.name))(lock));
+    try {
+      this.#file = await create(folder, path);
+      const specFile = await create(folder, `${path}${SPEC_ENDING}`);
+      for (const part of specRecord(spec)) await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(part));
+      await attempt(`${path}${SPEC_ENDING}`, () => specFile.close());
+    } catch (error) {
+      await this.#file?.close().catch(() => {});
+      this.#file = undefined;
+      await this.#release();
+      this.#release = undefined;
+      throw error;
+    }
+  }
+
+  /** A failure is for the next call: nobody may be waiting for this one. */
+  #watch(): void {
+    this.#work.catch((error) => {
+      this.#failure ??= { error };
+    });
+  }
+}
+
+async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
+  return attempt(path, async () => {
+    await folder.remove(path);
+    return folder.create(path);
+  });
+}
+
+/** The error for a call after `close`. */
+export function closedError(file: string): RldsError {
+  return new RldsError("CLOSED", "the observer is closed: create another one", { file });
+}

@@ -1,0 +1,50 @@
+/** The spec of a file of records as bytes. */
+import { isLeaf, type Leaf, shapeOf } from "../../../schema/leaf.ts";
+import type { Spec } from "../../../schema/spec.ts";
+import { MessageParts } from "../tfds/message-parts.ts";
+import { recordOf } from "../tfds/tfrecord.ts";
+import { DATA_TYPES, isTrajectorySpec, TRAJECTORY_FIELDS } from "./features.ts";
+import { DICT, NAMED_TUPLE, TENSOR_SPEC, TRAJECTORY, TUPLE } from "./structured-value.ts";
+
+const encoder = new TextEncoder();
+
+/** The bytes of the file: lists are tuples, objects are dicts, and a trajectory is TF-Agents' named tuple. */
+export function specRecord(spec: Spec): readonly Uint8Array[] {
+  return recordOf(structureOf(spec, true).parts);
+}
+
+function structureOf(spec: Spec, isTop = false): MessageParts {
+  const value = new MessageParts();
+  if (isLeaf(spec)) value.message(TENSOR_SPEC, tensorSpecOf(spec as Leaf));
+  else if (Array.isArray(spec)) {
+    const tuple = new MessageParts();
+    for (const part of spec) tuple.message(1, structureOf(part));
+    value.message(TUPLE, tuple);
+  } else {
+    const parts = spec as { readonly [name: string]: Spec };
+    const isTrajectory = isTop && isTrajectorySpec(spec);
+    const node = new MessageParts();
+    if (isTrajectory) node.field(1, encoder.encode(TRAJECTORY));
+    for (const name of isTrajectory ? TRAJECTORY_FIELDS.keys() : Object.keys(parts).sort()) {
+      const pair = new MessageParts();
+      pair.field(1, encoder.encode(isTrajectory ? TRAJECTORY_FIELDS.get(name) : name));
+      pair.message(2, structureOf(parts[name] as Spec));
+      node.message(isTrajectory ? 2 : 1, pair);
+    }
+    value.message(isTrajectory ? NAMED_TUPLE : DICT, node);
+  }
+  return value;
+}
+
+function tensorSpecOf(leaf: Leaf): MessageParts {
+  const [spec, shape] = [new MessageParts(), new MessageParts()];
+  for (const n of shapeOf(leaf)) {
+    const dim = new MessageParts();
+    dim.varints([8, n]);
+    shape.message(2, dim);
+  }
+  spec.message(2, shape);
+  spec.varints([3 * 8, DATA_TYPES.get(leaf.dtype) as number]);
+  return spec;
+}
+

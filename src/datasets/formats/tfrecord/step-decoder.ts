@@ -1,0 +1,62 @@
+/** Records of TF-Agents as arrays, one per leaf. */
+import { type AnyArray, DTYPES } from "../../../schema/dtype.ts";
+import { isHalf, widenHalves } from "../../../schema/half.ts";
+import type { Place } from "../../model/rlds-error.ts";
+import { type ImageDecoder, imageDecoder } from "../images/images.ts";
+import { Example, type Keys, keysOf } from "../tfds/example.ts";
+import { bytesOf, floatsOf, integersOf } from "../tfds/lists.ts";
+import { isImage } from "./example-writer.ts";
+import type { FeatureLeaf } from "./features.ts";
+
+export class StepDecoder {
+  readonly #leaves: readonly FeatureLeaf[];
+  readonly #keys: Keys;
+  readonly #decodeImage: ImageDecoder | undefined;
+  readonly #maxBytes: number;
+
+  /** @param compressImage whether leaves of u8 with three dimensions are stored as JPEG */
+  static async create(leaves: readonly FeatureLeaf[], compressImage: boolean, maxBytes: number): Promise<StepDecoder> {
+    return new StepDecoder(leaves, compressImage ? await imageDecoder() : undefined, maxBytes);
+  }
+
+  private constructor(leaves: readonly FeatureLeaf[], decodeImage: ImageDecoder | undefined, maxBytes: number) {
+    this.#leaves = leaves;
+    this.#keys = keysOf(leaves.map(({ name }) => name));
+    this.#decodeImage = decodeImage;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** An array per leaf, in memory of its own. Half floats become f32. @param place of the record @throws RldsError CORRUPT */
+  decode(bytes: Uint8Array, place: Place): readonly AnyArray[] {
+    const example = new Example(bytes, this.#keys, place, this.#maxBytes);
+    return this.#leaves.map((leaf) => this.#values(example, leaf));
+  }
+
+  #values(example: Example, leaf: FeatureLeaf): AnyArray {
+    const { name, dtype, shape, size } = leaf;
+    if (dtype === "f32" || dtype === "i64") {
+      const values = dtype === "f32" ? floatsOf(example, name) : integersOf(example, name, "i64");
+      if (values.length !== size) throw example.corruptError(`feature ${name} must have ${size} values, as the spec says, got ${values.length}`);
+      return values;
+    }
+    const values = bytesOf(example, name);
+    const [part] = values;
+    if (part === undefined || values.length > 1) throw example.corruptError(`feature ${name} must have one value, as the spec says, got ${values.length}`);
+    const at = part.byteOffset - example.bytes.byteOffset;
+    const width = DTYPES[dtype].bytes;
+    const decodeImage = this.#decodeImage;
+    if (decodeImage !== undefined && isImage(leaf)) {
+      const schema = { type: "u8", channels: shape[2] as number } as const;
+      const pixels = example.guard(name, at, undefined, () => decodeImage(part, schema, example.remainingBytes));
+      if (pixels.length !== size)
+        throw example.corruptError(`feature ${name} must be an image of ${shape.join(" × ")} values, got ${pixels.length} values`, at);
+      example.reserve(size);
+      return pixels as AnyArray;
+    }
+    if (part.length !== size * width) throw example.corruptError(`feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`, at);
+    example.reserve(2 * part.length);
+    const { buffer } = part.slice();
+    if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer as ArrayBuffer));
+    return new DTYPES[dtype].array(buffer as ArrayBuffer) as AnyArray;
+  }
+}

@@ -1,0 +1,68 @@
+/** Writes trajectories to a file: TF-Agents' `TFRecordObserver`. */
+import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
+import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
+import { closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
+import { type LeafTarget, mustPut } from "../../schema/copy-values.ts";
+import type { NumberArray } from "../../schema/dtype.ts";
+import { type Visit, visitor } from "../../schema/nest.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+import { Callable } from "../observers/callable.ts";
+
+export interface TFRecordObserverOptions {
+  /** Whether a call gets one trajectory, as from a PyDriver. Default: false, a batch of one trajectory: every leaf has a leading dimension of 1. */
+  readonly pyMode?: boolean;
+  /** Makes a JPEG of each leaf of u8 with three dimensions: its quality is up to this function. Default: no compression. */
+  readonly compressImage?: EncodeJpeg;
+  /** The folder in which `outputPath` is: a directory handle, a Map of files, or a folder of your own. Default: the files of the system. */
+  readonly to?: FileSink;
+}
+
+/**
+ * Appends a record per call to the file at `outputPath`, and writes the spec to the file of that name with `.spec` at its end. Files that are there are replaced.
+ * A call copies its values, and returns nothing, or a promise if much waits to be written. The file is whole after `close`.
+ */
+export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: StepOf<S>) => Promise<void> | undefined> {
+  readonly outputPath: string;
+  readonly #file: RecordFile;
+
+  /** @throws TypeError, RangeError for an argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write */
+  constructor(outputPath: string, tensorDataSpec: S, options: TFRecordObserverOptions = {}) {
+    const { pyMode = false, compressImage, to } = onlyKeys("options", options, "pyMode, compressImage, to");
+    if (typeof outputPath !== "string" || outputPath === "") throw mustBe(TypeError, "outputPath", "the path of a file", outputPath);
+    flag("pyMode", pyMode);
+    if (compressImage !== undefined && typeof compressImage !== "function")
+      throw mustBe(TypeError, "compressImage", "a function that makes a JPEG of pixels", compressImage);
+    const leaves = featureLeaves(tensorDataSpec);
+    let data: NumberArray[] = [];
+    const visit: Visit = visitor(tensorDataSpec, (i, keys) => {
+      const { dtype, shape, size } = leaves[i] as (typeof leaves)[number];
+      const target: LeafTarget = { dtype, shape: pyMode ? shape : [1, ...shape], size };
+      return (value) => mustPut(target, data[i] as NumberArray, 0, value, keys, { columns: true });
+    });
+    const file = new RecordFile(outputPath, to, tensorDataSpec);
+    super((trajectory) => {
+      if (file.isClosed) throw closedError(outputPath);
+      data = leaves.map(elementsOf);
+      visit(trajectory);
+      return file.add(exampleOf(leaves, data, compressImage));
+    });
+    this.outputPath = outputPath;
+    this.#file = file;
+  }
+
+  /** The same as a call. */
+  write(data: StepOf<S>): Promise<void> | undefined {
+    return (this as unknown as (data: StepOf<S>) => Promise<void> | undefined)(data);
+  }
+
+  /** Resolves when all records are written. @throws RldsError IO */
+  flush(): Promise<void> {
+    return this.#file.flush();
+  }
+
+  /** Writes what is left and closes the file. @throws RldsError IO */
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
