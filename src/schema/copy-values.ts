@@ -3,7 +3,7 @@ import { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 import { kindOf, typedLength } from "../base/typed-arrays.ts";
 import { isList, listLength } from "./copy-numbers.ts";
 import { DTYPES, type Dtype, isArrayOf, isDtype, isFloat, type NumberArray } from "./dtype.ts";
-import { type HalfDtype, isHalf, roundHalf } from "./half.ts";
+import { type HalfDtype, isHalf, roundHalf, roundHalves } from "./half.ts";
 import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { mismatchError, pathText, type Visit } from "./nest.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
@@ -135,8 +135,9 @@ function putNested(
     if (isHalf(dtype)) {
       const fitting = countFitting(dtype, part, 0, size);
       if (fitting < size) return overflowMisfit(dtype, part[fitting]);
-      if (to !== undefined) for (let i = 0; i < size; i++) to[at + i] = roundHalf(dtype, part[i] as number);
-    } else to?.set(part, at);
+    }
+    to?.set(part, at);
+    if (isHalf(dtype) && to !== undefined) roundHalves(dtype, to as Float32Array, at, size);
     return at + size;
   }
   const isFlat = length === size && !(dtype === "bytes" ? Array.isArray(part[0]) : isList(part[0]));

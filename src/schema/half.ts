@@ -61,6 +61,13 @@ export function roundHalf(dtype: HalfDtype, number: number): number {
   return F32[0] as number;
 }
 
+/** Rounds elements to the nearest halves in their place, by their bits: a NaN that a half can hold stays as it is. O(n) */
+export function roundHalves(dtype: HalfDtype, numbers: Float32Array, at: number, size: number): void {
+  const isBrain = dtype === "bf16";
+  const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  for (let i = at; i < at + size; i++) bits[i] = bitsOf(halfOf(bits[i] as number, isBrain), isBrain);
+}
+
 /** Elements as halves, into an array of as many. O(n) */
 export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Array<ArrayBuffer> = new Uint16Array(from.length)): Uint16Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";

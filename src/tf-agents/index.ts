@@ -23,6 +23,7 @@ export {
   type SeparateElement as ApartElement,
   type SeparateInfo as ApartInfo,
   type StoreOptions,
+  type UniformDatasetOptions,
 } from "./buffers/replay-buffer.ts";
 export {
   type BufferClient,

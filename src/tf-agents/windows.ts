@@ -80,6 +80,14 @@ export class Windows {
     return (steps as { readonly 0: Column })[0].data;
   }
 
+  /** The first steps of some streams: one leaf, which is not in a nest. O(bytes) */
+  column(name: string, streams: readonly number[], width: number): Column["data"] {
+    const selections = this.#allSteps.filter(({ leaf }) => leaf.path === name);
+    const buffer = itemBuffer(this.#engine, { n: streams.length, width, selections, isWhole: false, holds: 0 });
+    const steps = this.#readInto(buffer, streams, new Uint32Array(streams.length), width);
+    return (steps as { readonly [name: string]: Column })[name]?.data as Column["data"];
+  }
+
   /** Gives their memory back. Streams of their own must be empty. */
   close(): void {
     this.streams.close();

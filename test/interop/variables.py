@@ -13,7 +13,7 @@ import tensorflow as tf
 from tf_agents.experimental.distributed.reverb_variable_container import ReverbVariableContainer
 
 R = random.Random(int(sys.argv[1]))
-DTYPES = ["float32", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool", "string"]
+DTYPES = ["float32", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool", "string", "float16", "float16", "bfloat16", "bfloat16"]
 # With an order of its own.
 Pair = collections.namedtuple("Pair", "weights bias")
 

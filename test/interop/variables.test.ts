@@ -9,6 +9,7 @@ import { type Dtype, f32, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { Column } from "../../src/schema/column.ts";
 import { DTYPES } from "../../src/schema/dtype.ts";
+import { isHalf, narrowHalves, widenHalves } from "../../src/schema/half.ts";
 import { type Client, ReverbVariableContainer } from "../../src/tf-agents/index.ts";
 import { BATCHED, type BatchedCase, batchedTables, playBatched } from "../conformance/distributed/batched-cases.ts";
 import { playVariables, type VariablesCase } from "../conformance/distributed/variables-cases.ts";
@@ -37,13 +38,18 @@ const NAMES: { readonly [name: string]: Dtype } = {
     int64: "i64",
     uint64: "u64",
     bool: "bool",
+    float16: "f16",
+    bfloat16: "bf16",
   },
 };
 
 function columnOf([dtype, shape, data]: Leaf): Column {
   if (typeof data !== "string") return new Column(data as never, [...shape]);
   const bytes = Buffer.from(data, "base64");
-  const { array } = DTYPES[NAMES[dtype] as Dtype];
+  const name = NAMES[dtype] as Dtype;
+  const { array } = DTYPES[name];
+  // A half is a number of f32 here.
+  if (isHalf(name)) return new Column(widenHalves(name, new Uint16Array(new Uint8Array(bytes).buffer)), [...shape]);
   return new Column(new array(new Uint8Array(bytes).buffer) as Column["data"], [...shape]);
 }
 
@@ -58,6 +64,8 @@ function leavesOf(told: Told, nest: unknown): Leaf[] {
 
 function leafOf(dtype: string, { data, shape }: Column): Leaf {
   if (Array.isArray(data)) return [dtype, shape, data];
+  const name = NAMES[dtype] as Dtype;
+  if (isHalf(name)) return [dtype, shape, Buffer.from(narrowHalves(name, data as Float32Array).buffer).toString("base64")];
   return [dtype, shape, Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64")];
 }
 
@@ -70,6 +78,8 @@ function random(told: Told, numbers: TestRandom, isArray: boolean): unknown {
   if (dtype === "string") return columnOf([dtype, shape, Array.from({ length: size }, () => "aé日😀".slice(0, numbers.below(4)))]);
   const bytes = Uint8Array.from({ length: size * DTYPES[NAMES[dtype] as Dtype].bytes }, dtype === "bool" ? () => byte() % 2 : byte);
   const column = columnOf([dtype, shape, Buffer.from(bytes).toString("base64")]);
+  // A lone NaN is a number on its way, of which JavaScript does not keep the bits.
+  if (shape.length === 0 && Number.isNaN(column.data[0])) (column.data as Float32Array)[0] = Number.NaN;
   // As flat typed arrays, too.
   return isArray && shape.length > 0 ? column.data : column;
 }

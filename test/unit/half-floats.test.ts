@@ -3,7 +3,10 @@ import { describe, expect, test } from "vitest";
 import { bf16, f16, f32, Replay, type Spec, shared } from "../../src/index.ts";
 import { ReplayBuffer } from "../../src/pfrl/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
+import { placeLeaves, stepValue } from "../../src/reverb/step-values.ts";
 import { narrowHalves, roundHalf, widenHalves } from "../../src/schema/half.ts";
+import type { MeasuredLeaf } from "../../src/schema/layout.ts";
+import { leavesOf } from "../../src/schema/spec.ts";
 import { LocalClient, TFUniformReplayBuffer } from "../../src/tf-agents/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { expectRefused } from "../support/refused.ts";
@@ -44,6 +47,11 @@ describe.each(HALVES)("%s", (dtype) => {
     for (let bits = 0; bits < 65536; bits++) if (!Object.is(numbers[bits], numberOf(dtype, bits))) expect(numbers[bits]).toBe(numberOf(dtype, bits));
     expect(narrowHalves(dtype, numbers)).toEqual(all);
     for (const module of [undefined, moduleOf("scalar")]) expect(bitsOf(stored(dtype, numbers, module)).join()).toBe(bitsOf(numbers).join());
+  });
+
+  test("all 65,536 come through a check of a step's value bit by bit, as from a server's client", () => {
+    const value = stepValue(placeLeaves(leavesOf(LEAVES[dtype](numbers.length)))[0] as MeasuredLeaf, numbers) as Float32Array;
+    expect(narrowHalves(dtype, value)).toEqual(all);
   });
 
   test("between two neighbours the even one takes the middle, and what lies beside it is rounded once, from the number itself", () => {

@@ -10,6 +10,7 @@ import type { Spec } from "../../schema/spec.ts";
 import type { Writer } from "../../tables/writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
+import { checkBoundaries, drawWithin, hasWindow, passWithin, type WindowSource } from "./boundary-filter.ts";
 import { drawEndlessly, iterateWindows, mapElements, preprocessItems, toElementSource } from "./iterate.ts";
 import {
   type AsDatasetOptions,
@@ -86,6 +87,27 @@ export class FrameSegments<S extends Spec> {
     return this.#draw(checkGetNext(options));
   }
 
+  /** A dataset of windows that cross no boundary, as described at `UniformDatasetOptions`; of options that were checked. */
+  datasetWithin(options: AsDatasetOptions<S>): Dataset<Element<S>> {
+    this.#engine.open();
+    checkBoundaries(this.#dataSpec, options);
+    const { sampleBatchSize, numSteps = 0, singleDeterministicPass, timeoutMs } = options;
+    if (singleDeterministicPass) {
+      this.#checkPass(sampleBatchSize, numSteps);
+      return elementsOf(() => passWithin(sampleBatchSize, this.#traverse(options), this.#dropRemainder), options);
+    }
+    const source: WindowSource<S> = {
+      draw: () => this.#draw({ sampleBatchSize, numSteps }) as Element<S>,
+      clears: () => this.#clears,
+      hasWindow: () => {
+        const { steps } = this.#span();
+        const segments = [...this.#writer.streams.keys()];
+        return hasWindow(this.#windows.column("stepType", segments, steps), segments.length, steps, numSteps);
+      },
+    };
+    return elementsOf(() => drawEndlessly(drawWithin(sampleBatchSize, numSteps, source), this.#engine.waiters, timeoutMs), options);
+  }
+
   /** A dataset that applies `change` to each element when it is drawn. */
   dataset<E>(options: AsDatasetOptions<S>, change: (element: Element<S>) => E): Dataset<E> {
     this.#engine.open();
@@ -95,13 +117,16 @@ export class FrameSegments<S extends Spec> {
       const draw = () => change(this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>);
       return elementsOf(() => drawEndlessly(draw, waiters, timeoutMs), options);
     }
-    if (this.#dropRemainder) {
-      if ((sampleBatchSize ?? 0) > this.#batchSize)
-        throw mustBe(RangeError, "sampleBatchSize", `at most ${this.#batchSize} (the number of segments) if datasetDropRemainder is set`, sampleBatchSize);
-      if ((numSteps ?? 0) > this.#maxLength)
-        throw mustBe(RangeError, "numSteps", `at most maxLength (${this.#maxLength}) if datasetDropRemainder is set`, numSteps);
-    }
+    this.#checkPass(sampleBatchSize, numSteps);
     return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
+  }
+
+  /** @throws RangeError for a pass that could never have an element */
+  #checkPass(sampleBatchSize = 0, numSteps = 0): void {
+    if (!this.#dropRemainder) return;
+    if (sampleBatchSize > this.#batchSize)
+      throw mustBe(RangeError, "sampleBatchSize", `at most ${this.#batchSize} (the number of segments) if datasetDropRemainder is set`, sampleBatchSize);
+    if (numSteps > this.#maxLength) throw mustBe(RangeError, "numSteps", `at most maxLength (${this.#maxLength}) if datasetDropRemainder is set`, numSteps);
   }
 
   /** All frames, each leaf [batchSize, T, …], oldest first. */

@@ -50,6 +50,16 @@ export interface AsDatasetOptions<S = Spec> {
   readonly timeoutMs?: number;
 }
 
+/** Options of a dataset whose windows may cross the end of an episode. */
+export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
+  /**
+   * Whether windows are left out that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. Default: false, as in
+   * TF-Agents. It is what the example of SAC does by hand: `unbatch`, `filter`, `batch`; elements stay full, and probabilities stay those of the draws before. It needs
+   * a `stepType` in the data spec and `numSteps` of 2 or more, and excludes `sequencePreprocessFn`.
+   */
+  readonly dropBoundaries?: boolean;
+}
+
 export interface GetNextOptions {
   readonly sampleBatchSize?: number;
   readonly numSteps?: number;
@@ -100,10 +110,10 @@ export function optionalCount(subject: string, value: unknown): void {
   if (value !== undefined) integer(subject, value, 1, MAX_LENGTH);
 }
 
-/** Checks the options of a dataset, and its spec. @throws TypeError, RangeError */
-export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>): AsDatasetOptions<S> {
+/** Checks the options of a dataset, and its spec. @param own names of options that only this buffer has @throws TypeError, RangeError */
+export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>, own = ""): AsDatasetOptions<S> {
   refuseLists(spec);
-  onlyKeys("options", options, DATASET);
+  onlyKeys("options", options, own === "" ? DATASET : `${DATASET}, ${own}`);
   const { sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, timeoutMs } = options;
   optionalCount("sampleBatchSize", sampleBatchSize);
   optionalCount("numSteps", numSteps);

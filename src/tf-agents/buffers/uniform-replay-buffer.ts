@@ -9,8 +9,8 @@ import type { Spec } from "../../schema/spec.ts";
 import { FrameSegments } from "./frame-segments.ts";
 import { type Batch, createBatchReader, type ItemsOf } from "./frames.ts";
 import {
-  type AsDatasetOptions,
   type ClearOptions,
+  checkDataset,
   checkStore,
   type Element,
   type GetNextOptions,
@@ -18,6 +18,7 @@ import {
   type SeparateElement,
   STORE,
   type StoreOptions,
+  type UniformDatasetOptions,
 } from "./replay-buffer.ts";
 
 export interface UniformOptions extends StoreOptions {
@@ -70,6 +71,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
 
   /**
    * Draws from the newest state: any segment and any start of a window in it, all alike. No window crosses a segment.
+   * A window may cross the end of an episode, as in TF-Agents: its boundary step (`stepType` LAST) then comes before its last step, and what follows is another episode.
+   * `asDataset` leaves such windows out with `dropBoundaries`.
    * Ids are the frames' times, one a frame. O(sampleBatchSize × bytes of a window)
    * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T
    * @throws ReplayError EMPTY, TOO_FEW (fewer frames a segment than numSteps)
@@ -85,10 +88,15 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * Random draws like those of `getNext`, without end; or one pass: segment by segment in order of time, or with sampleBatchSize = k, k segments side by side.
    * Ids of a pass are segment × maxLength + time; it has no probabilities. Windows shorter than numSteps come at a segment's end, but not in batches.
    * Frames that leave during a pass are left out.
-   * @throws RangeError for what can never come · in the iteration EMPTY, TOO_FEW
+   * Windows may cross the end of an episode, as in TF-Agents, so that a pair may have a boundary step and the first step of the next episode. With `dropBoundaries`, they
+   * are left out, and what is left is put together to elements of the same size; only the last one of a pass is shorter, or dropped with `datasetDropRemainder`.
+   * @throws RangeError for what can never come; ReplayError SPEC_MISMATCH for `dropBoundaries` without a `stepType` · in the iteration EMPTY, TOO_FEW, also where every
+   * window crosses an episode's end
    */
-  asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
-    return this.#segments.dataset(options, (element) => element);
+  asDataset(options: UniformDatasetOptions<S> = {}): Dataset<Element<S>> {
+    const { dropBoundaries = false } = checkDataset(this.dataSpec, options, "dropBoundaries") as UniformDatasetOptions<S>;
+    const { dropBoundaries: _, ...rest } = options;
+    return flag("dropBoundaries", dropBoundaries) !== 0 ? this.#segments.datasetWithin(rest) : this.#segments.dataset(rest, (element) => element);
   }
 
   /** All frames, each leaf [batchSize, T, …], oldest first. T is 0 where there are none. */

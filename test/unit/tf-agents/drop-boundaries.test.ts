@@ -1,0 +1,203 @@
+/** Windows of a uniform buffer that cross no boundary, beside a twin that does by hand what TF-Agents' example of SAC does: `unbatch`, `filter`, `batch`. */
+import { describe, expect, test } from "vitest";
+import { f32, i32 } from "../../../src/index.ts";
+import { type Element, StepType, TFUniformReplayBuffer, trajectorySpec, type UniformDatasetOptions } from "../../../src/tf-agents/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const spec = trajectorySpec({ observation: { n: f32(2) }, action: i32() });
+type Steps = Element<typeof spec>;
+interface Form {
+  readonly batchSize: number;
+  readonly maxLength: number;
+  readonly seed: number;
+  readonly datasetDropRemainder?: boolean;
+  readonly datasetWindowShift?: number;
+}
+
+/** Step types of each segment, call by call. */
+function fill(form: Form, types: readonly (readonly number[])[]): TFUniformReplayBuffer<typeof spec> {
+  const buffer = new TFUniformReplayBuffer(spec, form);
+  for (const [t, row] of types.entries()) add(buffer, row, t);
+  return buffer;
+}
+
+function add(buffer: TFUniformReplayBuffer<typeof spec>, types: readonly number[], t: number): void {
+  const n = types.map((_, segment) => 1000 * segment + t);
+  buffer.addBatch({
+    stepType: [...types],
+    nextStepType: types.map((type) => (type === StepType.LAST ? StepType.FIRST : StepType.MID)),
+    observation: { n: n.map((value) => [value, -value]) },
+    action: n,
+    policyInfo: [],
+    reward: n,
+    discount: n.map(() => 1),
+  });
+}
+
+type Plain = readonly [path: string, shape: readonly number[], data: readonly number[]];
+
+/** The columns of a nest, as plain arrays. */
+function plain(nest: unknown, path = ""): Plain[] {
+  const { data, shape } = nest as { readonly data?: ArrayLike<number>; readonly shape?: readonly number[] };
+  if (data !== undefined && shape !== undefined) return [[path, [...shape], Array.from(data)]];
+  return Object.entries(nest as object).flatMap(([name, part]) => plain(part, `${path}.${name}`));
+}
+
+/** `unbatch`: the rows of an element, each column without its first dimension. */
+function rows(element: Steps, isBatch: boolean): Plain[][] {
+  const columns = plain(element);
+  if (!isBatch) return [columns];
+  const [[, [count = 0]]] = columns as unknown as readonly [Plain];
+  return Array.from({ length: count }, (_, i) =>
+    columns.map(([path, shape, data]): Plain => {
+      const size = data.length / count;
+      return [path, shape.slice(1), data.slice(i * size, (i + 1) * size)];
+    }),
+  );
+}
+
+/** `filter`: tf.reduce_all(~trajectories.is_boundary()[:-1]) */
+function isWithin(row: readonly Plain[]): boolean {
+  const [, , types] = row.find(([path]) => path === ".0.stepType") as Plain;
+  return types.slice(0, -1).every((type) => type !== StepType.LAST);
+}
+
+/** `batch` of some rows. A pass has no probabilities. */
+function batch(some: readonly (readonly Plain[])[]): Plain[] {
+  return (some[0] as readonly Plain[]).map(([path, shape], k) => {
+    const data = some.flatMap((row) => (row[k] as Plain)[2]);
+    return path === ".1.probabilities" && data.length === 0 ? [path, [0], []] : [path, [some.length, ...shape], data];
+  });
+}
+
+/** What the example does, from elements that cross boundaries: so many elements, or all of a pass. */
+function byHand(elements: Iterable<Steps>, size: number | undefined, most: number, dropsShort: boolean): Plain[][] {
+  const made: Plain[][] = [];
+  let kept: Plain[][] = [];
+  for (const element of elements) {
+    for (const row of rows(element, size !== undefined).filter(isWithin)) {
+      kept.push(row);
+      if (kept.length < (size ?? 1)) continue;
+      made.push(size === undefined ? row : batch(kept));
+      kept = [];
+      if (made.length === most) return made;
+    }
+  }
+  if (kept.length > 0 && !dropsShort) made.push(batch(kept));
+  return made;
+}
+
+function take(elements: Iterable<Steps>, most: number): Plain[][] {
+  const taken: Plain[][] = [];
+  for (const element of elements) {
+    taken.push(plain(element));
+    if (taken.length === most) break;
+  }
+  return taken;
+}
+
+/** Episodes of random lengths, a first pair of steps within an episode among them. */
+function randomTypes(random: TestRandom, segments: number, steps: number, width: number): number[][] {
+  const types = Array.from({ length: steps }, () => Array.from({ length: segments }, () => random.below(4) % 3));
+  for (let t = 0; t < width - 1; t++) (types[steps - 1 - t] as number[])[0] = StepType.MID;
+  return types;
+}
+
+describe("dropBoundaries", () => {
+  test.each(Array.from({ length: 40 }, (_, seed) => seed))("of random draws gives what the example makes by hand, seed %i", (seed) => {
+    const random = new TestRandom(seed);
+    const numSteps = 2 + random.below(3);
+    const form = { batchSize: 1 + random.below(3), maxLength: numSteps + 4 + random.below(12), seed };
+    const types = randomTypes(random, form.batchSize, form.maxLength + random.below(8), numSteps);
+    const sampleBatchSize = seed % 5 === 0 ? undefined : 1 + random.below(9);
+    const options = { numSteps, ...(sampleBatchSize !== undefined && { sampleBatchSize }) };
+    const want = byHand(fill(form, types).asDataset(options), sampleBatchSize, 12, false);
+    const buffer = fill(form, types);
+    expect(take(buffer.asDataset({ ...options, dropBoundaries: true }), 12)).toEqual(want);
+    // Off, it changes nothing.
+    expect(take(fill(form, types).asDataset({ ...options, dropBoundaries: false }), 5)).toEqual(take(fill(form, types).asDataset(options), 5));
+  });
+
+  test.each(Array.from({ length: 40 }, (_, seed) => seed))("of a pass gives what the example makes by hand, seed %i", (seed) => {
+    const random = new TestRandom(100 + seed);
+    const numSteps = 2 + random.below(3);
+    const form = {
+      ...{ batchSize: 1 + random.below(4), maxLength: numSteps + random.below(20), seed },
+      ...(seed % 3 === 0 && { datasetDropRemainder: true }),
+      ...(seed % 2 === 0 && { datasetWindowShift: 1 }),
+    };
+    const types = randomTypes(random, form.batchSize, form.maxLength + random.below(8), numSteps);
+    const sampleBatchSize = seed % 5 === 0 ? undefined : 1 + random.below(form.batchSize);
+    const options = { numSteps, singleDeterministicPass: true, ...(sampleBatchSize !== undefined && { sampleBatchSize }) };
+    const buffer = fill(form, types);
+    const want = byHand(buffer.asDataset(options), sampleBatchSize, Number.POSITIVE_INFINITY, seed % 3 === 0);
+    expect(take(buffer.asDataset({ ...options, dropBoundaries: true }), Number.POSITIVE_INFINITY)).toEqual(want);
+  });
+
+  const lonely = { batchSize: 1, maxLength: 8, seed: 1 };
+  const [F, M, L] = [[StepType.FIRST], [StepType.MID], [StepType.LAST]];
+
+  test("keeps a window whose last step is a boundary, and no other with one", () => {
+    const buffer = fill(lonely, [F, L, F, M, L]);
+    const starts = new Set<number>();
+    for (const element of take(buffer.asDataset({ numSteps: 2, sampleBatchSize: 8, dropBoundaries: true }), 20)) {
+      for (const [path, , data] of element) if (path === ".0.action") for (let i = 0; i < data.length; i += 2) starts.add(data[i] as number);
+    }
+    expect([...starts].sort()).toEqual([0, 2, 3]);
+  });
+
+  test("draws at random even where one window of a thousand is left", () => {
+    const types = Array.from({ length: 1000 }, (_, t) => (t === 500 ? M : L));
+    const buffer = fill({ batchSize: 1, maxLength: 1000, seed: 3 }, types);
+    const [element] = take(buffer.asDataset({ numSteps: 2, dropBoundaries: true }), 1);
+    expect(element?.find(([path]) => path === ".0.action")?.[2]).toEqual([500, 501]);
+  });
+
+  test("where every window crosses a boundary is TOO_FEW, and a loop that waits goes on with the first that does not", async () => {
+    const buffer = fill(lonely, [L, L, L, M]);
+    const options = { numSteps: 2, sampleBatchSize: 2, dropBoundaries: true };
+    expectError(
+      errorOf(() => take(buffer.asDataset(options), 1)),
+      "TOO_FEW",
+    );
+    const waits = buffer
+      .asDataset({ ...options, timeoutMs: 60_000 })
+      [Symbol.asyncIterator]()
+      .next();
+    add(buffer, M, 4);
+    const { value } = await waits;
+    expect([...(value as Steps)[0].action.data]).toEqual([3, 4, 3, 4]);
+  });
+
+  test("forgets what is left of an element where the buffer is cleared", () => {
+    const buffer = fill(lonely, [F, M, L, F, M, L]);
+    const dataset = buffer.asDataset({ numSteps: 2, sampleBatchSize: 5, dropBoundaries: true })[Symbol.iterator]();
+    for (let i = 0; i < 3; i++) dataset.next();
+    buffer.clear();
+    for (const [t, row] of [F, M].entries()) add(buffer, row, 50 + t);
+    const { value } = dataset.next();
+    expect(new Set((value as Steps)[0].action.data)).toEqual(new Set([50, 51]));
+  });
+
+  test.each<[string, unknown, string | ErrorConstructor, RegExp]>([
+    ["no numSteps", { dropBoundaries: true }, RangeError, /^numSteps must be at least 2 for a dataset with dropBoundaries/],
+    ["numSteps of 1", { dropBoundaries: true, numSteps: 1 }, RangeError, /^numSteps must be at least 2/],
+    ["a function for sequences", { dropBoundaries: true, numSteps: 2, sequencePreprocessFn: (items: unknown) => items }, RangeError, /^sequencePreprocessFn/],
+    ["no boolean", { dropBoundaries: 2, numSteps: 2 }, TypeError, /^dropBoundaries must be/],
+    ["another name", { dropBoundary: true }, TypeError, /dropBoundaries/],
+  ])("refuses %s", (_, options, error, message) => {
+    const buffer = fill(lonely, [F, M]);
+    const thrown = errorOf(() => buffer.asDataset(options as UniformDatasetOptions<typeof spec>));
+    expect(thrown).toBeInstanceOf(error);
+    expect((thrown as Error).message).toMatch(message);
+  });
+
+  test.each([{ observation: f32() }, { stepType: i32(2) }, { stepType: { a: i32() } }])("refuses a spec without a step type", (other) => {
+    const buffer = new TFUniformReplayBuffer(other as never, { batchSize: 1 });
+    expectError(
+      errorOf(() => buffer.asDataset({ numSteps: 2, dropBoundaries: true })),
+      "SPEC_MISMATCH",
+    );
+  });
+});
