@@ -87,12 +87,19 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
   const names = NAMES[format];
-  const keeps = (path: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names)) !== undefined;
   const entries = await hdf5.names(group === "" ? "/" : group);
+  const observedNames = names.observation.filter((name) => entries.includes(name));
+  const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
+  // States beside observations have a name of their own.
+  selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
-  const observed = await firstWithRows(hdf5, names.observation.filter((name) => entries.includes(name)).map(at), keeps);
+  const observed = await firstWithRows(hdf5, observedNames.map(at), (path) =>
+    keepsBeside(path, observedNames.find((name) => isBelow(path, at(name))) as string),
+  );
   if (observed === undefined) throw error(`has no ${names.observation.join(" and no ")}`);
+  const observedName = observed.path.slice(group.length + 1);
+  const keeps = (path: string) => keepsBeside(path, observedName);
   if (!entries.includes(names.action)) throw error(`has no ${names.action}`);
   const action = await hdf5.tree(at(names.action), keeps);
   const rows = columnsOf(action)[0]?.rows ?? -1;
@@ -107,7 +114,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const next = hasNext ? await hdf5.tree(at(names.nextObservation as string), keeps) : undefined;
   const hasFinal = next !== undefined || observations === rows + 1;
   const flag = await lastFlag(hdf5, names.terminated.filter((name) => entries.includes(name)).map(at), rows);
-  const used = [...names.terminated, names.truncated, names.nextObservation, names.action, names.reward, observed.path.slice(group.length + 1)];
+  const used = [...names.terminated, names.truncated, names.nextObservation, names.action, names.reward, observedName];
   const others: [string, ColumnTree][] = [];
   const unread: string[] = [];
   for (const name of entries.filter((name) => !used.includes(name))) {
@@ -136,9 +143,11 @@ async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean>
   return stated?.data[0] === "transition";
 }
 
-/** The path of a column in a step. */
-function stepKeys([top = "", ...rest]: readonly string[], { observation, nextObservation, action, reward }: Names): readonly string[] {
-  if (observation.includes(top) || top === nextObservation) return ["observation", ...rest];
+const isBelow = (path: string, group: string) => path === group || path.startsWith(`${group}/`);
+
+/** The path of a column in a step. @param observed the name of what is the observation */
+function stepKeys([top = "", ...rest]: readonly string[], { nextObservation, action, reward }: Names, observed: string): readonly string[] {
+  if (top === observed || top === nextObservation) return ["observation", ...rest];
   return [top === action ? "action" : top === reward ? "reward" : top, ...rest];
 }
 

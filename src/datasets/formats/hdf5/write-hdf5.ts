@@ -14,7 +14,7 @@ import type { Losses } from "../sinks/losses.ts";
 import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
 import type { Sink } from "../sinks/sink.ts";
 import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
-import { ABOUT, type DemoLeaf, demoLeaves } from "./demo-layout.ts";
+import { ABOUT, type DemoLeaf, demoLeaves, STATES } from "./demo-layout.ts";
 import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
 
@@ -36,10 +36,9 @@ const GYM = 2;
 /**
  * Writes `data/demo_0` …, each with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`; `data` has `total` and `env_args`, `mask/train` the names of all. A row is a
  * transition; the last row of `next_obs` is the final observation. Where an episode ends with a transition the last observation is repeated there, and the attribute `final_step` states it: openRobots gives
- * back the episode as it was. `dones` is 1 in the last row of an episode that terminated. An observation that is one value is `obs/state`, or `obs/image`. Metadata of steps are datasets, those of episodes attributes.
+ * back the episode as it was. `dones` is 1 in the last row of an episode that terminated. An observation that is one value is `obs/state`, or `obs/image`. Metadata of steps are datasets, those of episodes attributes. A leaf with a name of the layout (`dones`) gets another one (`dones_`), which `losses` state.
  * A path that does not end with .hdf5 is a folder, in which demo.hdf5 is written. Needs h5wasm. Memory: the whole file, up to maxBytes, and an episode.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without h5wasm, for more than maxBytes, for names that the layout has for
- * something else · EMPTY for no transitions · IO where it cannot be written, or is there already
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without h5wasm, for more than maxBytes · EMPTY for no transitions · IO where it cannot be written, or is there already
  */
 export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5WriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".hdf5", ".h5"], name: "demo.hdf5", options: "envArgs, maxBytes, h5wasm" };
@@ -171,8 +170,9 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // What is seen with the final observation has a row of its own.
-    const count = isObservation || isOutcome || kind === "transition" ? rows : rows + 1;
+    // What is seen with the final observation has a row of its own; robomimic's states have none, and are read without one as zeros.
+    const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
+    const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);
     if (!isObservation) return;
     const next = kind === "observation" ? part(1, rows + 1) : joined(leaf, [part(1, rows), part(rows - 1, rows)], rows);

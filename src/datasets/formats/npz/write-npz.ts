@@ -9,6 +9,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { mustBeStepSpec } from "../../model/step-fields.ts";
 import { addFilmLosses } from "../film-references.ts";
+import { freeNames } from "../sinks/free-names.ts";
 import type { Losses } from "../sinks/losses.ts";
 import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -32,8 +33,7 @@ const I64 = { dtype: "i64", shape: [] } as const;
  * Writes an array per leaf over the steps of all episodes, one behind the other: `observation/state`, `action`, `reward`, `is_first` … The rows are RLDS's steps, so that final observations are rows, too.
  * `lengths` has the steps of each episode, and `episode/…` the metadata of each, with its `final_step`. `numpy.load` opens it. A path that does not end with .npz is a folder, in which steps.npz is written.
  * The same data gives the same bytes. Memory: all of it, up to maxBytes.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more than maxBytes, names that the archive cannot have · EMPTY
- * where no step tells the form · IO where it cannot be written, or is there already
+ * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more than maxBytes · EMPTY where no step tells the form · IO where it cannot be written, or is there already
  */
 export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: NpzWriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".npz"], name: "steps.npz", options: "compression, maxBytes" };
@@ -98,13 +98,12 @@ class Archive {
   /** An array per leaf; undefined for one that the archive cannot hold. */
   #create(spec: StepSpec, prefix: string, losses: Losses): (ArrayWriter | undefined)[] {
     return leavesOf(spec).map(({ path, keys, leaf }) => {
-      checkName(keys, prefix === "");
       if (leaf.dtype === "bytes") {
         losses.add(prefix + path, "NumPy has no bytes of different lengths");
         return undefined;
       }
       const array = new ArrayWriter(leaf as StepLeaf);
-      this.arrays.set(prefix + path, array);
+      this.arrays.set(arrayName(spec, keys, prefix, losses), array);
       return array;
     });
   }
@@ -141,9 +140,19 @@ class Archive {
 /** Names of arrays that are ours. */
 const RESERVED = ["lengths", "episode", MARK];
 
-/** @throws RldsError UNSUPPORTED for a name that the archive has for something else, or nests */
-function checkName(keys: readonly string[], isStep: boolean): void {
-  const [top = ""] = keys;
-  if (keys.some((key) => key === "" || key.includes("/") || key.includes("\0")) || (isStep && RESERVED.includes(top)))
-    throw new RldsError("UNSUPPORTED", `${JSON.stringify(keys.join("/"))} cannot be the name of an array in the archive: rename the leaf with mapSteps`);
+/** The name of a leaf's array: where another array has it, or a part of it has a slash, another one, which is stated as a loss. */
+function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
+  let node: unknown = spec;
+  const names = keys.map((key, depth) => {
+    const group = node as { readonly [key: string]: unknown };
+    node = group[key];
+    return freeNames(Object.keys(group), depth === 0 && prefix === "" ? RESERVED : [], tidy).get(key) ?? key;
+  });
+  if (names.some((name, depth) => name !== keys[depth]))
+    losses.add(`the name ${JSON.stringify(prefix + keys.join("/"))}`, `the archive has none like it, and the leaf is called ${names.join("/")}`);
+  return prefix + names.join("/");
+}
+
+function tidy(name: string): string {
+  return name === "" ? "_" : name.replace(/[/\0]/g, "_");
 }

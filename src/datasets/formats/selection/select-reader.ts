@@ -1,4 +1,5 @@
 /** The selected leaves of a reader whose files state the spec of their steps. */
+import { leavesOf } from "../../model/leaves.ts";
 import type { RldsReader } from "../reader.ts";
 import { addAbsentFields, changeSteps } from "../reader-steps.ts";
 import { type SelectedSpec, selectSpec, selectSteps } from "./selected-spec.ts";
@@ -9,6 +10,7 @@ export async function selectReader<S>(reader: RldsReader<S>, selection: Selectio
   if (selection.isEmpty) return reader;
   let selected: SelectedSpec;
   try {
+    selection.note(leavesOf(reader.stepSpec).map(({ keys }) => keys));
     selected = selectSpec(reader.stepSpec, selection);
     selection.check();
   } catch (error) {

@@ -84,6 +84,12 @@ export class Selection {
     return this.isEmpty ? undefined : this.#choiceOf(keys, field).nullValue;
   }
 
+  /** Names of columns that are in the file: one that is named so in an option is that column, and no other one of its field. */
+  note(columns: readonly (readonly string[])[]): void {
+    const paths = columns.map(pathOf);
+    for (const rule of this.#rules) if (paths.some((path) => isWithin(path, rule.path))) rule.isLiteral = true;
+  }
+
   /** Whether a column was renamed. */
   isRenamed(keys: readonly string[]): boolean {
     return this.#renameOf(keys) !== undefined;
@@ -91,8 +97,7 @@ export class Selection {
 
   /** Checks that every name of the options is one of a column that was asked for. @throws RangeError */
   check(): void {
-    const rules = [...this.#without, ...(this.#only ?? []), ...this.#renamed, ...this.#nulls];
-    const unused = rules.find(({ isUsed }) => !isUsed);
+    const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;
     const names = [...this.#choices.keys()].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
@@ -102,6 +107,10 @@ export class Selection {
   /** A value with names, as JSON has it, as it is selected: nulls are replaced, too. */
   value(value: object): object {
     return this.isEmpty ? value : (this.#select(value, [], Object.create(null)) as object);
+  }
+
+  get #rules(): readonly Rule[] {
+    return [...this.#without, ...(this.#only ?? []), ...this.#renamed, ...this.#nulls];
   }
 
   #select(value: object, keys: readonly string[], target: { [name: string]: unknown }): { [name: string]: unknown } {

@@ -25,6 +25,19 @@ describe("robomimic", () => {
     await renamed.close();
   });
 
+  it("leaves out, keeps and renames states that are beside observations", async () => {
+    const fieldsWith = async (options: object) => {
+      const reader = await openRobots(ROBOMIMIC, options);
+      await reader.close();
+      return [...Object.keys((reader.stepSpec as { readonly observation: object }).observation), ...Object.keys(reader.stepSpec as object)];
+    };
+    const seen = ["agentview_image", "robot0_eef_pos", "observation"];
+    expect(await fieldsWith({ without: ["states"] })).toEqual(expect.arrayContaining(seen));
+    expect(await fieldsWith({ without: ["states"] })).not.toContain("states");
+    expect(await fieldsWith({ rename: { states: "simulator" } })).toEqual(expect.arrayContaining([...seen, "simulator"]));
+    expect(await fieldsWith({ only: ["states", "obs/robot0_eef_pos"] })).toEqual(expect.arrayContaining(["robot0_eef_pos", "states"]));
+  });
+
   it("refuses a name that no column has, and all of a field", async () => {
     await expect(openRobots(ROBOMIMIC, { without: ["obs/nothing"] })).rejects.toThrow(/without must be names of columns.*obs\/nothing/);
     await expect(openRobots(ROBOMIMIC, { without: ["actions"] })).rejects.toThrow(RangeError);

@@ -4,8 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
+import { openHdf5 } from "../../../../../src/datasets/formats/hdf5/open-file.ts";
 import { memorySink, openRlds, type RldsDataset, type StepSpec, writeHdf5 } from "../../../../../src/datasets/rlds/index.ts";
 import { expectAlike } from "../../../../support/alike.ts";
+import { all } from "../../../../support/columns.ts";
+import { root } from "../../../../support/core.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../../../support/random-steps.ts";
 import { pythonWith } from "../../../../support/real-python.ts";
 
@@ -107,11 +110,56 @@ test("what the layout has no place for is lost, refused by strict, or an error",
   expect(episodes).toBe(2);
   const files = memorySink();
   await expect(writeHdf5(data, files, { strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  const reserved = { ...stepSpec, dones: leaf("bool") } as unknown as StepSpec;
-  await expect(writeHdf5(asDataset(everything([2], reserved)), files)).rejects.toThrow('"dones" cannot be the name of a dataset of robomimic');
   await expect(writeHdf5(asDataset(everything([9, 9])), files, { maxBytes: 1000 })).rejects.toThrow("Raise maxBytes, or write Parquet");
   await expect(writeHdf5(asDataset(everything([1])), files)).rejects.toMatchObject({ code: "EMPTY" });
   expect(files.size).toBe(0);
+});
+
+test("names that the layout has for something else are others in the file, and are reported", async () => {
+  const given = {
+    ...{ obs: leaf("f32"), actions: leaf("i32"), dones: leaf("u16"), dones_: leaf("i32", [2]), truncated: [leaf("u8"), leaf("u8")] },
+    ...{ "": leaf("i16"), "..": leaf("i8"), "a/b": leaf("f32"), a_b: leaf("f64"), states: leaf("f64", [3]) },
+  };
+  const observation = { "x/y": leaf("f32"), x_y: leaf("f64"), state: leaf("f32", [4]) };
+  const spec = { ...stepSpec, ...given, observation } as unknown as StepSpec;
+  const data = everything([3, 5], spec);
+  const files = memorySink();
+  const { losses } = await writeHdf5(asDataset(data), files);
+  const called = { obs: "obs_", actions: "actions_", dones: "dones__", "truncated/0": "truncated_/_index_0", "truncated/1": "truncated_/_index_1" };
+  const renamed: { readonly [path: string]: string } = { ...called, "": "_", "..": "__", "a/b": "a_b_", "observation/x/y": "observation/x_y_" };
+  const nameOf = (what: string) => JSON.parse(what.replace("the name ", ""));
+  expect(
+    Object.fromEntries(losses.map(({ what, reason }) => [nameOf(what), reason.replace("robomimic has none like it, and the leaf is called ", "")])),
+  ).toEqual(renamed);
+  const reader = await openBytes(files.get("demo.hdf5") as Uint8Array<ArrayBuffer>);
+  const found = (await all(reader)) as { steps: Iterable<Step> }[];
+  await reader.close();
+  for (const [k, { steps }] of found.entries())
+    for (const [i, step] of [...steps].entries()) {
+      const wanted = (data[k] as { steps: Step[] }).steps[i] as Step;
+      for (const name of Object.keys(given)) {
+        const next = name === "truncated" ? "truncated_" : (renamed[name] ?? name);
+        expectAlike([step[next]], [wanted[name]]);
+      }
+      const { "x/y": xy, ...others } = wanted.observation as Step;
+      expectAlike([step.observation], [{ ...others, x_y_: xy }]);
+    }
+  await expect(writeHdf5(asDataset(data), memorySink(), { strict: true })).rejects.toThrow(/strict refuses .*the name "dones"/);
+});
+
+test("states of robomimic stay beside the observations, as many as actions", async () => {
+  const source = join(root, "test/data/wild/hdf5_robots/robomimic.hdf5");
+  const files = memorySink();
+  const before = await openRlds(source);
+  expect(await writeHdf5(before as RldsDataset<unknown>, files, { about: before.about, strict: true })).toMatchObject({ losses: [], episodes: 2 });
+  const bytes = files.get("demo.hdf5") as Uint8Array<ArrayBuffer>;
+  const after = await openBytes(bytes);
+  expect(after.stepSpec).toEqual(before.stepSpec);
+  const stepsOf = async (reader: AsyncIterable<unknown>) => ((await all(reader as never)) as { steps: Iterable<Step> }[]).map(({ steps }) => [...steps]);
+  expectAlike(await stepsOf(after), await stepsOf(before));
+  const { hdf5 } = await openHdf5(new File([bytes], "demo.hdf5"), [".hdf5"], {});
+  for (const [demo, rows] of [5, 10].entries()) expect((await hdf5.column(`/data/demo_${demo}/states`)).rows).toBe(rows);
+  await Promise.all([before.close(), after.close(), hdf5.close()]);
 });
 
 const DEMO = {

@@ -86,10 +86,28 @@ test("what NumPy has no form for is lost, or refused by strict", async () => {
   expect(files.size).toBe(0);
   const { reward: _, ...incomplete } = stepSpec as { [name: string]: StepSpec };
   await expect(writeNpz(made(incomplete, [2], {}) as unknown as RldsDataset<unknown>, files)).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
-  const reserved = { ...stepSpec, lengths: leaf("i32") } as unknown as StepSpec;
-  await expect(writeNpz(made(reserved, [2], {}) as unknown as RldsDataset<unknown>, files)).rejects.toThrow('"lengths" cannot be the name of an array');
   await expect(writeNpz(everything([9]) as unknown as RldsDataset<unknown>, files, { maxBytes: 100 })).rejects.toThrow("Raise maxBytes, or write Parquet");
   expect(files.size).toBe(0);
+});
+
+test("names that the archive has for something else are others there, and are reported", async () => {
+  const spec = { ...stepSpec, lengths: leaf("i32"), lengths_: leaf("i8"), episode: { id: leaf("i32") }, "a/b": leaf("f32") } as unknown as StepSpec;
+  const data = made(spec, [2, 3], { metadataSpec: { lengths: leaf("i32"), "c/d": leaf("i32") }, metadata: (k) => ({ lengths: k, "c/d": 7 }) });
+  const files = memorySink();
+  const { losses } = await writeNpz(data as unknown as RldsDataset<unknown>, files);
+  expect(losses.map(({ what, reason }) => [what, reason.replace("the archive has none like it, and the leaf is called ", "")])).toEqual([
+    ['the name "a/b"', "a_b"],
+    ['the name "episode/id"', "episode_/id"],
+    ['the name "lengths"', "lengths__"],
+    ['the name "episode/c/d"', "c_d"],
+  ]);
+  const reader = await openNpz(new File([...files.values()] as Uint8Array<ArrayBuffer>[], "steps.npz"));
+  const wanted = data.map(({ steps }) => [...(steps as Iterable<{ [name: string]: unknown }>)]);
+  const found: unknown[] = [];
+  for await (const { steps, lengths, c_d } of reader as AsyncIterable<{ [name: string]: unknown }>)
+    found.push([lengths, c_d, [...(steps as Iterable<{ [name: string]: unknown }>)].map((step) => [step.lengths__, step.lengths_, step.episode_, step.a_b])]);
+  expect(found).toEqual(wanted.map((steps, k) => [k, 7, steps.map((step) => [step.lengths, step.lengths_, step.episode, step["a/b"]])]));
+  await reader.close();
 });
 
 const python = pythonWith("numpy");
