@@ -119,6 +119,7 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !Array.isArray(value);
   const missing = isNode ? names.find((name) => !(name in value)) : undefined;
   const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
+  if (names.length === 0 && unknown === undefined) return "an object without keys";
   if (missing === undefined && unknown === undefined) return `an object with keys ${names.join(", ")}`;
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
   const reasons = [

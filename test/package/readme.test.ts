@@ -17,7 +17,7 @@ function said(code: string): string[] {
 
 test("there is an example in each part that shows the API", () => {
   expect(examples.length).toBeGreaterThanOrEqual(13);
-  expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(all.length);
+  expect(pages.flatMap(({ text }) => text.match(/^```js$/gm) ?? []).length).toBe(all.length);
 });
 
 test.each(some(examples, 7))("%s", (_, code) => {

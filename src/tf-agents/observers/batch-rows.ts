@@ -50,7 +50,7 @@ export class BatchRows {
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
     if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
-      throw mustBe("SPEC_MISMATCH", pathOf(keys), nodeRule(names, at, pathOf(keys)), at);
+      throw mustBe("SPEC_MISMATCH", pathOf(keys), nodeRule(names, at, ["trajectory", ...keys].join(".")), at);
     const parts = names.map((name) => {
       const part = spec === undefined ? undefined : (spec as { readonly [name: string]: Spec })[name];
       return this.#node((at as { readonly [name: string]: unknown })[name], part, [...keys, name], hasColumns, [...ancestors, at]);
@@ -74,7 +74,7 @@ export class BatchRows {
     if (isColumn(at)) {
       const rest = at.shape.slice(1);
       const isOther = shape !== undefined && rest.join() !== shape.join();
-      if (at.shape[0] !== size || at.data.length !== size * sizeOf(rest) || isOther) throw refuse(`[${at.shape.join(", ")}]`);
+      if (at.shape[0] !== size || at.data.length !== size * sizeOf(rest) || isOther) throw refuse(`a column of shape [${at.shape.join(", ")}]`);
       return columnRow(at, rest, hasColumns, shape !== undefined);
     }
     if (Array.isArray(at)) {

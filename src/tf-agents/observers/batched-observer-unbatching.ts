@@ -1,7 +1,8 @@
 /** From batched environments to observers of one environment each: TF-Agents' `BatchedObserverUnbatching`. */
-import { integer, mustBe, onlyKeys } from "../../base/error.ts";
-import type { WaitOptions } from "../../base/wait.ts";
-import type { Spec } from "../../schema/spec.ts";
+import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
+import { checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { copySpec, type Spec } from "../../schema/spec.ts";
 import { isPromise } from "../awaitable.ts";
 import { BatchRows } from "./batch-rows.ts";
 import { Callable } from "./callable.ts";
@@ -19,7 +20,7 @@ export interface DelegatedObserver {
 }
 
 export interface BatchedObserverOptions {
-  /** Environments in a batch: that many observers are created. */
+  /** Environments in a batch. That many observers are created. */
   readonly batchSize: number;
   /** What one row is: it tells tuples from lists of rows, and shapes are checked. Default: the spec of the first observer's client, if it has one. */
   readonly spec?: Spec;
@@ -49,8 +50,9 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
     if (typeof createDelegatedObserverFn !== "function") throw mustBe(TypeError, "createDelegatedObserverFn", "a function", createDelegatedObserverFn);
     const { batchSize, spec } = onlyKeys("options", options, "batchSize, spec");
     integer("batchSize", batchSize, 1, MAX_BATCH);
+    const own = spec === undefined ? undefined : copySpec(spec);
     const observers = createObservers(createDelegatedObserverFn, batchSize);
-    const rows = new BatchRows(batchSize, spec ?? observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
+    const rows = new BatchRows(batchSize, own ?? observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
     super((batchedTrajectory) => {
       const trajectories = rows.of(batchedTrajectory);
       return callAll(observers, (observer, i) => observer(trajectories[i] as never));
@@ -60,6 +62,7 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
 
   /** Resets every observer that can be reset. @throws an `ObserversError`, after all were called */
   reset(writeCachedSteps = true): Promise<void> | undefined {
+    flag("writeCachedSteps", writeCachedSteps);
     return callAll(this.delegatedObservers, (observer) => observer.reset?.(writeCachedSteps));
   }
 
@@ -75,20 +78,32 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
 
   /** Waits until no item of any observer waits. @throws an `ObserversError`, after all were called · the signal's reason */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
-    return callAll(this.delegatedObservers, (observer) => observer.flush?.(options), options?.signal);
+    const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
+    checkSignal(signal);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+    return callAll(this.delegatedObservers, (observer) => observer.flush?.(options), signal);
   }
 }
 
 function createObservers<F extends DelegatedObserver>(create: (index: number) => F, batchSize: number): readonly F[] {
   const observers: F[] = [];
+  const rowOf = new Map<F, number>();
   try {
     for (let i = 0; i < batchSize; i++) {
       const observer = create(i);
-      if (typeof observer !== "function") throw mustBe(TypeError, `the result ${i} of createDelegatedObserverFn`, "an observer, which is a function", observer);
+      const subject = `the result ${i} of createDelegatedObserverFn`;
+      if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer, which is a function", observer);
+      // Steps of several environments in one writer would be one sequence. Any other function may be called for all rows.
+      const same = observer.pyClient === undefined ? undefined : rowOf.get(observer);
+      if (same !== undefined) throw new TypeError(`${subject} must be another observer for each row, with its own writer, got the one of row ${same}`);
+      rowOf.set(observer, i);
       observers.push(observer);
     }
   } catch (error) {
-    for (const observer of observers) observer.close?.();
+    // Why the creation failed matters more than what closing throws.
+    try {
+      callAll(observers, (observer) => observer.close?.());
+    } catch {}
     throw error;
   }
   return observers;
@@ -109,8 +124,10 @@ function callAll<F>(observers: readonly F[], call: (observer: F, index: number) 
   });
   const report = () => {
     if (failures.length === 0) return;
-    if (signal?.aborted === true) throw signal.reason;
-    throw observersError(failures, observers.length);
+    // The end of a wait is what the caller asked for, other failures are news.
+    const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
+    if (own.length === 0) throw signal?.reason;
+    throw observersError(own, observers.length);
   };
   if (pending.length === 0) {
     report();

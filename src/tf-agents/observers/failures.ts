@@ -14,11 +14,16 @@ export interface ObserversError extends Error {
   readonly failures: readonly ObserverFailure[];
 }
 
+/** Observers that a message names besides the first one, at most. */
+const MAX_SHOWN = 8;
+
 /** @param count of all observers */
 export function observersError(failures: readonly ObserverFailure[], count: number): ObserversError {
   const sorted = [...failures].sort((a, b) => a.index - b.index);
   const [{ index, reason }, ...others] = sorted as [ObserverFailure, ...ObserverFailure[]];
-  const more = others.length === 0 ? "" : ` (so did observer ${others.map((failure) => failure.index).join(", ")})`;
+  const names = others.slice(0, MAX_SHOWN).map((failure) => failure.index);
+  const rest = others.length > MAX_SHOWN ? `, and ${others.length - MAX_SHOWN} more` : "";
+  const more = others.length === 0 ? "" : ` (so did observer${others.length === 1 ? "" : "s"} ${names.join(", ")}${rest})`;
   const error = errorLike(reason, `observer ${index} of ${count} failed${more}: ${reason instanceof Error ? reason.message : String(reason)}`);
   return Object.assign(error, { cause: reason, failures: sorted });
 }

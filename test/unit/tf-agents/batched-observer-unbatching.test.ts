@@ -134,7 +134,10 @@ describe("rows of a batch", () => {
   test.each([
     [{ stepType: [1, 1], reward: [1, 2, 3] }, /^reward of the batched trajectory must be a batch of 2 rows, since there are 2 observers, got an array of 3$/],
     [{ stepType: [1, 1], reward: 1 }, /^reward of the batched trajectory must be a batch of 2 rows, since there are 2 observers, got 1$/],
-    [{ stepType: [1, 1], o: { x: new Column(new Float32Array(6), [3, 2]) } }, /^o\.x of the batched trajectory must be a batch of 2 rows.*got "\[3, 2\]"$/],
+    [
+      { stepType: [1, 1], o: { x: new Column(new Float32Array(6), [3, 2]) } },
+      /^o\.x of the batched trajectory must be a batch of 2 rows.*got "a column of shape \[3, 2\]"$/,
+    ],
     [{ stepType: [1, 1], o: new Float32Array(5) }, /^o of the batched trajectory must be a batch of 2 rows.*got Float32Array\(5\)$/],
     [{ stepType: [1, 1], o: new Float32Array(0) }, /^o of the batched trajectory must be a batch/],
     [
@@ -181,7 +184,7 @@ describe("rows of a batch", () => {
     expectError(
       errorOf(() => unbatching(wrong)),
       "SPEC_MISMATCH",
-      /^observation\.1 of the batched trajectory must be a batch of 2 rows of shape \[2, 2\].*got "\[2, 3\]"$/,
+      /^observation\.1 of the batched trajectory must be a batch of 2 rows of shape \[2, 2\].*got "a column of shape \[2, 3\]"$/,
     );
     expectError(
       errorOf(() => unbatching({ ...batched, extra: [1, 2] })),
@@ -211,7 +214,7 @@ test("reset, close, open and flush reach all of them", () => {
   expectError(
     errorOf(() => unbatching(batch(2))),
     "CLOSED",
-    /^observer 0 of 3 failed \(so did observer 1, 2\): this observer was closed/,
+    /^observer 0 of 3 failed \(so did observers 1, 2\): this observer was closed/,
   );
   unbatching.open();
   unbatching(batch(3));
@@ -227,7 +230,85 @@ test("reset, close, open and flush reach all of them", () => {
   expect([plain.reset(), plain.open(), plain.close(), plain.flush()]).toEqual([undefined, undefined, undefined, undefined]);
 });
 
+test("arguments are refused before any observer is called", () => {
+  const { unbatching } = make();
+  expectError(
+    errorOf(() => unbatching.reset("no" as never)),
+    TypeError,
+    /^writeCachedSteps must be a boolean/,
+  );
+  for (const [options, message] of [
+    [{ timeout: 1 }, /^options has no option "timeout"/],
+    [{ timeoutMs: -1 }, /^timeoutMs must be/],
+    [{ signal: 1 }, /^signal must be/],
+    [null, /^options must be an object of signal, timeoutMs/],
+  ] as const)
+    expect((errorOf(() => unbatching.flush(options as never)) as Error).message).toMatch(message);
+});
+
+test("each row has an observer of its own, and spec is one", () => {
+  const replay = replayOf({ a: ONCE } as never);
+  const one = new ReverbAddTrajectoryObserver<Steps>(replay as never, { tableName: "a", sequenceLength: 2 });
+  expectError(
+    errorOf(() => new BatchedObserverUnbatching(() => one, { batchSize: 3 })),
+    TypeError,
+    /^the result 1 of createDelegatedObserverFn must be another observer for each row, .*got the one of row 0/,
+  );
+  // One function may count the steps of all environments.
+  let count = 0;
+  const counter = () => void count++;
+  new BatchedObserverUnbatching(() => counter, { batchSize: 3 })({ reward: [1, 2, 3] });
+  expect(count).toBe(3);
+  expectError(
+    errorOf(() => new BatchedObserverUnbatching(() => counter, { batchSize: 3, spec: 5 as never })),
+    TypeError,
+    /^spec must be/,
+  );
+});
+
+test("an error of creation is told even if an observer cannot be closed", async () => {
+  const closes = [
+    () => {
+      throw new Error("close");
+    },
+    () => Promise.reject(new Error("close")),
+  ];
+  for (const close of closes) {
+    let closed = 0;
+    const create = (i: number) => {
+      if (i === 2) throw new RangeError("no third");
+      return Object.assign(() => 0, {
+        close: () => {
+          closed++;
+          return close();
+        },
+      });
+    };
+    expect(errorOf(() => new BatchedObserverUnbatching(create, { batchSize: 3 }))).toMatchObject({ message: "no third" });
+    expect(closed).toBe(2);
+  }
+  await new Promise(setImmediate);
+});
+
 describe("a failure of one", () => {
+  test("of many names some of them", () => {
+    const unbatching = new BatchedObserverUnbatching(
+      () => () => {
+        throw new RangeError("r");
+      },
+      { batchSize: 1000 },
+    );
+    const error = errorOf(() => unbatching({ reward: new Float32Array(1000) })) as ObserversError;
+    expect([error.failures.length, error.message]).toEqual([1000, "observer 0 of 1000 failed (so did observers 1, 2, 3, 4, 5, 6, 7, 8, and 991 more): r"]);
+  });
+
+  test("that is not the signal's is told though the wait was ended", async () => {
+    const signal = AbortSignal.abort(new Error("stop"));
+    const flushes = [() => Promise.reject(signal.reason), () => Promise.reject(new RangeError("full"))];
+    const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, { flush: flushes[i] as () => unknown }), { batchSize: 2 });
+    await expect(unbatching.flush({ signal })).rejects.toThrow(/^observer 1 of 2 failed: full$/);
+  });
+
   test("is reported with its index, and the others have their step", () => {
     const { unbatching, all } = make();
     unbatching.delegatedObservers[1]?.close();

@@ -62,7 +62,11 @@ export class EpisodeSteps {
     for (const [i, { begin }] of this.#values.entries()) {
       const { keys, topic } = mapping.leaves[i] as Mapping["leaves"][number];
       if (begin === undefined)
-        throw new RldsError("INVALID_DATA", `the episode has no message of ${topic}, of which ${keys.join("/")} is; salvage: true leaves it out`, this.place);
+        throw new RldsError(
+          "INVALID_DATA",
+          `${keys.join("/")} is from ${topic}, and the episode has no message of it; salvage: true leaves the episode out`,
+          this.place,
+        );
       from = Math.max(from, begin);
     }
     const length = this.#last + 1 - from;

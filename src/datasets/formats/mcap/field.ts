@@ -1,5 +1,6 @@
 /** Fields of messages as values of leaves: numbers in arrays of their type, texts in lists. */
 import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
+import { nearestWord } from "../../../base/nearest-word.ts";
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/column-data.ts";
@@ -20,6 +21,14 @@ const DTYPES_OF_ROS: { readonly [type: string]: ValueDtype } = {
   ...{ float32: "f32", float64: "f64", string: "string", wstring: "string", time: "i64", duration: "i64" },
 };
 const NANOSECONDS = 1_000_000_000n;
+/** Fields that an error names, at most. */
+const MAX_SHOWN = 20;
+/** The parts of a time, as the decoder has them. */
+const TIME_FIELDS: readonly MessageField[] = [
+  { name: "sec", type: "int32" },
+  { name: "nanosec", type: "uint32" },
+  { name: "nsec", type: "uint32" },
+];
 
 /** The value of fields: one as it is, several as a vector. @param bytes of the message: each element takes one at least @throws Error for a field that is not there, or has no numbers */
 export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
@@ -71,13 +80,25 @@ export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");
   for (const [i, name] of names.entries()) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) {
-      const fields = typeof at === "object" && at !== null ? Object.keys(at).slice(0, 20) : [];
-      throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${fields.length === 0 ? "" : `; the fields are ${fields.join(", ")}`}`);
-    }
+    // A list has its elements by number, and no length.
+    const isPart = typeof at === "object" && at !== null && Object.hasOwn(at, name) && !(Array.isArray(at) && name === "length");
+    if (!isPart) throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
     at = (at as { readonly [name: string]: unknown })[name];
   }
   return at;
+}
+
+/** What can be named instead of a part that does not exist. */
+function remedyOf(at: unknown, name: string): string {
+  if (typeof at !== "object" || at === null) return "";
+  if (Array.isArray(at) || ArrayBuffer.isView(at)) {
+    const { length } = at as unknown[];
+    return length === 0 ? "; the list is empty" : `; the elements of the list are 0 … ${length - 1}`;
+  }
+  const names = Object.keys(at);
+  if (names.length === 0) return "";
+  const near = nearestWord(name, names);
+  return `${near === undefined ? "; the" : `. Did you mean ${near}? The`} fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
 /** A message of one field, such as those of std_msgs, is that field. */
@@ -132,7 +153,8 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
     if (/^\d+$/.test(name)) continue;
     const field = all.find((field) => field.name === name && !field.isConstant) as MessageField;
     type = field.isComplex ? undefined : field.type;
-    all = field.isComplex ? (types?.get(field.type) ?? []) : [];
+    if (field.isComplex) all = types?.get(field.type) ?? [];
+    else all = field.type === "time" || field.type === "duration" ? TIME_FIELDS : [];
   }
   const dtypes = new Set<ValueDtype>();
   const visits = new Set<readonly MessageField[]>();

@@ -1,6 +1,7 @@
 /** MCAP files of robots as datasets: the messages of chosen topics, resampled to one rate. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
+import { nearestWord } from "../../../base/nearest-word.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
@@ -21,7 +22,7 @@ import { leafOf, leafValue, timeOfMessage } from "./leaf-values.ts";
 import { topicsOf } from "./listing.ts";
 import { MessageTypes } from "./message-type.ts";
 import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts";
-import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf } from "./options.ts";
+import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf, type TopicLeaf } from "./options.ts";
 import { McapTopicsError, mappingText } from "./topics-error.ts";
 
 /** Files that were recorded one after the other, as one. */
@@ -116,15 +117,21 @@ async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, op
   }
 }
 
-/** What a step is, by the first message of each topic. @throws RldsError SPEC_MISMATCH for a topic that is not there */
-async function specOf(recordings: readonly Recording[], { leaves }: Mapping, options: MessageOptions): Promise<TransitionSpec> {
+/** What a step is, by the first message of each topic. @throws RldsError SPEC_MISMATCH for a topic or field that does not exist, and for an end that is more than a number */
+async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapping, options: MessageOptions): Promise<TransitionSpec> {
   const found = new Map<string, StepLeaf>();
-  const missing = new Set(leaves.map(({ topic }) => topic));
+  const missing = new Set([...leaves.map(({ topic }) => topic), ...(marker === undefined ? [] : [marker.topic])]);
   for (const recording of recordings) {
     for await (const { file, message, types } of messagesIn(recording, missing, options)) {
       const { topic } = message.channel;
       const { type, value } = await types.decode(message);
-      for (const leaf of leaves) if (leaf.topic === topic) found.set(leaf.keys.join("/"), leafOf(leafValue(file, leaf, message, type, value)));
+      for (const leaf of leaves) {
+        if (leaf.topic !== topic) continue;
+        const own = leafOf(leafValue(file, leaf, message, type, value));
+        checkEnd(file, leaf, own, message);
+        found.set(leaf.keys.join("/"), own);
+      }
+      if (marker?.topic === topic && marker.field !== undefined) markOf(file, message, value, marker.field);
       missing.delete(topic);
       if (missing.size === 0) break;
     }
@@ -134,11 +141,30 @@ async function specOf(recordings: readonly Recording[], { leaves }: Mapping, opt
   if (topic !== undefined)
     throw await withFile(recordings[0] as Recording, async (file) => {
       const topics = await topicsOf(file, options);
-      return new RldsError("SPEC_MISMATCH", `there is no message of ${topic}, which the option topics names${mappingText(topics)}`, { file: file.name });
+      const option = leaves.some((leaf) => leaf.topic === topic) ? "topics" : "episodesBy";
+      const near = nearestWord(
+        topic,
+        topics.map((info) => info.topic),
+      );
+      const names = near === undefined ? "" : `. Did you mean ${near}?`;
+      return new RldsError(
+        "SPEC_MISMATCH",
+        `there is no message of ${topic}, which the option ${option} names${names}${mappingText(topics, near !== undefined)}`,
+        {
+          file: file.name,
+        },
+      );
     });
   const spec: { [name: string]: StepSpec } = {};
   for (const { keys } of leaves) if (!TERMINALS.includes(keys[0] as string)) place(spec, keys, found.get(keys.join("/")) as StepLeaf);
   return { reward: ABSENT, timestamp: { dtype: "f64", shape: [] }, ...spec } as unknown as TransitionSpec;
+}
+
+/** @throws RldsError SPEC_MISMATCH for a field that ends episodes, and is not one number or flag */
+function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
+  if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
+  const text = `${keys.join("/")} must be one number or flag, got ${dtype} of shape [${shape.join(", ")}] of ${topic}: name its field`;
+  throw new RldsError("SPEC_MISMATCH", text, { file, offset });
 }
 
 function place(spec: { [name: string]: StepSpec }, keys: readonly string[], leaf: StepLeaf): void {
@@ -183,7 +209,7 @@ async function* cutsOf(recording: Recording, form: StepForm, options: MessageOpt
       const { type, value } = await types.decode(message);
       if (marker?.topic === topic) {
         const next = marker.field === undefined ? undefined : markOf(file, message, value, marker.field);
-        if (marker.field === undefined || next !== mark) {
+        if (marker.field === undefined || !Object.is(next, mark)) {
           if (episode !== undefined) yield episode;
           episode = undefined;
           isOpen = next !== false && next !== "";

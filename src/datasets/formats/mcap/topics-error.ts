@@ -40,11 +40,11 @@ export class McapTopicsError extends RldsError {
   }
 }
 
-/** Topics, and how a mapping is written. */
-export function mappingText(topics: readonly McapTopicInfo[]): string {
+/** Topics, and how a mapping is written. @param isSentence whether a sentence begins with it */
+export function mappingText(topics: readonly McapTopicInfo[], isSentence = false): string {
   const texts = topics.slice(0, MAX_SHOWN).map(topicText);
   const more = topics.length > MAX_SHOWN ? `, … and ${topics.length - MAX_SHOWN} more` : "";
-  return `; its topics are ${texts.join(", ") || "none"}${more}. ${mappingRemedy(topics)}`;
+  return `${isSentence ? " The" : "; its"} topics are ${texts.join(", ") || "none"}${more}. ${mappingRemedy(topics)}`;
 }
 
 function topicText({ topic, schema, encoding, messages, rate }: McapTopicInfo): string {

@@ -194,6 +194,15 @@ describe.each(["little", "big"])("CDR, %s-endian", (name) => {
       code: "SPEC_MISMATCH",
       message: expect.stringMatching(/no field points\.1\.z; the fields are x, flag, y/),
     });
+    await expect(read10("pionts.1.x")).rejects.toMatchObject({ message: expect.stringMatching(/no field pionts\. Did you mean points\? The fields are /) });
+  });
+
+  it("lists have elements, and no length", async () => {
+    for (const field of ["points.length", "a_string.length", "points.9"])
+      await expect(read10(field), field).rejects.toMatchObject({
+        code: "SPEC_MISMATCH",
+        message: expect.stringMatching(/there is no field (points|a_string)\.(length|9)/),
+      });
   });
 });
 
@@ -214,6 +223,23 @@ describe("times", () => {
     expect(await starts("publish")).toBe(1_700_000_000_000_000_000n - 1_000_000n);
     const [first] = (expected.arm as { readonly [topic: string]: readonly Message[] })["/joint_states"] as [Message];
     expect(await starts("header")).toBe(stamps(first));
+  });
+
+  it("of messages have seconds and nanoseconds as fields", async () => {
+    const at = (part: string) => ({ topic: "/joint_states", field: `header.stamp.${part}` });
+    const topics = { observation: at("sec"), action: at("nanosec") };
+    const { reader, episodes } = await read(path("none"), { topics });
+    expect(reader.stepSpec).toMatchObject({ observation: { dtype: "i32", shape: [] }, action: { dtype: "u32", shape: [] } });
+    const all = (expected.arm as { readonly [topic: string]: readonly Message[] })["/joint_states"] as readonly Message[];
+    const steps = [...(episodes[0] as ReadEpisode).steps].map(
+      ({ observation, action }) => BigInt(observation as number) * 1_000_000_000n + BigInt(action as number),
+    );
+    expect(steps.length).toBeGreaterThan(10);
+    for (const step of steps) expect(all.map(stamps)).toContain(step);
+    await expect(openMcap(path("none"), { topics: { ...topics, observation: at("secs") } })).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/no field header\.stamp\.secs\. Did you mean sec\?/),
+    });
   });
 
   it("a topic without headers is refused by the option's name", async () => {
@@ -286,6 +312,32 @@ describe("options", () => {
       code: "SPEC_MISMATCH",
       message: expect.stringMatching(/no message of \/nothing.*\/joint_states/),
     });
+    for (const action of ["/comand", "command"])
+      await expect(openMcap(path("lz4"), { topics: { observation: TOPICS["observation/position"], action } })).rejects.toMatchObject({
+        code: "SPEC_MISMATCH",
+        message: expect.stringMatching(/Did you mean \/command\?/),
+      });
+  });
+
+  it("episodesBy names a topic and a field that are there", async () => {
+    const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
+    await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/taks" } })).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/no message of \/taks, which the option episodesBy names\. Did you mean \/task\?/),
+    });
+    await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/task", field: "date" } })).rejects.toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: expect.stringMatching(/episodesBy cannot be read from \/task: there is no field date\. Did you mean data\?/),
+    });
+  });
+
+  it("what ends an episode is one number or flag", async () => {
+    const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
+    for (const done of ["/task", { topic: "/joint_states", field: "position" }])
+      await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
+        code: "SPEC_MISMATCH",
+        message: expect.stringMatching(/done must be one number or flag, got .*: name its field/),
+      });
   });
 
   it.each([

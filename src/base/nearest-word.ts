@@ -1,0 +1,39 @@
+/** The word that was probably meant instead of one that does not exist. */
+
+/** Longer words are only compared as a whole. */
+const MAX_LENGTH = 200;
+
+/** The word that differs from another one in the fewest letters; undefined if none is near. O(words · length²) */
+export function nearestWord(word: string, words: Iterable<string>): string | undefined {
+  const own = word.toLowerCase();
+  let nearest: string | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const other of words) {
+    const distance = editsBetween(own, other.toLowerCase());
+    const isNear = distance <= Math.max(1, Math.floor(Math.max(own.length, other.length) / 3)) && distance < Math.min(own.length, other.length);
+    if (isNear && distance < least) {
+      least = distance;
+      nearest = other;
+    }
+  }
+  return nearest;
+}
+
+/** Letters that are added, left out or replaced, and neighbours that changed places. */
+function editsBetween(a: string, b: string): number {
+  if (a.length > MAX_LENGTH || b.length > MAX_LENGTH) return a === b ? 0 : Number.POSITIVE_INFINITY;
+  let beforeThat: readonly number[] = [];
+  let before: readonly number[] = Array.from({ length: b.length + 1 }, (_, k) => k);
+  for (let i = 1; i <= a.length; i++) {
+    const edits = [i];
+    for (let k = 1; k <= b.length; k++) {
+      const replaced = (before[k - 1] as number) + (a[i - 1] === b[k - 1] ? 0 : 1);
+      const isSwapped = i > 1 && k > 1 && a[i - 1] === b[k - 2] && a[i - 2] === b[k - 1];
+      const swapped = isSwapped ? (beforeThat[k - 2] as number) + 1 : replaced;
+      edits.push(Math.min(replaced, swapped, (before[k] as number) + 1, (edits[k - 1] as number) + 1));
+    }
+    beforeThat = before;
+    before = edits;
+  }
+  return before[b.length] as number;
+}
