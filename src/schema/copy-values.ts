@@ -137,7 +137,7 @@ function putNested(
       if (fitting < size) return overflowMisfit(dtype, part[fitting]);
     }
     to?.set(part, at);
-    if (isHalf(dtype) && to !== undefined) roundHalves(dtype, to as Float32Array, at, size);
+    if (isHalf(dtype) && to !== undefined) roundHalves(dtype, to as unknown as Float32Array, at, size);
     return at + size;
   }
   const isFlat = length === size && !(dtype === "bytes" ? Array.isArray(part[0]) : isList(part[0]));
