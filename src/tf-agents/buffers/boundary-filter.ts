@@ -87,11 +87,11 @@ export class BoundaryFilter<S> {
     for (let missing = Math.min(size, this.#rows); missing > 0; ) {
       const [first, ...rest] = this.#parts as [Element<S>, ...Element<S>[]];
       const rows = stepTypes(first).shape[0] as number;
-      const taken = Math.min(rows, missing);
-      parts.push(taken === rows ? first : part(first, 0, taken));
-      this.#parts = taken === rows ? rest : [part(first, taken, rows), ...rest];
-      missing -= taken;
-      this.#rows -= taken;
+      const count = Math.min(rows, missing);
+      parts.push(count === rows ? first : part(first, 0, count));
+      this.#parts = count === rows ? rest : [part(first, count, rows), ...rest];
+      missing -= count;
+      this.#rows -= count;
     }
     return parts.length === 1 ? parts[0] : (concat(parts) as unknown as Element<S>);
   }
