@@ -31,7 +31,7 @@ export interface FramesOptions {
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;
-  const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.data[k] as ColumnData]));
+  const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.parts[k] as ColumnData]));
   const place = { file: entry.path, episode: entry.index };
   const terminalColumn = terminal === undefined ? undefined : columns.get(terminal);
   const isTerminal = terminalColumn !== undefined && Number(terminalColumn[length - 1]) !== 0;

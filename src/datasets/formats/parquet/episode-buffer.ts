@@ -1,9 +1,14 @@
 /** The rows of an episode that has begun, until it is whole. */
+import { isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
+import { lazyPieces } from "./joined-pieces.ts";
 import { bytesOf, joined, slice } from "./table.ts";
+
+/** A column of more bytes stays in the pieces in which it was read. */
+const LAZY_BYTES = 2 ** 22;
 
 export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
@@ -32,8 +37,11 @@ export class EpisodeBuffer<S> {
 
   /** The steps; it begins anew. */
   take(): StepColumns<S> {
-    // The pieces of a leaf go before the next one is joined: an episode is not in memory twice.
-    const data = this.#leaves.map(({ leaf }, k) => joined(leaf, (this.#chunks[k] as ColumnData[]).splice(0)));
+    // The pieces of a leaf go before the next one is joined: an episode is not in memory twice. Long ones are joined only if someone needs all of it.
+    const data = this.#leaves.map(({ leaf, size }, k) => {
+      const pieces = (this.#chunks[k] as ColumnData[]).splice(0);
+      return size > 1 && !isText(leaf) && bytesOf(pieces) > LAZY_BYTES ? lazyPieces(leaf, size, pieces) : joined(leaf, pieces);
+    });
     const steps = new StepColumns<S>(this.#spec, data, this.length);
     this.#bytes = 0;
     this.length = 0;

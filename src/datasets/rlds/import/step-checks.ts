@@ -4,12 +4,16 @@ import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
 import type { MaybeAsyncIterable, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { flagOf, nonFiniteIn, numberOf } from "../../model/elements.ts";
+import { isLazy, wholeColumn } from "../../model/lazy-column.ts";
 import { type LeafEntry, leavesOf, sameSpec } from "../../model/leaves.ts";
 import { forEach } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { StepColumns } from "../../model/step-columns.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
+
+/** Steps of a column in pieces that are looked at together. */
+const PIECE_STEPS = 4096;
 
 export const FIRST = 1;
 export const LAST = 2;
@@ -103,7 +107,7 @@ function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts,
   const columnAt = (path: string) => leaves.findIndex((leaf) => leaf.path === path && leaf.size === 1 && !isText(leaf.leaf));
   const [first, last, terminal, reward] = ["is_first", "is_last", "is_terminal", "reward"].map((name) => {
     const at = columnAt(name);
-    return at < 0 ? undefined : (steps.data[at] as ArrayLike<number | bigint>);
+    return at < 0 ? undefined : (wholeColumn(steps.parts[at] as ColumnData) as ArrayLike<number | bigint>);
   });
   const hasFlags = [first, last, terminal].every((column) => column !== undefined && Array.prototype.every.call(column, (flag) => flag === 0 || flag === 1));
   if (!hasFlags || !STEP_FIELDS.every((field) => field in steps.spec)) return undefined;
@@ -122,13 +126,19 @@ function nonFiniteSteps(leaves: readonly LeafEntry[], steps: StepColumns<unknown
   const leavesByStep = new Map<number, NonFiniteLeaf[]>();
   leaves.forEach(({ leaf, keys, path, size }, k) => {
     if (!isFloat(leaf.dtype)) return;
-    const data = steps.data[k] as Float64Array;
-    for (let at = 0; at < data.length; at++) {
-      if (Number.isFinite(data[at])) continue;
-      const step = Math.floor(at / size);
-      const part = nonFiniteIn(data.subarray(step * size, (step + 1) * size));
-      if (part !== undefined) leavesByStep.set(step, [...(leavesByStep.get(step) ?? []), { keys, path, ...part }]);
-      at = (step + 1) * size - 1;
+    // Of a column in pieces no more than one is in memory.
+    const column = steps.parts[k] as ColumnData;
+    const height = isLazy(column) ? PIECE_STEPS : Math.max(steps.length, 1);
+    for (let from = 0; from < steps.length; from += height) {
+      const part = slicedColumn(column, from * size, Math.min(steps.length, from + height) * size);
+      const data = (isLazy(part) ? part.read() : part) as Float64Array;
+      for (let at = 0; at < data.length; at++) {
+        if (Number.isFinite(data[at])) continue;
+        const step = Math.floor(at / size);
+        const values = nonFiniteIn(data.subarray(step * size, (step + 1) * size));
+        if (values !== undefined) leavesByStep.set(from + step, [...(leavesByStep.get(from + step) ?? []), { keys, path, ...values }]);
+        at = (step + 1) * size - 1;
+      }
     }
   });
   return leavesByStep;
