@@ -13,3 +13,5 @@ export { encodeTagged } from "./encode.ts";
 export type { Journal, JournalStats } from "./journal/journal.ts";
 export type { Durability, Retain } from "./log/durability.ts";
 export { Log, type LogOptions, type Segment, type Visit } from "./log/log.ts";
+export { migrateSnapshot, type SnapshotMigration } from "./snapshot/migrate.ts";
+export type { SnapshotSource } from "./snapshot/read.ts";

@@ -8,6 +8,8 @@ import type { Directory } from "../files/directory.ts";
 import { node } from "../files/node.ts";
 import { Changes } from "../memory/changes.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
+import { specDifference } from "../schema/difference.ts";
+import type { Spec } from "../schema/spec.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { SessionRecords } from "./format/sessions.ts";
 import { WritersReader } from "./format/writers.ts";
@@ -16,6 +18,7 @@ import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retai
 import { Log } from "./log/log.ts";
 import { type PeekOptions, peekLog } from "./log/peek.ts";
 import { fileOf } from "./log/segment-head.ts";
+import { MIGRATION_PAGE } from "./migration-page.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "./replay-state.ts";
 
 export interface JournalOptions {
@@ -99,6 +102,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     const existing = aboutIn(directory, log);
     if (log.lost.length > 0) throw droppedError(directory, log.lost);
     const names = Object.keys(existing.options.tables);
+    checkSpec(replayState.options.spec, existing.options.spec, directory.name);
     checkNames(Object.keys(replayState.options.tables), names, directory.name);
     checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
     // Records have the numbers of tables, which are those of their order.
@@ -205,6 +209,15 @@ function existingOptions(
   };
 }
 
+/** @throws ReplayError SPEC_MISMATCH naming the first leaf that differs */
+function checkSpec(requested: Spec, existing: Spec, name: string): void {
+  const difference = specDifference(requested, existing);
+  if (difference === undefined) return;
+  const path = ["options", "spec", ...difference.keys].join(".");
+  const rule = `${difference.existing ?? "left out"} as in ${name} (${OR})`;
+  throw new ReplayError("SPEC_MISMATCH", `${path} must be ${rule}, got ${difference.requested ?? "nothing"}`);
+}
+
 /** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
 function checkNames(requested: readonly string[], existing: readonly string[], name: string): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
@@ -234,7 +247,7 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 }
 
 /** The way out of what is not as it is there. */
-const OR = "or leave spec and tables out, or use another directory";
+const OR = `or leave spec and tables out, or use another directory; see ${MIGRATION_PAGE}`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);

@@ -11,6 +11,7 @@
  * that has room for maxBytes (src/schema/text.ts).
  */
 import { ReplayError } from "../../base/error.ts";
+import type { Layout } from "../../schema/layout.ts";
 import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
@@ -25,22 +26,26 @@ export interface StateHead {
 }
 
 export function headOf({ engine, options }: ReplayState): StateHead {
-  const { rowBytes, leaves } = engine.layout;
   return {
     version: VERSION,
     // Without what was left out: a spec that was read has the bytes of the one that was written.
     options: JSON.parse(JSON.stringify(options)),
-    layout: {
-      rowBytes,
-      leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({
-        path,
-        dtype: leaf.dtype,
-        shape,
-        kind,
-        offset,
-        ...(isText(leaf) && { maxBytes: leaf.maxBytes }),
-      })),
-    },
+    layout: headLayout(engine.layout),
+  };
+}
+
+/** Where a row has what, as a head says it. */
+export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
+  return {
+    rowBytes,
+    leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({
+      path,
+      dtype: leaf.dtype,
+      shape,
+      kind,
+      offset,
+      ...(isText(leaf) && { maxBytes: leaf.maxBytes }),
+    })),
   };
 }
 

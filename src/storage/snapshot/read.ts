@@ -11,6 +11,7 @@ import { decodeTagged } from "../decode.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
 import { WritersReader } from "../format/writers.ts";
+import { MIGRATION_PAGE } from "../migration-page.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "../replay-state.ts";
 
 const CONTRADICTION = "snapshot contradicts itself";
@@ -145,6 +146,6 @@ class SnapshotReader<R> {
 function checkSpec(requested: Spec, existing: Spec): void {
   const difference = specDifference(requested, existing);
   if (difference === undefined) return;
-  const rule = `${difference.existing ?? "left out"} as in the snapshot (pass the spec that it was taken with, or leave spec out)`;
+  const rule = `${difference.existing ?? "left out"} as in the snapshot (pass the spec that it was taken with, or leave spec out; see ${MIGRATION_PAGE})`;
   throw new ReplayError("SPEC_MISMATCH", `${["spec", ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}`);
 }

@@ -1,0 +1,93 @@
+/** The values of a step in the ROW record of a snapshot (assembly/persistence/row.ts), and back. Frames that are shared have records of their own, and are not read here. */
+import { countFitting, mustPut, mustPutText, overflowError, targetOf } from "../../schema/copy-values.ts";
+import { type ArrayClass, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
+import { type HalfDtype, isHalf, narrowHalves, widenHalves } from "../../schema/half.ts";
+import { type Layout, type PlacedLeaf, WIDE } from "../../schema/layout.ts";
+import { flattener, pack } from "../../schema/nest.ts";
+import type { Spec } from "../../schema/spec.ts";
+import { readTexts } from "../../schema/text.ts";
+
+/** Number, link and episode: what stands before the values. */
+export const ROW_HEAD_BYTES = 12;
+
+interface LeafPlace {
+  readonly found: PlacedLeaf;
+  /** In the record. */
+  readonly at: number;
+}
+
+export class RowCodec {
+  /** Bytes of a record. */
+  readonly bytes: number;
+  readonly #spec: Spec;
+  readonly #places: readonly LeafPlace[];
+  readonly #flatten: (step: unknown) => unknown[];
+
+  constructor(spec: Spec, layout: Layout) {
+    this.#spec = spec;
+    this.#flatten = flattener(spec);
+    let end = ROW_HEAD_BYTES + layout.rowBytes;
+    this.#places = layout.leaves.map((found) => {
+      if (found.kind !== WIDE) return { found, at: ROW_HEAD_BYTES + found.offset };
+      const at = end;
+      end += found.bytes;
+      return { found, at };
+    });
+    this.bytes = end;
+  }
+
+  /** The step of a record: typed arrays and texts that are the caller's own, numbers where a leaf is a single one. */
+  read(record: Uint8Array): unknown {
+    return pack(
+      this.#spec,
+      this.#places.map(({ found, at }) => readValue(found, record, at)),
+    );
+  }
+
+  /** Writes a step behind the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+  write(record: Uint8Array, step: unknown): void {
+    const values = this.#flatten(step);
+    for (const [i, { found, at }] of this.#places.entries()) writeValue(found, record, at, values[i]);
+  }
+}
+
+function readValue({ leaf, size, bytes, shape }: PlacedLeaf, record: Uint8Array, at: number): unknown {
+  if (leaf.dtype === "string") {
+    const texts: string[] = [];
+    readTexts(record, at, leaf.maxBytes, texts, size);
+    return shape.length === 0 ? texts[0] : nestedOf(texts, shape);
+  }
+  const { buffer } = record.slice(at, at + bytes);
+  const array = isHalf(leaf.dtype) ? widenHalves(leaf.dtype, new Uint16Array(buffer)) : new (DTYPES[leaf.dtype].array as ArrayClass)(buffer);
+  return shape.length === 0 ? array[0] : array;
+}
+
+/** Texts, nested like their shape. */
+function nestedOf(texts: readonly unknown[], shape: readonly number[]): readonly unknown[] {
+  let parts = texts;
+  for (const length of shape.slice(1).reverse()) {
+    const inner = parts;
+    parts = Array.from({ length: inner.length / length }, (_, i) => inner.slice(i * length, (i + 1) * length));
+  }
+  return parts;
+}
+
+function writeValue({ leaf, keys, shape, size }: PlacedLeaf, record: Uint8Array, at: number, value: unknown): void {
+  if (leaf.dtype === "string") {
+    mustPutText(targetOf("string", shape), record, at, value, keys, leaf.maxBytes);
+    return;
+  }
+  const numbers = numbersOf(leaf.dtype, size);
+  mustPut(targetOf(leaf.dtype, shape), numbers, 0, value, keys, { anyNumbers: true });
+  record.set(new Uint8Array(isHalf(leaf.dtype) ? halvesOf(leaf.dtype, numbers, keys) : numbers.buffer), at);
+}
+
+function halvesOf(dtype: HalfDtype, numbers: NumberArray, keys: readonly string[]): ArrayBuffer {
+  const fitting = countFitting(dtype, numbers, 0, numbers.length);
+  if (fitting < numbers.length) throw overflowError(dtype, keys, numbers[fitting]);
+  return narrowHalves(dtype, numbers as unknown as Float32Array).buffer;
+}
+
+function numbersOf(dtype: Dtype, size: number): NumberArray {
+  return zeros(dtype, size) as unknown as NumberArray;
+}

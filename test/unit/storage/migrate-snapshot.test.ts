@@ -1,0 +1,171 @@
+/** A snapshot for the next version of its program: only the steps change. */
+import { describe, expect, test } from "vitest";
+import { bf16, bool, f16, f32, f64, i32, i64, prioritized, Replay, type Spec, shared, text, u8, uniform } from "../../../src/index.ts";
+import { migrateSnapshot, type SnapshotMigration } from "../../../src/storage/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
+
+const SPEC = {
+  observation: { pixels: u8(20, 20), state: f32(3), half: f16(2), brain: bf16() },
+  action: i32(),
+  big: i64(),
+  done: bool(),
+  said: text({ maxBytes: 8 }, 2, 2),
+  reward: f64(),
+};
+const TABLES = {
+  prioritized: { maxSize: 150, sampler: prioritized(0.7) },
+  uniform: { maxSize: 40, sampler: uniform(), maxTimesSampled: 50 },
+} as const;
+
+type Any = Replay<Spec, string>;
+
+interface Sampled {
+  readonly info: { readonly keys: Float64Array; readonly probabilities: Float64Array };
+  readonly steps: { readonly v: { readonly data: Int32Array } };
+}
+
+/** Two tables, evictions, priorities, draws, and two episodes that are still open. */
+function world(seed: number): Any {
+  const random = new TestRandom(seed);
+  const replay = new Replay<Spec, string>({ spec: SPEC, tables: TABLES, seed } as never);
+  const writers = ["a", "b"].map((name) =>
+    replay.writer({
+      name,
+      items: [
+        { table: "prioritized", length: 2 },
+        { table: "uniform", nStep: 3 },
+      ],
+    }),
+  );
+  for (let t = 0; t < 200; t++) {
+    const state = [random.below(100), t, 0.5];
+    const step = {
+      observation: { pixels: new Uint8Array(400).fill(t), state, half: [t, 1 / 3], brain: t / 7 },
+      action: t,
+      big: 2n ** 60n + BigInt(t),
+      done: t % 2 === 0,
+      said: [
+        ["ä", "b"],
+        ["", `n${t}`],
+      ],
+      reward: t / 3,
+    };
+    for (const writer of writers) {
+      writer.append(step);
+      if (random.below(9) === 0) writer.endEpisode({ terminated: true, final: step });
+    }
+    if (t > 20 && t % 10 === 0) {
+      const { keys } = replay.table("prioritized").sample(8).info;
+      replay.table("prioritized").updatePriorities(keys, Float64Array.from(keys, () => random.below(50) + 1) as never);
+    }
+  }
+  return replay;
+}
+
+const migrated = (source: Uint8Array | Iterable<Uint8Array>, options: SnapshotMigration) => Buffer.concat([...migrateSnapshot(source, options as never)]);
+const keysOf = (replay: Any) => Object.values(replay.tables).map((table) => [...table.sample(200).info.keys]);
+const { action, ...withoutAction } = SPEC;
+
+describe.each([1, 2, 3])("laws: world %i", (seed) => {
+  const bytes = bytesOf(world(seed));
+
+  test("no change is the identity, to the byte, in whatever chunks it comes", () => {
+    expect(migrated(bytes, { spec: SPEC }).equals(bytes)).toBe(true);
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 997) }, (_, i) => new Uint8Array(bytes.subarray(997 * i, 997 * (i + 1))));
+    expect(migrated(pieces, { spec: SPEC }).equals(bytes)).toBe(true);
+  });
+
+  test("a leaf renamed and back, and a leaf added and left out, are the identity", () => {
+    const renamed = migrated(bytes, { spec: { ...withoutAction, move: action }, migrate: ({ action, ...step }) => ({ ...step, move: action }) });
+    expect(renamed.equals(bytes)).toBe(false);
+    expect(migrated(renamed, { spec: SPEC, migrate: ({ move, ...step }) => ({ ...step, action: move }) }).equals(bytes)).toBe(true);
+    const added = migrated(bytes, { spec: { ...SPEC, mood: f32(100) }, migrate: (step) => ({ ...step, mood: new Float32Array(100) }) });
+    expect(added.length).toBeGreaterThan(bytes.length);
+    expect(migrated(added, { spec: SPEC, migrate: ({ mood, ...step }) => step }).equals(bytes)).toBe(true);
+  });
+
+  test("tables, keys, priorities, counts and draws stay, and the steps are the new ones", () => {
+    const spec = { ...SPEC, observation: { ...SPEC.observation, state: f64(3) }, mood: i32() };
+    const old = Replay.restore(bytes) as Any;
+    const next = Replay.restore(migrated(bytes, { spec, migrate: (step) => ({ ...step, mood: step.action + 1 }) }), { spec }) as unknown as Any;
+    expect(next.stats().tables).toEqual(old.stats().tables);
+    expect(next.writers.map(({ options }) => options)).toEqual(old.writers.map(({ options }) => options));
+    const columns = (leaf: string) => ({ columns: { v: { leaf, at: 0 } } }) as never;
+    const before = old.table("prioritized").sample(300, columns("action")) as unknown as Sampled;
+    const after = next.table("prioritized").sample(300, columns("mood")) as unknown as Sampled;
+    expect([...after.info.keys]).toEqual([...before.info.keys]);
+    expect(after.info.probabilities).toEqual(before.info.probabilities);
+    expect([...after.steps.v.data]).toEqual(Array.from(before.steps.v.data, (n) => n + 1));
+    expect(keysOf(next)).toEqual(keysOf(old));
+  });
+
+  test("open episodes go on", () => {
+    const spec = { reward: f64(), action: i32() };
+    const next = Replay.restore(migrated(bytes, { spec, migrate: ({ reward, action }) => ({ reward, action }) }), { spec }) as unknown as Any;
+    const [writer, old] = [next.writers[0], (Replay.restore(bytes) as Any).writers[0]];
+    expect(writer?.options.name).toBe("a");
+    expect(writer?.episodeSteps).toBe(old?.episodeSteps);
+    writer?.append({ reward: 1, action: 7 });
+    writer?.endEpisode({ terminated: true, final: { reward: 0, action: 0 } });
+    expect(bytesOf(Replay.restore(bytesOf(next)) as Any).equals(bytesOf(next))).toBe(true);
+  });
+});
+
+describe("what cannot be carried over is refused by name", () => {
+  const bytes = bytesOf(world(4));
+  const small = (spec: Spec, more = {}) => new Replay<Spec, string>({ spec, tables: { t: { maxSize: 4 } }, ...more } as never);
+  const refused = (source: Uint8Array, options: object) => errorOf(() => migrated(source, options as never));
+  test("values", () => {
+    expectError(refused(bytes, { spec: { ...SPEC, mood: i32() } }), "SPEC_MISMATCH", /mood/);
+    expectError(refused(bytes, { spec: withoutAction }), "SPEC_MISMATCH", /action/);
+    expectError(refused(bytes, { spec: { ...SPEC, reward: u8() } }), "INVALID_DATA", /reward/);
+    expectError(
+      refused(bytes, { spec: { ...SPEC, reward: f16() }, migrate: (step: object) => ({ ...step, reward: 1e6 }) }),
+      "INVALID_DATA",
+      /reward must be finite as f16/,
+    );
+    expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must be text of at most 1 bytes/);
+  });
+  test("shared and packed frames, and storedBytes", () => {
+    expectError(refused(bytes, { spec: { x: shared("f", u8(4)) } }), "UNSUPPORTED", /spec has x, which is shared/);
+    expectError(refused(bytesOf(small({ x: shared("f", u8(4)) })), { spec: { x: u8(4) } }), "UNSUPPORTED", /the spec of the snapshot has x, which is shared/);
+    expectError(refused(bytesOf(small({ x: i32() }, { storedBytes: { max: 1 << 20, evictFrom: "t" } })), { spec: { x: i32() } }), "UNSUPPORTED", /storedBytes/);
+  });
+  test("leaves that transition, a writer or an item names", () => {
+    const spec = { a: f32(), r: f32() };
+    const roles = small(spec, { transition: { reward: "r" } });
+    const rule = small(spec);
+    rule.writer({ items: [{ table: "t", length: 1, priority: { leaf: "r" } }] } as never);
+    const item = small(spec);
+    const writer = item.writer();
+    writer.append({ a: 1, r: 2 });
+    writer.createItem("t", { length: 1, columns: { x: { leaf: "r", at: 0 } } } as never);
+    writer.close();
+    for (const [replay, user] of [
+      [roles, "transition"],
+      [rule, "a writer"],
+      [item, "an item"],
+    ] as const)
+      expectError(
+        refused(bytesOf(replay), { spec: { a: f32() }, migrate: ({ a }: { a: number }) => ({ a }) }),
+        "NOT_FOUND",
+        new RegExp(`spec must have r, which ${user} of the snapshot names`),
+      );
+  });
+  test("options, and what is no snapshot", () => {
+    expectError(refused(bytes, { spec: SPEC, seed: 1 }), TypeError, /migrateSnapshot has no option "seed"/);
+    expectError(refused(bytes, { spec: SPEC, migrate: 1 }), TypeError, /migrate must be a function/);
+    expectError(refused(bytes, { spec: SPEC, maxBytes: 0 }), RangeError, /maxBytes must be/);
+    expectError(refused(new Uint8Array(20), { spec: SPEC }), "CORRUPT", /not a snapshot/);
+    expectError(refused(bytes.subarray(0, bytes.length - 1), { spec: SPEC }), "CORRUPT", /the end is missing/);
+    const flipped = new Uint8Array(bytes);
+    flipped[bytes.length >> 1] ^= 1;
+    expectError(refused(flipped, { spec: SPEC }), "CORRUPT", /cut or altered at byte/);
+  });
+});
+
+test("maxBytes can change", () => {
+  const bytes = bytesOf(world(5));
+  expect(Replay.restore(migrated(bytes, { spec: SPEC, maxBytes: 1 << 27 })).options.maxBytes).toBe(1 << 27);
+});
